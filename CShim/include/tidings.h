@@ -1,0 +1,262 @@
+/// Tidings: notifications between processes on one machine, through a named ring in shared memory.
+///
+/// | | promise |
+/// |---|---|
+/// | order | one order per center; every observer sees its matching notifications in that order, whoever posted them |
+/// | delivery | each observer gets every matching notification posted after its registration returned, once |
+/// | loss | an observer that falls a whole ring behind is told exactly how many matching notifications it missed, before the next one; nothing is dropped silently |
+/// | posting | never waits for another process; a poster killed at any instruction delays nobody, one stopped mid-post delays observers by a few milliseconds once, other posters not at all |
+/// | observers | cost posters nothing while awake; one wake-up while asleep; none when asleep on other names |
+/// | lossless observers | opt-in: posters are held back (or told -EAGAIN, -ETIMEDOUT) rather than lap such an observer; a dead one is noticed at once |
+/// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
+/// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere) |
+/// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception) |
+///
+/// Caveats first. A payload is at most `maximum_payload` bytes of the center (16 MiB unless configured). A name is 1 to 255
+/// bytes of UTF-8 without NUL, a subject 0 to 255 likewise, a center's name also without '/' and not starting with '.', up to 200 bytes. A notification stays in
+/// the ring until the ring has gone round (4,096 notifications unless configured), or, for payloads that don't fit a slot, until their place is needed (16 of the largest, 512 of 1 KiB).
+///
+/// Every function returns 0 or a negative `errno` unless it says otherwise; `tidings_last_error()` then has one line that says what was
+/// tried on what, why it failed, and what to do. Handles are opaque. All functions may be called from any thread; an observer's
+/// `tidings_next` and `tidings_wait` from one thread at a time. Only functions marked *async-signal-safe* may be called in a signal handler.
+#ifndef TIDINGS_H
+#define TIDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TIDINGS_NAME_MAX 255         ///< bytes in a notification's name
+#define TIDINGS_SUBJECT_MAX 255      ///< bytes in a subject
+#define TIDINGS_CENTER_NAME_MAX 200  ///< bytes in a center's name (a file name is 255 at most, and ours has a prefix)
+#define TIDINGS_EXECUTABLE_MAX 79    ///< bytes kept of a participant's executable name
+
+typedef struct tidings_center tidings_center;      ///< an open center: one participant
+typedef struct tidings_topic tidings_topic;        ///< a name, with or without a subject, prepared for posting
+typedef struct tidings_observer tidings_observer;  ///< a place in the order, and the names it looks at
+
+// MARK: Opening
+
+/// Sizes and access of a center. All zero is the default. Sizes matter to whoever creates the center; who opens an existing one takes its sizes.
+typedef struct tidings_configuration {
+    const char *directory;     ///< where centers live; NULL: $TIDINGS_DIRECTORY, or /dev/shm
+    uint64_t maximum_payload;  ///< bytes, 1 to 1 GiB; 0: 16 MiB
+    uint32_t slots;            ///< notifications in the ring: a power of two, 256 to 2^20; 0: 4,096
+    uint32_t participants;     ///< processes at a time, 2 to 4,000; 0: 512
+    uint32_t observers;        ///< observer handles at a time, 2 to 1,024; 0: 1,024
+    uint32_t names;            ///< observed names, 64 to 2^20; 0: 131,072
+    uint32_t mode;             ///< permission bits of the file; 0: 0600
+    uint32_t flags;            ///< TIDINGS_OPEN_…
+} tidings_configuration;
+
+enum {
+    TIDINGS_OPEN_EXISTING = 1,   ///< do not create: -ENOENT if there is no such center
+    TIDINGS_OPEN_EXCLUSIVE = 2,  ///< create only: -EEXIST if there is one
+};
+
+/// A configuration for tight places: 512 slots and 256 KiB of memory in all (plus payloads that do not fit a slot).
+extern const tidings_configuration tidings_small_configuration;
+
+/// Opens the center of that name, creating it first if there is none, and makes this process a participant of it.
+/// Blocks for no other process. Fails with -EINVAL (name or configuration), -ENOSPC (directory full; the error says how much is needed), -EACCES,
+/// -EPERM (another user's), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
+int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
+
+/// Leaves the center. Topics and observers of this handle must be closed before. NULL is ignored.
+void tidings_close(tidings_center *center);
+
+/// Deletes the center's file: nobody can open it any more. Those who have it open go on with each other until they post again: they get -ESTALE. Never touches a file that is not a center.
+int tidings_remove(const char *name, const tidings_configuration *configuration);
+
+/// The file behind this center, for messages. Valid as long as the handle.
+const char *tidings_path(const tidings_center *center);
+
+/// One line about the last failure of a tidings function on this thread; "" if there was none. Valid until the thread's next call.
+const char *tidings_last_error(void);
+
+// MARK: Posting
+
+/// Prepares a name (and a subject, or NULL) for posting. Blocks for no other process. -EINVAL for a name or subject that is empty (name only), too long, holds a NUL, or isn't UTF-8.
+int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
+                       tidings_topic **topic);
+void tidings_topic_close(tidings_topic *topic);
+
+enum {
+    TIDINGS_FORMAT_BYTES = 0,    ///< whatever both sides agreed on
+    TIDINGS_FORMAT_CBOR = 1,     ///< RFC 8949
+    TIDINGS_FORMAT_BITWISE = 2,  ///< 8 bytes of layout fingerprint, then the value as it lies in memory
+    TIDINGS_FORMAT_JSON = 3,     ///< RFC 8259
+    TIDINGS_FORMAT_TEXT = 4,     ///< UTF-8
+};
+
+enum {
+    TIDINGS_POST_RETAIN = 1,  ///< keep it for those who register later, until the next retained one of the same name
+};
+
+/// How to post. All zero is the default.
+typedef struct tidings_post_options {
+    uint8_t format;       ///< TIDINGS_FORMAT_…, told to observers, not interpreted
+    uint8_t flags;        ///< TIDINGS_POST_…
+    uint16_t reserved;    ///< zero
+    int64_t deadline_ns;  ///< how long a lossless observer may hold this post back: 0 not at all (-EAGAIN), > 0 nanoseconds (-ETIMEDOUT), -1 without end
+} tidings_post_options;
+
+/// Posts. `sequence` (or NULL) gets its place in the center's order.
+/// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On failure nothing was posted.
+/// Fails with -EMSGSIZE (over the maximum), -ENOSPC (no memory for a payload that does not fit a slot), -EAGAIN, -ETIMEDOUT, -ESTALE (center was removed).
+/// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes together, without TIDINGS_POST_RETAIN.
+int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence);
+
+/// Memory of the center to build a payload in, private to the caller until it is posted. Two threads can't share one.
+typedef struct tidings_reservation {
+    void *bytes;        ///< where to write
+    size_t capacity;    ///< how much fits
+    uint64_t internal;  ///< not yours
+} tidings_reservation;
+
+/// Reserves at least `capacity` bytes. -EMSGSIZE, -ENOSPC as for `tidings_post`, -EAGAIN when all places of that size are being filled by others.
+int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation);
+/// Makes it hold at least `capacity` bytes, keeping the first `used`; `bytes` may change. On failure the reservation is as before.
+int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity);
+/// Posts the first `size` bytes. The reservation is used up, also on failure. Small ones are moved into a slot, others stay where they are.
+int tidings_post_reserved(tidings_topic *topic, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
+                          uint64_t *sequence);
+/// Gives it back unposted.
+void tidings_abandon(tidings_center *center, tidings_reservation *reservation);
+
+// MARK: Observing
+
+enum {
+    TIDINGS_OBSERVE_LOSSLESS = 1,  ///< posters are held back rather than lap this observer. Its names are added before the first `tidings_next` (-EBUSY later)
+};
+
+/// Opens an observer that looks at nothing yet; it starts at the end of the order, or where `tidings_observer_seek` puts it. -EUSERS: all observer places of the center are taken.
+int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer);
+void tidings_observer_close(tidings_observer *observer);
+
+enum {
+    TIDINGS_ADD_RETAINED = 1,  ///< deliver the retained notification of this name first, if there is one
+    TIDINGS_ADD_HISTORY = 2,   ///< also what is in the ring already (from the observer's cursor on, see `tidings_observer_seek`)
+};
+
+/// Looks at this name from now on; NULL for `name`: at all names. With a subject only those posted with that subject.
+/// `interest` gets a number, unique in this observer, that deliveries refer to; the same name may be added more than once.
+/// Promise: everything posted after this returned is delivered. May be called while another thread waits in `tidings_next`. -ENOSPC: no room for more names.
+int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
+                         uint32_t flags, uint32_t *interest);
+/// No longer looks at it: nothing of this interest is delivered after this returned. -ENOENT.
+int tidings_observer_remove(tidings_observer *observer, uint32_t interest);
+
+/// Moves the cursor: UINT64_MAX to the end, 0 to the oldest that is still there, otherwise to that sequence (or the oldest after it). Before the first
+/// `tidings_observer_add` only: -EBUSY later.
+int tidings_observer_seek(tidings_observer *observer, uint64_t sequence);
+
+enum {
+    TIDINGS_DELIVERY_MESSAGE = 0,  ///< a notification
+    TIDINGS_DELIVERY_MISSED = 1,   ///< `missed` notifications of `interests[0]` were lost to this observer
+};
+
+enum {
+    TIDINGS_DELIVERY_RETAINED = 1,  ///< posted before the observer looked, kept for it
+    TIDINGS_DELIVERY_OWN = 2,       ///< posted through this process's own handle of the center
+};
+
+/// What `tidings_next` found. Pointers are valid until the observer's next call.
+typedef struct tidings_delivery {
+    int32_t kind;               ///< TIDINGS_DELIVERY_MESSAGE or …_MISSED
+    uint32_t flags;             ///< TIDINGS_DELIVERY_RETAINED, …_OWN
+    uint64_t sequence;          ///< its place in the order (of a MISSED: where delivery goes on)
+    uint64_t missed;            ///< how many (MISSED only)
+    const uint32_t *interests;  ///< the interests it matches
+    size_t interest_count;      ///< at least 1
+    const char *name;           ///< UTF-8, NUL-terminated too
+    size_t name_length;
+    const char *subject;  ///< UTF-8, NUL-terminated too; "" if none
+    size_t subject_length;
+    const void *payload;  ///< a copy of ours, aligned to 16 bytes
+    size_t size;
+    uint64_t posted_at_ns;  ///< CLOCK_REALTIME; exact for a thread's first post in a kernel tick, that same time for others of the tick
+    int32_t pid;            ///< the poster's, in its own pid namespace, as it says itself
+    uint32_t uid;           ///< the poster's, as it says itself
+    uint32_t participant;   ///< the poster's place, for `tidings_participant`
+    uint8_t format;         ///< TIDINGS_FORMAT_…
+} tidings_delivery;
+
+/// The next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While waiting it sleeps: no CPU, no timer.
+/// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed).
+int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
+
+/// Makes the running or the next wait of `tidings_next` return -EINTR, once. Async-signal-safe.
+void tidings_observer_interrupt(tidings_observer *observer);
+
+/// A descriptor that is readable while there may be something for `tidings_next` (for poll, epoll, Dispatch). Call `tidings_next` with time-out 0 until -EAGAIN, which makes it unreadable again.
+/// It belongs to the observer: don't close or read it. Starts one helper thread.
+int tidings_observer_descriptor(tidings_observer *observer, int *descriptor);
+
+/// How many nanoseconds to look for new notifications before going to sleep: 0 never, UINT32_MAX without end (benchmarks only). Default: adaptive,
+/// at most 20 µs, never on a machine or in a process with one processor.
+void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
+
+// MARK: State
+
+/// Keeps a value for the topic's name, and tells observers: `tidings_post` with TIDINGS_POST_RETAIN. Size 0 with payload NULL clears it.
+int tidings_state_set(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options);
+/// Copies the kept value of a name. `size` holds the buffer's size, and gets the value's: -ENOBUFS if it doesn't fit (buffer may be NULL). -ENOENT: none was set, or it was cleared. `format` and `sequence` may be NULL.
+int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);
+
+// MARK: Looking at a center
+
+typedef struct tidings_statistics {
+    uint64_t posted;           ///< positions used since birth
+    uint64_t retained_from;    ///< the oldest still in the ring
+    uint64_t revoked;          ///< posts whose poster was stopped too long, and posted anew
+    uint64_t file_size;        ///< bytes, sparse
+    uint64_t memory;           ///< bytes of memory taken
+    uint64_t maximum_payload;  ///< bytes
+    uint32_t slots;
+    uint32_t participants, participants_max;
+    uint32_t observers, observers_max;
+    uint32_t observers_asleep;
+    uint32_t observers_lossless;
+    uint32_t names, names_max;
+    uint32_t chunks_used, chunks_max;
+    uint32_t format_version;
+} tidings_statistics;
+
+int tidings_statistics_get(tidings_center *center, tidings_statistics *statistics);
+
+typedef struct tidings_participant_info {
+    uint32_t index;
+    int32_t pid;
+    uint32_t uid;
+    bool alive;  ///< its lock is held
+    bool own;    ///< it is this handle
+    uint64_t joined_at_ns;
+    char executable[TIDINGS_EXECUTABLE_MAX + 1];
+} tidings_participant_info;
+
+/// The participant at an index below `participants_max`: -ENOENT if nobody ever was there or it has been tidied up.
+int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info);
+
+typedef struct tidings_name_info {
+    uint32_t observers;  ///< how many observer handles look at it
+    bool retained;
+    char name[TIDINGS_NAME_MAX + 1];
+    char subject[TIDINGS_SUBJECT_MAX + 1];
+} tidings_name_info;
+
+/// The observed or retained name at an index below `names_max`: -ENOENT if there is none, -ERANGE beyond the last.
+int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info);
+
+/// Tidies up what dead participants left. Happens by itself whenever it matters; returns how many were tidied, or a negative errno.
+int tidings_tidy(tidings_center *center);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

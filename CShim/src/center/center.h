@@ -1,0 +1,106 @@
+// The handles behind tidings.h, and what the files of this folder need of each other.
+#ifndef TIDINGS__CENTER_H
+#define TIDINGS__CENTER_H
+
+#include <pthread.h>
+
+#include "platform/thread.h"
+#include "registry/name_table.h"
+#include "ring/claim.h"
+#include "ring/record.h"
+#include "segment/segment.h"
+#include "tidings.h"
+
+struct tidings_center {
+    tidings__segment segment;
+    // What every post reads; written when joining only.
+    uint32_t participant;
+    uint32_t fork_epoch;  // of the process that joined; another one: a forked child, which joins anew
+    uint64_t poster;      // the cell word: uid, participant
+    uint64_t pid;         // the cell word's upper half
+    bool home;            // TIDs of this process may stand in claims
+
+    _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
+    _Atomic uint32_t chunk_turn[TIDINGS__CLASSES];
+
+    _Alignas(128) pthread_mutex_t lock;  // joining after a fork; never held while posting
+    struct tidings_center *next;         // list of open centers, for forked children
+};
+
+struct tidings_topic {
+    struct tidings_center *center;
+    // The name resolved: valid while `resolved_at` equals G. Written by whoever finds it stale; `resolved_at` is BUSY meanwhile.
+    _Atomic uint64_t resolved_at;
+    _Atomic uint64_t resolved;  // 31…0 entry of the name, 62…32 entry of name and subject, 63: somebody looks at all names
+    tidings__key key;           // of the name
+    tidings__key key_subject;   // of name and subject; subject NULL: none
+    uint64_t poster;            // the cell word without the participant's half: lengths of subject and name
+    uint32_t name_words, subject_words;
+    uint64_t text[];            // name, subject, each padded to 8: as they lie in a body
+};
+
+// A post option of our own: with TIDINGS_POST_RETAIN, there is no value any more.
+#define TIDINGS__POST_CLEAR 0x80u
+
+#define TIDINGS__TOPIC_BUSY UINT64_MAX
+#define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
+
+// Joins if this is a forked child's first use. 0 or the error of joining.
+int tidings__center_rejoin(tidings_center *center);
+static inline int tidings__center_check(tidings_center *center, const tidings__thread *thread) {
+    if (__builtin_expect(center->fork_epoch == thread->fork_epoch, 1)) return 0;
+    return tidings__center_rejoin(center);
+}
+
+// Who claims: this thread by its TID, where the kernel will tell of its death; otherwise this participant. A post from a signal handler on top of
+// a post, or of one of glibc's robust mutex operations, is of the second kind: the kernel remembers one pending word a thread, and it is in use.
+static inline uint32_t tidings__owner(const tidings_center *center, const tidings__thread *thread) {
+    if (center->home && thread->pending != NULL && thread->inside == 1 && *(volatile uintptr_t *)thread->pending == 0) return thread->tid;
+    return (uint32_t)TIDINGS__W_FOREIGN | center->participant;
+}
+
+// Evicts until `position` can be claimed. 0; -EAGAIN: a lossless observer still needs what would go (`*holder`, its observer index).
+int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder);
+// Finds or adds a name's entry (see name_table.h). If the table is full of names that only the ring still knows, history makes room for them.
+int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t observer, uint32_t *entry);
+
+// Evicts everything before `end` (which must be decided), to free chunks.
+int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder);
+
+// A lossless observer holds us back: waits for it, or for its death, within the deadline (monotonic ns; 0: not at all; UINT64_MAX: without end).
+// 0: try again. -EAGAIN, -ETIMEDOUT with the line written.
+int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline);
+
+// Tidies the remains of one participant if it is dead; true if there was something to tidy.
+bool tidings__tidy_participant(tidings_center *center, uint32_t index);
+// A retained chunk whose name entry points elsewhere is free; finds those. How many.
+uint32_t tidings__tidy_retained(tidings_center *center);
+
+// After a claim: what this topic's name stands for, as of now.
+uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation);
+static inline uint64_t tidings__resolved(tidings_topic *topic) {
+    uint64_t generation = tidings__acquire(&topic->center->segment.header->generation.word);
+    if (__builtin_expect(tidings__acquire(&topic->resolved_at) == generation, 1)) {
+        uint64_t resolved = tidings__relaxed(&topic->resolved);
+        // Acquire fence: `resolved` was read before this second look, and whoever changes it makes `resolved_at` BUSY first.
+        tidings__fence_acquire();
+        if (__builtin_expect(tidings__relaxed(&topic->resolved_at) == generation, 1)) return resolved;
+    }
+    return tidings__resolve(topic, generation);
+}
+
+// Takes a chunk, evicting and tidying as needed.
+int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk);
+// Posts what is in a chunk already: payload first, name and subject are added. The chunk is used up, also on failure.
+int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const tidings_post_options *options, uint64_t *sequence);
+
+uint64_t tidings__deadline(const tidings_post_options *options);
+static inline size_t tidings__text_size(const tidings_topic *topic) {
+    return 8 * (size_t)(topic->name_words + topic->subject_words);
+}
+// Bytes of the largest body a cell takes: payload, name, subject, each rounded up to 8.
+static inline bool tidings__fits_cell(const tidings_topic *topic, size_t size) {
+    return size <= TIDINGS__BODY_SIZE && tidings__round8(size) + tidings__text_size(topic) <= TIDINGS__BODY_SIZE;
+}
+
+#endif

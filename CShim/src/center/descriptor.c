@@ -1,0 +1,114 @@
+// A descriptor for event loops. A thread sleeps on the doorbell in the observer's stead and turns a ring into a readable eventfd.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "center/observer.h"
+#include "platform/error.h"
+#include "platform/event.h"
+#include "platform/futex.h"
+#include "registry/doorbell.h"
+#include "ring/verdict.h"
+
+typedef struct tidings__descriptor {
+    tidings_observer *observer;
+    int fd;
+    bool armed;               // the observer's thread alone
+    _Atomic uint32_t order;   // what the helper is to do: counts up with each arming; futex between the two threads
+    _Atomic uint32_t value;   // the doorbell's announced value to sleep on
+    _Atomic uint32_t ending;
+    pthread_t thread;
+} tidings__descriptor;
+
+static void *helper(void *argument) {
+    tidings__descriptor *descriptor = argument;
+    _Atomic uint32_t *doorbell = &descriptor->observer->center->segment.observers[descriptor->observer->index].doorbell;
+    uint32_t done = 0;
+    for (;;) {
+        uint32_t order = tidings__acquire(&descriptor->order);
+        if (tidings__acquire(&descriptor->ending)) return NULL;
+        if (order == done) {
+            tidings__futex_wait(&descriptor->order, order, -1);
+            continue;
+        }
+        uint32_t value = tidings__acquire(&descriptor->value);
+        while (tidings__acquire(doorbell) == value && !tidings__acquire(&descriptor->ending)) tidings__futex_wait(doorbell, value, -1);
+        done = order;
+        tidings__event_signal(descriptor->fd);
+    }
+}
+
+int tidings_observer_descriptor(tidings_observer *o, int *fd) {
+    tidings__clear_error();
+    *fd = -1;
+    if (o->fork_epoch != tidings__thread_self()->fork_epoch)
+        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
+    if (!o->descriptor) {
+        tidings__descriptor *descriptor = calloc(1, sizeof *descriptor);
+        if (!descriptor) return tidings__fail(ENOMEM, "can't make a descriptor for an observer of center \"%s\": no memory", o->center->segment.name);
+        descriptor->observer = o;
+        descriptor->fd = tidings__event_open();
+        int error = descriptor->fd < 0 ? -descriptor->fd : 0;
+        if (!error) {
+            // Readable to begin with: the first `tidings_next` finds out.
+            tidings__event_signal(descriptor->fd);
+            error = tidings__thread_start(&descriptor->thread, helper, descriptor);
+            if (error) tidings__event_close(descriptor->fd);
+        }
+        if (error) {
+            free(descriptor);
+            return tidings__fail(error, "can't make a descriptor for an observer of center \"%s\": %s; close some, or raise the limit", o->center->segment.name,
+                                 strerror(error));
+        }
+        o->descriptor = descriptor;
+    }
+    *fd = o->descriptor->fd;
+    return 0;
+}
+
+// Nothing there: makes it unreadable and has the helper watch. Announced before the last look, as for any sleep.
+int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
+    tidings__segment *s = &o->center->segment;
+    tidings__descriptor *descriptor = o->descriptor;
+    tidings__event_clear(descriptor->fd);
+    uint32_t announced = tidings__doorbell_announce(s, o->index);
+    uint64_t frontier = tidings__frontier(s, o->cursor);
+    tidings__set_relaxed(&o->in_next, 1);
+    tidings__fence_full();
+    int result = tidings__advance(o, tidings__acquire(&o->table), frontier, d);
+    tidings__set_release(&o->in_next, 0);
+    if (result != TIDINGS__NOTHING || tidings__relaxed(&o->interrupted)) {
+        tidings__doorbell_withdraw(s, o->index);
+        tidings__event_signal(descriptor->fd);
+        return result == TIDINGS__DELIVERED ? 0 : result < 0 ? result : -EAGAIN;
+    }
+    descriptor->armed = true;
+    tidings__set_release(&descriptor->value, announced);
+    tidings__fetch_add(&descriptor->order, 1);
+    tidings__futex_wake(&descriptor->order, 1);
+    return -EAGAIN;
+}
+
+void tidings__descriptor_disarm(tidings_observer *o) {
+    if (!o->descriptor->armed) return;
+    o->descriptor->armed = false;
+    tidings__segment *s = &o->center->segment;
+    tidings__doorbell_withdraw(s, o->index);
+    // Off the futex with it: a ring wakes one, and from now on that must be us.
+    tidings__futex_wake(&s->observers[o->index].doorbell, 1);
+}
+
+void tidings__descriptor_close(tidings_observer *o) {
+    tidings__descriptor *descriptor = o->descriptor;
+    if (!descriptor) return;
+    _Atomic uint32_t *doorbell = &o->center->segment.observers[o->index].doorbell;
+    tidings__set_release(&descriptor->ending, 1);
+    tidings__fetch_add(&descriptor->order, 1);
+    tidings__futex_wake(&descriptor->order, 1);
+    tidings__fetch_add(doorbell, 2);
+    tidings__futex_wake(doorbell, 2);
+    pthread_join(descriptor->thread, NULL);
+    tidings__event_close(descriptor->fd);
+    free(descriptor);
+    o->descriptor = NULL;
+}

@@ -1,0 +1,210 @@
+// Ending the past: README.md, "Eviction". Here ring (positions, verdicts) and registry (tallies, retained values) meet.
+#include <errno.h>
+
+#include "center/center.h"
+#include "center/retained.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/futex.h"
+#include "registry/observers.h"
+#include "registry/tally.h"
+#include "ring/chunk.h"
+
+// What a range holds, per name entry. At most two entries a record.
+typedef struct tallies {
+    uint32_t used, valid, retained;
+    struct {
+        uint32_t entry, count;
+    } of[2 * TIDINGS__EV_LENGTH_MAX];
+    uint64_t retained_at[TIDINGS__EV_LENGTH_MAX];
+} tallies;
+
+static void tally(tallies *t, uint32_t entry, uint32_t more) {
+    if (entry < TIDINGS__NAME_FIRST || more == 0) return;
+    for (uint32_t i = t->used; i-- > 0;) {
+        if (t->of[i].entry == entry) {
+            t->of[i].count += more;
+            return;
+        }
+    }
+    t->of[t->used].entry = entry;
+    t->of[t->used++].count = more;
+}
+
+#define NAMES UINT64_C(0x00ffffff00ffffff)  // of a topic word: name, and name with subject
+
+static void tally_run(tallies *t, uint64_t names, uint32_t run) {
+    tally(t, (uint32_t)names, run);
+    tally(t, (uint32_t)(names >> 32), run);
+}
+
+// Evicts the range in `ev`, or finds that somebody did.
+static int evict_range(tidings_center *center, uint64_t ev) {
+    tidings__segment *s = &center->segment;
+    uint64_t start = tidings__ev_start(ev), end = start + tidings__ev_length(ev);
+    if (end - start > TIDINGS__EV_LENGTH_MAX) end = start + TIDINGS__EV_LENGTH_MAX;  // a hostile word; the table below is what it is
+    tallies t;
+    t.used = t.valid = t.retained = 0;
+    uint64_t names = 0;  // of the run of records that is being counted; names come in runs
+    uint32_t run = 0;
+    for (uint64_t position = start; position < end; position++) {
+        tidings__cell *cell = tidings__cell_at(s, position);
+        tidings__finding finding = tidings__look(s, position);
+        if (finding == TIDINGS__CLAIMED) {
+            tidings__revoke(s, position);
+            finding = tidings__look(s, position);
+        }
+        if (finding == TIDINGS__UNDECIDED || finding == TIDINGS__LAPPED) {
+            // Evicted already, or not there yet: somebody has finished this range, or EV has been spoiled.
+            if (tidings__acquire(&s->header->eviction.word) != ev) return 0;
+            return tidings__fail(EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
+        }
+        if (finding != TIDINGS__VALID) continue;
+        uint64_t topic = tidings__relaxed(&cell->topic);
+        t.valid++;
+        if (__builtin_expect((topic & NAMES) != names, 0)) {
+            tally_run(&t, names, run);
+            names = topic & NAMES;
+            run = 0;
+        }
+        run++;
+        if (__builtin_expect((uint8_t)(topic >> 24) & TIDINGS__RECORD_RETAIN, 0)) t.retained_at[t.retained++] = position;
+    }
+    tally_run(&t, names, run);
+    // Slots of the range are not used again before EV has moved on: if it hasn't yet, all of the above was read from this lap.
+    tidings__fence_acquire();
+    if (tidings__acquire(&s->header->eviction.word) != ev) return 0;
+    for (uint32_t i = 0; i < t.used; i++) {
+        tidings__name *name = tidings__name_at(s, t.of[i].entry);
+        if (name) tidings__tally_add(&name->tally, t.of[i].count, end);
+    }
+    if (t.valid) tidings__tally_add(&s->names[TIDINGS__NAME_ALL].tally, t.valid, end);
+    for (uint32_t i = 0; i < t.retained; i++) tidings__retained_promote(s, t.retained_at[i]);
+    tidings__cas(&s->header->eviction.word, &ev, tidings__ev_idle(end, 0));
+    return 0;
+}
+
+// Does a lossless observer still need the record at this position? Only those whose cursor has not passed it, and who look at its name. One that sleeps on other names
+// holds nobody back: it finds itself lapped when it wakes up, and that it missed nothing.
+static bool needed(const tidings__segment *s, tidings__name *name, uint64_t position, uint32_t *holder) {
+    for (uint32_t word = 0; name && word < TIDINGS__MAP_WORDS; word++) {
+        uint64_t bits = tidings__acquire(&name->members[word]) & tidings__acquire(&s->header->lossless[word]);
+        for (; bits; bits &= bits - 1) {
+            uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (index >= s->shape.observers || (int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0) continue;
+            *holder = index;
+            return true;
+        }
+    }
+    return false;
+}
+
+// How much of a range may go without lossless observers losing something.
+static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
+    tidings__segment *s = &center->segment;
+    uint64_t history, least = tidings__lossless_least(s, &history, holder);
+    if (least == UINT64_MAX) return length;
+    if (history != UINT64_MAX && (int64_t)(start + length - history) > 0) length = (int64_t)(history - start) > 0 ? history - start : 0;
+    for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0; position++) {
+        tidings__cell *cell = tidings__cell_at(s, position);
+        tidings__finding finding = tidings__look(s, position);
+        if (finding == TIDINGS__CLAIMED) {
+            tidings__revoke(s, position);
+            finding = tidings__look(s, position);
+        }
+        if (finding != TIDINGS__VALID) continue;
+        uint64_t topic = tidings__relaxed(&cell->topic);
+        if (needed(s, tidings__name_at(s, (uint32_t)topic & 0xffffff), position, holder) ||
+            needed(s, tidings__name_at(s, (uint32_t)(topic >> 32) & 0xffffff), position, holder) ||
+            needed(s, &s->names[TIDINGS__NAME_ALL], position, holder))
+            return position - start;
+    }
+    return length;
+}
+
+// Starts (or helps) evicting one more range, not beyond `limit`. 0; -EAGAIN: held back.
+static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) {
+    tidings__segment *s = &center->segment;
+    _Atomic uint64_t *word = &s->header->eviction.word;
+    uint64_t ev = tidings__acquire(word);
+    if (tidings__ev_length(ev) == 0) {
+        uint64_t start = tidings__ev_start(ev);
+        if ((int64_t)(limit - start) <= 0) return 0;
+        uint64_t length = limit - start;
+        if (length > TIDINGS__EV_LENGTH_MAX) length = TIDINGS__EV_LENGTH_MAX;
+        length = allowed(center, start, length, holder);
+        if (length == 0) return -EAGAIN;
+        uint64_t evicting = tidings__ev_evicting(start, (uint32_t)length);
+        if (!tidings__cas(word, &ev, evicting)) return 0;  // somebody else did something; the caller looks again
+        ev = evicting;
+    }
+    return evict_range(center, ev);
+}
+
+int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder) {
+    while ((int64_t)(end - tidings__oldest(&center->segment)) > 0) {
+        int error = evict_some(center, end, holder);
+        if (error) return error;
+    }
+    return 0;
+}
+
+int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder) {
+    uint64_t slots = center->segment.shape.slots;
+    // More than the one slot that is needed: the cost is shared by the next posts. A quarter of a small ring at most.
+    uint64_t more = slots / 4 < TIDINGS__EV_LENGTH_MAX ? slots / 4 : TIDINGS__EV_LENGTH_MAX;
+    // Signed: others may have evicted far beyond the position we once wanted.
+    while ((int64_t)(position - tidings__oldest(&center->segment)) >= (int64_t)slots) {
+        int error = evict_some(center, position - slots + more, holder);
+        if (error) return error;
+    }
+    return 0;
+}
+
+int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t observer, uint32_t *entry) {
+    tidings__segment *s = &center->segment;
+    int error = tidings__name_join(s, center->participant, key, observer, entry);
+    uint32_t holder;
+    if (error == -ENOSPC && tidings__evict_to(center, tidings__frontier(s, tidings__oldest(s)), &holder) == 0)
+        error = tidings__name_join(s, center->participant, key, observer, entry);
+    return error;
+}
+
+uint64_t tidings__deadline(const tidings_post_options *options) {
+    if (!options || options->deadline_ns == 0) return 0;
+    if (options->deadline_ns < 0) return UINT64_MAX;
+    uint64_t now = tidings__monotonic_ns();
+    return now + (uint64_t)options->deadline_ns < now ? UINT64_MAX - 1 : now + (uint64_t)options->deadline_ns;
+}
+
+int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline) {
+    tidings__segment *s = &center->segment;
+    tidings__observer_entry *entry = &s->observers[holder];
+    uint32_t owner = tidings__acquire(&entry->owner);
+    // Gone meanwhile: it took its bit away before it gave up its place.
+    if (!(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1)) return 0;
+    // A dead one holds nobody back: this is where its death is noticed.
+    if (owner != 0 && tidings__tidy_participant(center, owner - 1)) return 0;
+    if (deadline == 0)
+        return tidings__fail(EAGAIN, "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; give a deadline, or let it catch up",
+                             s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid));
+    uint64_t cursor = tidings__acquire(&entry->cursor);
+    // It usually moves within a microsecond: look a little before sleeping. Not where it needs our processor for that.
+    if (tidings__processors() > 1) {
+        for (int i = 0; i < 300; i++) {
+            if (tidings__acquire(&entry->cursor) != cursor) return 0;
+            tidings__cpu_relax();
+        }
+    }
+    uint64_t now = tidings__monotonic_ns();
+    if (deadline != UINT64_MAX && now >= deadline)
+        return tidings__fail(ETIMEDOUT, "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind until the deadline; let it catch up",
+                             s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid));
+    // Steps of a millisecond, so that its death is noticed; it rings when it has moved on.
+    uint64_t step = 1000000;
+    if (deadline - now < step) step = deadline - now;
+    _Atomic uint32_t *waiting = (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
+    uint32_t value = tidings__fetch_or(waiting, 1) | 1;
+    if (tidings__acquire(&entry->cursor) == cursor) tidings__futex_wait(waiting, value, (int64_t)step);
+    return 0;
+}

@@ -1,0 +1,304 @@
+// Opening observers, and what they look at.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "center/observer.h"
+#include "center/retained.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/futex.h"
+#include "registry/doorbell.h"
+#include "registry/observers.h"
+#include "registry/tally.h"
+#include "ring/verdict.h"
+#include "segment/names.h"
+
+int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **result) {
+    *result = NULL;
+    tidings__clear_error();
+    tidings__segment *s = &center->segment;
+    int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    tidings_observer *observer = calloc(1, sizeof *observer);
+    tidings__table *table = tidings__table_with(NULL, &(tidings__interest){0});
+    if (!observer || !table) {
+        free(observer);
+        free(table);
+        return tidings__fail(ENOMEM, "can't observe center \"%s\": no memory for the observer", s->name);
+    }
+    table->count = 0;
+    memset(table->map, 0, (table->map_mask + 1) * sizeof table->map[0]);
+    error = tidings__observer_take(s, center->participant, &observer->index);
+    if (error) {
+        // All taken: perhaps by the dead.
+        tidings_tidy(center);
+        error = tidings__observer_take(s, center->participant, &observer->index);
+        if (error) {
+            free(observer);
+            free(table);
+            return error;
+        }
+    }
+    observer->center = center;
+    observer->flags = flags;
+    observer->fork_epoch = center->fork_epoch;
+    observer->spin_ns = TIDINGS__SPIN_ADAPTIVE;
+    observer->last_wait_ns = UINT64_MAX;
+    observer->stuck.at = UINT64_MAX;
+    pthread_mutex_init(&observer->lock, NULL);
+    tidings__set_relaxed(&observer->table, table);
+    observer->lossless = flags & TIDINGS_OBSERVE_LOSSLESS;
+    observer->cursor = tidings__frontier(s, tidings__relaxed(&center->hint));
+    if (observer->lossless) observer->cursor = tidings__lossless_begin(s, observer->index, observer->cursor);
+    observer->published = observer->cursor;
+    *result = observer;
+    return 0;
+}
+
+static void interest_free(tidings__interest *interest) {
+    if (!interest) return;
+    free(interest->history);
+    free(interest);
+}
+
+void tidings_observer_close(tidings_observer *observer) {
+    if (!observer) return;
+    tidings__segment *s = &observer->center->segment;
+    bool ours = observer->fork_epoch == tidings__thread_self()->fork_epoch;
+    if (ours) tidings__descriptor_close(observer);
+    tidings__table *table = tidings__relaxed(&observer->table);
+    for (uint32_t i = 0; i < table->count; i++) {
+        bool last = i + 1 == table->count || table->of[i + 1]->entry != table->of[i]->entry;
+        if (ours && last) tidings__name_leave(s, table->of[i]->entry, observer->index);
+    }
+    for (uint32_t i = 0; i < table->count; i++) interest_free(table->of[i]);
+    tidings__interests_free(observer);
+    if (ours) tidings__observer_release(s, observer->index);
+    free(table);
+    free(observer->buffer);
+    free(observer->matched);
+    free(observer->matched_ids);
+    pthread_mutex_destroy(&observer->lock);
+    free(observer);
+}
+
+int tidings_observer_seek(tidings_observer *observer, uint64_t sequence) {
+    tidings__clear_error();
+    tidings__segment *s = &observer->center->segment;
+    if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
+        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
+    if (tidings__relaxed(&observer->started) || tidings__relaxed(&observer->table)->count > 0)
+        return tidings__fail(EBUSY, "can't seek an observer of center \"%s\" that looks at names already; seek before adding", s->name);
+    uint64_t end = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
+    uint64_t oldest = tidings__oldest(s);
+    uint64_t cursor = sequence > end ? end : sequence;
+    if ((int64_t)(cursor - oldest) < 0) cursor = oldest;
+    if (observer->lossless) cursor = tidings__lossless_begin(s, observer->index, cursor);
+    observer->cursor = observer->published = cursor;
+    return 0;
+}
+
+static bool wanted(const tidings__interest *interest, uint64_t topic) {
+    return interest->entry == TIDINGS__NAME_ALL || ((uint32_t)topic & 0xffffff) == interest->entry ||
+           ((uint32_t)(topic >> 32) & 0xffffff) == interest->entry;
+}
+
+// Is the record at a position before `since` one of this name (and subject), by its text? It may have been posted before the name had an entry.
+static bool same_text(tidings_observer *observer, const tidings__interest *interest, uint64_t position) {
+    if (interest->entry == TIDINGS__NAME_ALL) return true;
+    tidings__record record;
+    tidings__record_read(tidings__cell_at(&observer->center->segment, position), &record);
+    uint32_t name_length, subject_length;
+    if (!tidings__record_copy(observer, position, &record, false) ||
+        !tidings__record_text(observer, &record, &name_length, &subject_length))
+        return false;
+    return name_length == interest->name_length && memcmp(observer->name, interest->name, name_length) == 0 &&
+           (!interest->with_subject ||
+            (subject_length == interest->subject_length && memcmp(observer->subject, interest->subject, subject_length) == 0));
+}
+
+// A growing list of positions.
+typedef struct positions {
+    uint64_t *of;
+    size_t count, room;
+} positions;
+
+static bool note(positions *list, uint64_t position) {
+    if (list->count == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        uint64_t *grown = realloc(list->of, room * sizeof *grown);
+        if (!grown) return false;
+        list->of = grown;
+        list->room = room;
+    }
+    list->of[list->count++] = position;
+    return true;
+}
+
+// Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses countable. With
+// history, also which positions from the cursor on are of its name. One pass over what is in the ring at most, however fast others post: what is evicted
+// on the way is in the tally, and what was seen before it was evicted is not counted a second time, because the tally is read last.
+static int begin_account(tidings_observer *observer, tidings__interest *interest, bool history) {
+    tidings__segment *s = &observer->center->segment;
+    tidings__name *entry = &s->names[interest->entry];
+    tidings__stuck stuck = {.at = UINT64_MAX};
+    positions found = {0}, listed = {0};
+    bool memory = true;
+    // After the membership and G: what is claimed from here on carries the entry's number.
+    tidings__barrier_after_rmw();
+    uint64_t since = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
+    uint64_t count, end, from = tidings__oldest(s);
+    uint64_t birth = interest->entry == TIDINGS__NAME_ALL ? from : tidings__acquire(&entry->birth);
+    if (!history && (int64_t)(birth - from) > 0) from = birth;
+    if ((int64_t)(since - from) > (int64_t)s->shape.slots) from = since - s->shape.slots;
+    for (uint64_t p = from; (int64_t)(since - p) > 0 && memory; p++) {
+        tidings__finding finding;
+        // Bounded by the 2 ms after which it is revoked.
+        while ((finding = tidings__look(s, p)) == TIDINGS__CLAIMED && stuck.calls < 1000) tidings__wait_claimed(observer->center, &stuck, p);
+        if (finding == TIDINGS__VALID) {
+            uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
+            bool is = (int64_t)(p - birth) >= 0 && wanted(interest, topic);
+            bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, interest, p));
+            if (tidings__still(s, p)) {
+                if (is) memory = note(&found, p);
+                if (old && memory) memory = note(&listed, p);
+            } else {
+                finding = TIDINGS__LAPPED;
+            }
+        }
+        if (finding == TIDINGS__LAPPED) {
+            uint64_t oldest = tidings__oldest(s);
+            if ((int64_t)(oldest - p) > 0) p = oldest - 1;
+        }
+    }
+    tidings__tally_read(&entry->tally, &count, &end);
+    if ((int64_t)(end - since) > 0) {
+        // All of it has been evicted while we looked. Begin where the tally ends: nothing after our return is before that.
+        uint64_t now = tidings__frontier(s, tidings__oldest(s));
+        since = (int64_t)(end - now) > 0 ? now : end;
+    } else {
+        for (size_t i = 0; i < found.count; i++) count += (int64_t)(found.of[i] - end) >= 0;
+    }
+    free(found.of);
+    if (!memory) {
+        free(listed.of);
+        return tidings__fail(ENOMEM, "can't observe \"%s\": no memory for its history", interest->name);
+    }
+    interest->since = since;
+    interest->fresh = true;
+    interest->passed = count;
+    interest->history = listed.of;
+    interest->history_count = listed.count;
+    if (observer->lossless && history) tidings__lossless_history(s, observer->index, since);
+    return 0;
+}
+
+int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
+                         uint32_t flags, uint32_t *id) {
+    tidings__clear_error();
+    tidings_center *center = observer->center;
+    tidings__segment *s = &center->segment;
+    if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
+        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
+    int error = name ? tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX) : 0;
+    if (!error && subject) error = tidings__check_text("subject", subject, subject_length, 0, TIDINGS_SUBJECT_MAX);
+    if (error) return error;
+    if (subject && !name) return tidings__fail(EINVAL, "can't observe all names by subject; name one, or look at the subject in the delivery");
+    if (!name) name_length = 0;
+    // An empty subject is what a post without one has: no entry of its own.
+    bool with_subject = subject && subject_length > 0;
+    if (!with_subject) subject_length = 0;
+    if (flags & TIDINGS_ADD_HISTORY && tidings__relaxed(&observer->started))
+        return tidings__fail(EBUSY, "can't add history to an observer of center \"%s\" that has begun; open another one for it", s->name);
+    if (observer->lossless && tidings__relaxed(&observer->started))
+        return tidings__fail(EBUSY, "can't add a name to a lossless observer of center \"%s\" that has begun; open another one for it", s->name);
+    tidings__interest *interest = calloc(1, sizeof *interest + name_length + subject_length + 2);
+    if (!interest) return tidings__fail(ENOMEM, "can't observe a name in center \"%s\": no memory", s->name);
+    interest->name = (char *)(interest + 1);
+    interest->subject = interest->name + name_length + 1;
+    interest->name_length = (uint32_t)name_length;
+    interest->subject_length = (uint32_t)subject_length;
+    interest->with_subject = with_subject;
+    if (name) memcpy(interest->name, name, name_length);
+    if (with_subject) memcpy(interest->subject, subject, subject_length);
+
+    pthread_mutex_lock(&observer->lock);
+    if (observer->lossless && flags & TIDINGS_ADD_HISTORY) {
+        // Everything from the cursor on is kept while we list what is wanted of it; begun anew, so that no eviction decided before can follow.
+        tidings__lossless_history(s, observer->index, UINT64_MAX);
+        observer->cursor = observer->published = tidings__lossless_begin(s, observer->index, observer->cursor);
+    }
+    tidings__key key;
+    if (name) {
+        tidings__key_make(&key, interest->name, name_length, with_subject ? interest->subject : NULL, subject_length);
+        error = tidings__join_name(center, &key, observer->index, &interest->entry);
+    } else {
+        interest->entry = TIDINGS__NAME_ALL;
+        error = tidings__name_join_all(s, observer->index);
+    }
+    if (!error) error = begin_account(observer, interest, flags & TIDINGS_ADD_HISTORY);
+    tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
+    if (!error) {
+        if (flags & TIDINGS_ADD_RETAINED && name) {
+            // Kept under the name, whatever the subject. What the history lists comes from there.
+            tidings__key plain;
+            tidings__key_make(&plain, interest->name, name_length, NULL, 0);
+            uint32_t entry = with_subject ? tidings__name_find(s, &plain) : interest->entry, chunk;
+            tidings__record record;
+            interest->retained = entry && tidings__retained_find(s, entry, interest->since, &interest->retained_at, &chunk, &record) &&
+                                 !(flags & TIDINGS_ADD_HISTORY && (int64_t)(interest->retained_at - observer->cursor) >= 0);
+        }
+        interest->id = ++observer->next_id;
+        table = tidings__table_with(old, interest);
+        if (!table) error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for one more", interest->name);
+    }
+    if (error) {
+        uint32_t others = 0;
+        if (interest->entry) tidings__table_find(old, interest->entry, &others);
+        if (interest->entry && others == 0) tidings__name_leave(s, interest->entry, observer->index);
+        interest_free(interest);
+        pthread_mutex_unlock(&observer->lock);
+        return error;
+    }
+    bool retained = interest->retained;
+    *id = interest->id;
+    tidings__table_swap(observer, table);
+    pthread_mutex_unlock(&observer->lock);
+    // It may be asleep, and has something to deliver now.
+    if (retained) tidings__doorbell_ring(s, observer->index);
+    return 0;
+}
+
+int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
+    tidings__clear_error();
+    tidings__segment *s = &observer->center->segment;
+    if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
+        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
+    pthread_mutex_lock(&observer->lock);
+    tidings__interest *gone;
+    tidings__table *table = tidings__table_without(tidings__relaxed(&observer->table), id, &gone);
+    if (!table) {
+        pthread_mutex_unlock(&observer->lock);
+        return gone ? tidings__fail(ENOMEM, "can't stop observing \"%s\": no memory for the change", gone->name)
+                    : tidings__fail(ENOENT, "can't remove interest %u of an observer of center \"%s\": it has none of that number", id, s->name);
+    }
+    uint32_t others;
+    tidings__table_find(table, gone->entry, &others);
+    if (others == 0) tidings__name_leave(s, gone->entry, observer->index);
+    tidings__table_swap(observer, table);
+    tidings__interest_bury(observer, gone);
+    pthread_mutex_unlock(&observer->lock);
+    return 0;
+}
+
+void tidings_observer_interrupt(tidings_observer *observer) {
+    tidings__fetch_or(&observer->interrupted, 1);
+    _Atomic uint32_t *doorbell = &observer->center->segment.observers[observer->index].doorbell;
+    tidings__fetch_add(doorbell, 2);
+    tidings__futex_wake(doorbell, 1);
+}
+
+void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds) {
+    observer->spin_ns = nanoseconds;
+}

@@ -1,0 +1,121 @@
+// An observer's own side: a cursor, the names it looks at, and its account of each. Nothing here is shared with other processes.
+#ifndef TIDINGS__OBSERVER_H
+#define TIDINGS__OBSERVER_H
+
+#include "center/center.h"
+
+// One thing looked at. Written by the thread in `tidings_next`, except before it is in a table.
+typedef struct tidings__interest {
+    uint32_t id, entry;
+    uint64_t since;      // the first position it gets as it is posted; what lies before is history
+    uint64_t passed;     // records of the entry before max(cursor, since), counted from the entry's beginning like its tally
+    uint64_t accounted;  // up to here the tally has been taken over: what is read before it was told as missed already
+    uint64_t missed;     // to be told
+    uint64_t *history;   // positions before `since` it still wants
+    size_t history_count;
+    _Atomic size_t history_next;
+    // These three are the thread's in `tidings_next`; atomic because whoever makes a new table has a look at them.
+    _Atomic bool fresh;  // not looked for yet
+    _Atomic bool retained;  // the retained record is to be delivered first
+    uint64_t retained_at;
+    uint32_t name_length, subject_length;
+    bool with_subject;
+    char *name, *subject;  // NUL-terminated, after this struct
+    struct tidings__interest *next_removed;
+} tidings__interest;
+
+// What is looked at, by entry. Replaced as a whole (`tidings__table_swap`); readers only look it up between in_next = 1 and 0.
+typedef struct tidings__table {
+    uint32_t count, map_mask;
+    bool all;              // somebody looks at all names
+    bool fresh;            // some interest is; the thread in `tidings_next` takes it back
+    uint32_t special;      // how many still have history or a retained record to deliver, at most
+    uint32_t *map;         // entry → index of its first interest + 1, by open addressing
+    tidings__interest *of[];  // by entry; those of one entry together
+} tidings__table;
+
+// A claimed position that somebody waits for, and since when.
+typedef struct tidings__stuck {
+    uint64_t at, since;
+    uint32_t calls;
+} tidings__stuck;
+
+struct tidings_observer {
+    tidings_center *center;
+    uint32_t index, flags, fork_epoch;
+    // The cursor: the next position to look at. The thread in `tidings_next` owns it (before the first call: whoever sets up).
+    uint64_t cursor;
+    uint64_t published;  // what posters know of it (lossless only)
+    bool lossless, telling;
+    _Atomic bool started;  // `tidings_next` has been called: no more history
+    tidings__stuck stuck;
+    uint64_t dry_at;  // where the cursor was when there last was nothing
+
+    _Atomic(tidings__table *) table;
+    // Interests that were removed, but that the last delivery may still point to: freed by the next call of `tidings_next`.
+    _Atomic(tidings__interest *) removed;
+    _Atomic uint32_t in_next;      // 1 while the table is in use
+    _Atomic uint32_t interrupted;  // 1: the next wait ends
+
+    uint32_t spin_ns;  // UINT32_MAX - 1: adaptive
+    uint64_t last_wait_ns;
+
+    uint8_t *buffer;  // payload, name, subject as they lay in the record
+    size_t capacity;
+    uint32_t *matched_ids;
+    tidings__interest **matched;
+    uint32_t matched_capacity;
+    char name[TIDINGS_NAME_MAX + 1], subject[TIDINGS_SUBJECT_MAX + 1];
+
+    struct tidings__descriptor *descriptor;  // descriptor.c
+
+    pthread_mutex_t lock;  // adding and removing; never held by `tidings_next`
+    uint32_t next_id;
+};
+
+#define TIDINGS__SPIN_ADAPTIVE (UINT32_MAX - 1)
+#define TIDINGS__SPIN_FOREVER UINT32_MAX
+
+// table.c
+tidings__table *tidings__table_with(const tidings__table *old, tidings__interest *more);
+tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__interest **gone);
+// Puts a new table in place and returns when nobody uses the old one, which it frees.
+void tidings__table_swap(tidings_observer *observer, tidings__table *table);
+// The interests of an entry: `*count` of them.
+static inline tidings__interest *const *tidings__table_find(const tidings__table *t, uint32_t entry, uint32_t *count) {
+    *count = 0;
+    if (t->count == 0) return NULL;
+    uint32_t slot = entry * 0x9e3779b1u;
+    for (slot ^= slot >> 15;; slot++) {
+        uint32_t first = t->map[slot & t->map_mask];
+        if (first == 0) return NULL;
+        if (t->of[first - 1]->entry != entry) continue;
+        uint32_t last = first;
+        while (last < t->count && t->of[last]->entry == entry) last++;
+        *count = last - (first - 1);
+        return &t->of[first - 1];
+    }
+}
+
+void tidings__interest_bury(tidings_observer *observer, tidings__interest *interest);
+void tidings__interests_free(tidings_observer *observer);
+
+// read.c
+enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
+// Goes on from the cursor to `limit` at most, until there is something to deliver.
+int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
+// The record's text, whether in cell, chunk or name entry, into observer->name and ->subject. After tidings__record_copy.
+bool tidings__record_copy(tidings_observer *observer, uint64_t position, const tidings__record *record, bool retained);
+bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length, uint32_t *subject_length);
+
+// wait.c
+// A claimed position: waits a moment for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
+void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position);
+void tidings__publish_cursor(tidings_observer *observer);
+
+// descriptor.c
+int tidings__descriptor_arm(tidings_observer *observer, tidings_delivery *delivery);
+void tidings__descriptor_disarm(tidings_observer *observer);
+void tidings__descriptor_close(tidings_observer *observer);
+
+#endif

@@ -1,0 +1,144 @@
+// Opening and leaving a center, and what becomes of open centers in a forked child.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "center/center.h"
+#include "platform/barrier.h"
+#include "platform/error.h"
+#include "platform/process.h"
+#include "registry/observers.h"
+#include "registry/participants.h"
+#include "ring/chunk.h"
+
+static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;
+static tidings_center *centers;  // guarded by centers_lock; read without it by the fork hook, in a child of one thread
+
+// In the child, right after fork: get a file description of our own for each center, and let go of the inherited one. With it our parent's lock would
+// outlive our parent. Only async-signal-safe calls.
+static void in_forked_child(void) {
+    // Another thread of the parent may have held these; it isn't here.
+    pthread_mutex_init(&centers_lock, NULL);
+    for (tidings_center *center = centers; center; center = center->next) {
+        pthread_mutex_init(&center->lock, NULL);
+        tidings__segment_reopen(&center->segment);
+    }
+}
+
+// Nobody forks while a center is being opened or closed: its descriptor is known to `in_forked_child`, or it isn't there yet.
+static void before_fork(void) {
+    pthread_mutex_lock(&centers_lock);
+}
+static void after_fork_in_parent(void) {
+    pthread_mutex_unlock(&centers_lock);
+}
+static void watch_forks(void) {
+    tidings__fork_watch();
+    tidings__at_fork_child(in_forked_child);
+    pthread_atfork(before_fork, after_fork_in_parent, NULL);
+}
+
+// Joins the segment as a participant of its own.
+static int join(tidings_center *center) {
+    tidings__segment *s = &center->segment;
+    bool remains = false;
+    uint32_t index = 0;
+    tidings__thread *thread = tidings__thread_self();
+    int error = tidings__participant_take(s, &index, &remains);
+    if (error) return error;
+    center->participant = index;
+    if (remains) {
+        tidings__observers_tidy(s, index);
+        tidings__chunk_tidy(s, index);
+        tidings__name_tidy(s, index);
+        tidings__claims_tidy(s, index);
+    }
+    tidings__participant_describe(s, index);
+    uint64_t namespace = tidings__pid_namespace();
+    center->home = namespace != 0 && namespace == s->home_namespace;
+    center->poster = tidings__user_id() | (uint64_t)index << 32;
+    center->pid = (uint64_t)tidings__process_id() << 32;
+    center->fork_epoch = thread->fork_epoch;
+    return 0;
+}
+
+static void forget(tidings_center *center) {
+    pthread_mutex_lock(&centers_lock);
+    for (tidings_center **link = &centers; *link; link = &(*link)->next) {
+        if (*link == center) {
+            *link = center->next;
+            break;
+        }
+    }
+    tidings__segment_close(&center->segment);
+    pthread_mutex_unlock(&centers_lock);
+    pthread_mutex_destroy(&center->lock);
+    free(center);
+}
+
+int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **result) {
+    static const tidings_configuration defaults;
+    *result = NULL;
+    tidings__clear_error();
+    if (!name) return tidings__fail(EINVAL, "can't open a center without a name; pass one");
+    tidings_center *center = aligned_alloc(128, (sizeof *center + 127) / 128 * 128);
+    if (!center) return tidings__fail(ENOMEM, "can't open center \"%s\": no memory for its handle", name);
+    memset(center, 0, sizeof *center);
+    static pthread_once_t watched = PTHREAD_ONCE_INIT;
+    pthread_once(&watched, watch_forks);
+    tidings__barrier_register();
+    pthread_mutex_init(&center->lock, NULL);
+    pthread_mutex_lock(&centers_lock);
+    int error = tidings__segment_open(name, configuration ? configuration : &defaults, &center->segment);
+    if (!error) {
+        center->next = centers;
+        centers = center;
+    }
+    pthread_mutex_unlock(&centers_lock);
+    if (error) {
+        pthread_mutex_destroy(&center->lock);
+        free(center);
+        return error;
+    }
+    error = join(center);
+    if (error) forget(center);
+    else *result = center;
+    return error;
+}
+
+void tidings_close(tidings_center *center) {
+    if (!center) return;
+    if (center->fork_epoch == tidings__thread_self()->fork_epoch) {
+        // Reservations that were never posted or abandoned end here.
+        tidings__chunk_tidy(&center->segment, center->participant);
+        tidings__participant_leave(&center->segment, center->participant);
+    }
+    forget(center);
+}
+
+int tidings__center_rejoin(tidings_center *center) {
+    pthread_mutex_lock(&center->lock);
+    int error = 0;
+    if (center->fork_epoch != tidings__thread_self()->fork_epoch) {
+        if (center->segment.fd < 0)
+            error = tidings__fail(ECHILD, "can't use center \"%s\" in this forked process: its file could not be opened anew; open the center again", center->segment.name);
+        else
+            error = join(center);
+    }
+    pthread_mutex_unlock(&center->lock);
+    return error;
+}
+
+int tidings_remove(const char *name, const tidings_configuration *configuration) {
+    static const tidings_configuration defaults;
+    tidings__clear_error();
+    return tidings__segment_remove(name, configuration ? configuration : &defaults);
+}
+
+const char *tidings_path(const tidings_center *center) {
+    return center->segment.path;
+}
+
+const char *tidings_last_error(void) {
+    return tidings__last_error();
+}

@@ -1,0 +1,153 @@
+// Posting: claim, write, ring, commit. README.md, "Post".
+#include <errno.h>
+#include <string.h>
+
+#include "center/center.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "registry/doorbell.h"
+#include "ring/chunk.h"
+
+// Rings everybody asleep who looks at what was resolved.
+static void ring(tidings__segment *s, uint64_t resolved) {
+    tidings__name *name = tidings__name_at(s, (uint32_t)resolved);
+    if (name) tidings__ring_members(s, name);
+    uint32_t with_subject = (uint32_t)(resolved >> 32) & 0x7fffffff;
+    if (with_subject && (name = tidings__name_at(s, with_subject)) != NULL) tidings__ring_members(s, name);
+    if (resolved & TIDINGS__RESOLVED_ALL) tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]);
+}
+
+// The claim loop around `tidings__claim_next`: makes room when the ring is full.
+static int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline, tidings__claim *claim) {
+    for (;;) {
+        int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, claim);
+        if (__builtin_expect(error == 0, 1)) return 0;
+        // It may have been set for a claim that somebody else got.
+        if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
+        if (error != -EAGAIN)
+            return tidings__fail(EBADMSG, "can't post to center \"%s\": its ring contradicts itself; remove the center", center->segment.name);
+        uint32_t holder = 0;
+        error = tidings__make_room(center, tidings__relaxed(&center->hint), &holder);
+        if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline);
+        if (error) return error;
+    }
+}
+
+#define WITHOUT_NAME (~(UINT64_C(0xff) << 56))  // a poster word when the name entry has the text
+
+static inline int begin(tidings_topic *topic, tidings__thread *thread, size_t size) {
+    tidings_center *center = topic->center;
+    tidings__segment *s = &center->segment;
+    int error = tidings__center_check(center, thread);
+    if (error) return error;
+    if (__builtin_expect(size > s->shape.maximum_payload, 0))
+        return tidings__fail(EMSGSIZE, "can't post %zu bytes under \"%.*s\" to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", size,
+                             (int)topic->key.name_length, topic->key.name, s->name, (unsigned long long)s->shape.maximum_payload);
+    if (__builtin_expect(tidings__relaxed(&s->header->removed.word) != 0, 0))
+        return tidings__fail(ESTALE, "can't post to center \"%s\": it was removed; open it again to create a new one", s->name);
+    return 0;
+}
+
+int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence) {
+    tidings__thread *thread = tidings__thread_self();
+    int error = begin(topic, thread, size);
+    if (__builtin_expect(error != 0, 0)) return error;
+    tidings_center *center = topic->center;
+    if (!tidings__fits_cell(topic, size) || (options && options->flags)) {
+        uint32_t chunk;
+        error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(topic), tidings__deadline(options), &chunk);
+        if (error) return error;
+        uint64_t capacity;
+        if (size) memcpy(tidings__chunk_bytes(&center->segment, chunk, &capacity) + TIDINGS__CHUNK_HEADER, payload, size);
+        return tidings__post_chunk(topic, chunk, size, options, sequence);
+    }
+
+    uint64_t deadline = options && options->deadline_ns ? tidings__deadline(options) : 0;
+    uint64_t time = tidings__stamp(thread);
+    thread->inside++;
+    tidings__fence_compiler();
+    uint32_t owner = tidings__owner(center, thread);
+    tidings__claim claim;
+    do {
+        error = claim_position(center, owner, thread, deadline, &claim);
+        if (__builtin_expect(error != 0, 0)) break;
+        // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
+        uint64_t resolved = tidings__resolved(topic);
+        uint32_t name = (uint32_t)resolved;
+        tidings__cell *cell = claim.cell;
+        // The claim before the first word: a reader of the previous lap who sees one of our words sees our claim.
+        tidings__fence_release();
+        tidings__set_relaxed(&cell->time, time);
+        tidings__set_relaxed(&cell->size_pid, center->pid | size);
+        tidings__set_relaxed(&cell->topic, tidings__topic_word(name, (uint32_t)(resolved >> 32) & 0x7fffffff, 0, options ? options->format : 0));
+        _Atomic uint64_t *body = cell->body;
+        tidings__body_write(body, payload, size);
+        body += tidings__round8(size) / 8;
+        if (name == TIDINGS__NAME_NONE) {
+            tidings__set_relaxed(&cell->poster, center->poster | topic->poster);
+            tidings__body_write(body, topic->text, tidings__text_size(topic));
+        } else {
+            tidings__set_relaxed(&cell->poster, center->poster | (topic->poster & WITHOUT_NAME));
+            if (topic->subject_words) tidings__body_write(body, &topic->text[topic->name_words], 8 * (size_t)topic->subject_words);
+        }
+        // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
+        if (resolved) ring(&center->segment, resolved);
+    } while (__builtin_expect(!tidings__commit(&claim, owner, thread), 0));
+    tidings__fence_compiler();
+    thread->inside--;
+    if (__builtin_expect(error != 0, 0)) return error;
+    if (sequence) *sequence = claim.position;
+    return 0;
+}
+
+int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const tidings_post_options *options, uint64_t *sequence) {
+    tidings_center *center = topic->center;
+    tidings__segment *s = &center->segment;
+    tidings__thread *thread = tidings__thread_self();
+    uint8_t flags = TIDINGS__RECORD_CHUNK;
+    int error = 0;
+    if (options && options->flags & TIDINGS_POST_RETAIN) {
+        flags |= TIDINGS__RECORD_RETAIN | (options->flags & TIDINGS__POST_CLEAR ? TIDINGS__RECORD_CLEAR : 0);
+        // The entry must be there before the record is: eviction moves the value to it.
+        uint32_t entry;
+        error = tidings__join_name(center, &topic->key, UINT32_MAX, &entry);
+    }
+    uint64_t deadline = tidings__deadline(options);
+    uint64_t time = tidings__stamp(thread);
+    uint64_t capacity;
+    uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
+    memcpy(bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), topic->text, tidings__text_size(topic));
+
+    thread->inside++;
+    tidings__fence_compiler();
+    uint32_t owner = tidings__owner(center, thread);
+    tidings__claim claim;
+    bool done = false;
+    while (!error && !done) {
+        error = claim_position(center, owner, thread, deadline, &claim);
+        if (error) break;
+        uint64_t resolved = tidings__resolved(topic);
+        tidings__cell *cell = claim.cell;
+        tidings__fence_release();
+        uint64_t header[4] = {time, center->pid | size, center->poster | topic->poster,
+                              tidings__topic_word((uint32_t)resolved, (uint32_t)(resolved >> 32) & 0x7fffffff, flags, options ? options->format : 0)};
+        tidings__set_relaxed(&cell->time, header[0]);
+        tidings__set_relaxed(&cell->size_pid, header[1]);
+        tidings__set_relaxed(&cell->poster, header[2]);
+        tidings__set_relaxed(&cell->topic, header[3]);
+        tidings__set_relaxed(&cell->body[0], chunk);
+        memcpy(bytes, header, sizeof header);
+        tidings__chunk_claimed(s, center->participant, chunk, claim.position);
+        if (resolved) ring(s, resolved);
+        done = tidings__commit(&claim, owner, thread);
+    }
+    tidings__fence_compiler();
+    thread->inside--;
+    if (error) {
+        tidings__chunk_release(s, center->participant, chunk);
+        return error;
+    }
+    tidings__chunk_publish(s, center->participant, chunk, claim.position);
+    if (sequence) *sequence = claim.position;
+    return 0;
+}

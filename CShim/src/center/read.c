@@ -1,0 +1,289 @@
+// From the cursor on: what is there, whose is it, and a copy of it.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "center/observer.h"
+#include "center/retained.h"
+#include "registry/observers.h"
+#include "registry/tally.h"
+#include "ring/chunk.h"
+#include "ring/verdict.h"
+
+static bool room_for(tidings_observer *o, size_t size) {
+    if (size <= o->capacity) return true;
+    size_t capacity = 512;
+    while (capacity < size) capacity *= 2;
+    uint8_t *grown = aligned_alloc(64, capacity);
+    if (!grown) return false;
+    free(o->buffer);
+    o->buffer = grown;
+    o->capacity = capacity;
+    return true;
+}
+
+// Copies a record's body. False: its lengths can't be (a hostile record), it is gone, or there is no memory.
+bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r, bool retained) {
+    tidings__segment *s = &o->center->segment;
+    if (r->size > s->shape.maximum_payload) return false;
+    uint64_t total = tidings__round8(r->size) + tidings__round8(r->name_length) + tidings__round8(r->subject_length);
+    if (!(r->flags & TIDINGS__RECORD_CHUNK)) {
+        if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;
+        tidings__body_read(tidings__cell_at(s, position)->body, o->buffer, total);
+        return true;
+    }
+    uint64_t capacity;
+    const uint8_t *bytes = tidings__chunk_bytes(s, r->chunk, &capacity);
+    if (!bytes || total + TIDINGS__CHUNK_HEADER > capacity) return false;
+    if (!tidings__chunk_holds(s, r->chunk, position)) return false;
+    if (!room_for(o, total + 8) || tidings__back_chunk(s, r->chunk, total + TIDINGS__CHUNK_HEADER) != 0) return false;
+    tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER, total);
+    (void)retained;
+    return tidings__chunk_holds(s, r->chunk, position);
+}
+
+bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_t *name_length, uint32_t *subject_length) {
+    const uint8_t *text = o->buffer + tidings__round8(r->size);
+    *name_length = r->name_length;
+    if (r->name_length == 0) {
+        if (!tidings__name_text(&o->center->segment, r->name, o->name, name_length, NULL, NULL)) return false;
+    } else {
+        memcpy(o->name, text, r->name_length);
+        o->name[r->name_length] = 0;
+        text += tidings__round8(r->name_length);
+    }
+    *subject_length = r->subject_length;
+    memcpy(o->subject, text, r->subject_length);
+    o->subject[r->subject_length] = 0;
+    return true;
+}
+
+// The slot of the cursor is in use by a later lap. Goes on with the oldest there is; what lies between is told exactly, per interest.
+static void lapped(tidings_observer *o, const tidings__table *t) {
+    tidings__segment *s = &o->center->segment;
+    uint64_t oldest = tidings__oldest(s);
+    if ((int64_t)(oldest - o->cursor) > 0) {
+        o->cursor = oldest;
+    } else {
+        // Lapped and not evicted can't both be, unless somebody spoils the ring: on from where it seems to end.
+        uint64_t frontier = tidings__frontier(s, oldest);
+        o->cursor = (int64_t)(frontier - o->cursor) > 0 ? frontier : o->cursor + 1;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        tidings__interest *in = t->of[i];
+        uint64_t count, end;
+        tidings__tally_read(&s->names[in->entry].tally, &count, &end);
+        // Fewer than we have passed: what was evicted lies before `since`, or is not yet what we have read.
+        if ((int64_t)(count - in->passed) > 0) {
+            in->missed += count - in->passed;
+            in->passed = count;
+            in->accounted = end;
+        }
+        for (; in->history_next < in->history_count && (int64_t)(o->cursor - in->history[in->history_next]) > 0; in->history_next++) in->missed++;
+        o->telling |= in->missed > 0;
+    }
+}
+
+static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
+    for (uint32_t i = 0; i < t->count; i++) {
+        tidings__interest *in = t->of[i];
+        if (in->missed == 0) continue;
+        memset(d, 0, sizeof *d);
+        d->kind = TIDINGS_DELIVERY_MISSED;
+        d->sequence = o->cursor;
+        d->missed = in->missed;
+        d->interests = &in->id;
+        d->interest_count = 1;
+        d->name = in->name;
+        d->name_length = in->name_length;
+        d->subject = in->subject;
+        d->subject_length = in->subject_length;
+        d->payload = "";
+        in->missed = 0;
+        return true;
+    }
+    o->telling = false;
+    return false;
+}
+
+static void match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
+    if (entry == TIDINGS__NAME_NONE) return;
+    uint32_t count;
+    tidings__interest *const *of = tidings__table_find(t, entry, &count);
+    // Room for each interest once: a hostile record may name the same entry twice.
+    for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++)
+        if ((int64_t)(position - of[i]->since) >= 0 && (int64_t)(position - of[i]->accounted) >= 0) o->matched[(*matched)++] = of[i];
+}
+
+static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
+    for (uint32_t i = 0; i < t->count && *matched < o->matched_capacity; i++) {
+        tidings__interest *in = t->of[i];
+        if (in->history_next < in->history_count && in->history[in->history_next] == position) o->matched[(*matched)++] = in;
+    }
+}
+
+static bool room_to_match(tidings_observer *o, uint32_t count) {
+    if (count <= o->matched_capacity) return true;
+    uint32_t capacity = count < 16 ? 16 : 2 * count;
+    tidings__interest **matched = malloc(capacity * sizeof *matched);
+    uint32_t *ids = malloc(capacity * sizeof *ids);
+    if (!matched || !ids) {
+        free(matched);
+        free(ids);
+        return false;
+    }
+    free(o->matched);
+    free(o->matched_ids);
+    o->matched = matched;
+    o->matched_ids = ids;
+    o->matched_capacity = capacity;
+    return true;
+}
+
+static void describe(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t matched, uint32_t flags, tidings_delivery *d) {
+    tidings_center *center = o->center;
+    d->kind = TIDINGS_DELIVERY_MESSAGE;
+    d->flags = flags | (r->participant == (uint16_t)center->participant && r->pid == (uint32_t)(center->pid >> 32) ? TIDINGS_DELIVERY_OWN : 0);
+    d->sequence = position;
+    d->missed = 0;
+    d->interests = o->matched_ids;
+    d->interest_count = matched;
+    d->payload = o->buffer;
+    d->size = r->size;
+    d->posted_at_ns = r->time;
+    d->pid = (int32_t)r->pid;
+    d->uid = r->uid;
+    d->participant = r->participant;
+    d->format = r->format;
+    const tidings__interest *first = o->matched[0];
+    if (first->name_length && r->subject_length == 0) {
+        // The usual case: our own copy of the text will do.
+        d->name = first->name;
+        d->name_length = first->name_length;
+        d->subject = "";
+        d->subject_length = 0;
+        return;
+    }
+    uint32_t name_length = 0, subject_length = 0;
+    if (!tidings__record_text(o, r, &name_length, &subject_length)) o->name[0] = o->subject[0] = 0, name_length = subject_length = 0;
+    d->name = o->name;
+    d->name_length = name_length;
+    d->subject = o->subject;
+    d->subject_length = subject_length;
+}
+
+// A retained record that an interest was to get first.
+static bool deliver_retained(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
+    tidings__segment *s = &o->center->segment;
+    for (uint32_t i = 0; i < t->count; i++) {
+        tidings__interest *in = t->of[i];
+        if (!in->retained) continue;
+        in->retained = false;
+        tidings__key key;
+        tidings__key_make(&key, in->name, in->name_length, NULL, 0);
+        uint32_t entry = in->with_subject ? tidings__name_find(s, &key) : in->entry, chunk;
+        // Found anew: it may have been replaced by a newer one that is still older than what this interest gets live.
+        for (int tries = 0; entry && tries < 100; tries++) {
+            tidings__record r;
+            uint64_t position;
+            if (!tidings__retained_find(s, entry, in->since, &position, &chunk, &r)) break;
+            if (!tidings__record_copy(o, position, &r, true)) continue;
+            o->matched[0] = in;
+            o->matched_ids[0] = in->id;
+            describe(o, &r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
+            if (in->with_subject && (d->subject_length != in->subject_length || memcmp(d->subject, in->subject, in->subject_length) != 0)) break;
+            return true;
+        }
+    }
+    return false;
+}
+
+// The first look with a table that has new interests. Since they were added the old table may have been used, and the cursor be beyond where they begin: back to
+// there, for them alone.
+static void welcome(tidings_observer *o, tidings__table *t) {
+    uint64_t from = o->cursor;
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (!t->of[i]->fresh) continue;
+        if ((int64_t)(from - t->of[i]->since) > 0) from = t->of[i]->since;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        tidings__interest *in = t->of[i];
+        if (!in->fresh && (int64_t)(o->cursor - in->accounted) > 0 && from != o->cursor) in->accounted = o->cursor;
+        in->fresh = false;
+    }
+    t->fresh = false;
+    o->cursor = from;
+}
+
+int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tidings_delivery *d) {
+    tidings__segment *s = &o->center->segment;
+    if (!room_to_match(o, t->count + 1)) return -ENOMEM;
+    if (__builtin_expect(o->telling, 0) && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
+    if (__builtin_expect(t->special != 0, 0) && deliver_retained(o, t, d)) return TIDINGS__DELIVERED;
+    if (__builtin_expect(t->fresh, 0)) welcome(o, t);
+    // Never further than the ring can reach, whatever its words say.
+    uint64_t reach = tidings__oldest(s) + s->shape.slots;
+    for (int rounds = 0;;) {
+        if ((int64_t)(limit - o->cursor) <= 0) break;
+        if ((int64_t)(reach - o->cursor) <= 0) {
+            uint64_t further = tidings__oldest(s) + s->shape.slots;
+            if (further == reach || ++rounds > 64) break;
+            reach = further;
+            continue;
+        }
+        uint64_t position = o->cursor;
+        tidings__cell *cell = tidings__cell_at(s, position);
+        tidings__finding finding = tidings__look(s, position);
+        if (__builtin_expect(finding == TIDINGS__VALID, 1)) {
+            // What comes next is most likely committed too, by another core: have its lines on the way.
+            char *ahead = (char *)tidings__cell_at(s, position + 8);
+            __builtin_prefetch(ahead);
+            __builtin_prefetch(ahead + TIDINGS__LINE);
+            uint64_t topic = tidings__relaxed(&cell->topic);
+            uint32_t matched = 0;
+            match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
+            match(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
+            if (t->all) match(o, t, TIDINGS__NAME_ALL, position, &matched);
+            if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, &matched);
+            if (matched == 0) {
+                if (!tidings__still(s, position)) finding = TIDINGS__LAPPED;
+                else o->cursor++;
+            } else {
+                tidings__record r;
+                tidings__record_read(cell, &r);
+                bool copied = tidings__record_copy(o, position, &r, false);
+                if (!tidings__still(s, position) ||
+                    (!copied && r.flags & TIDINGS__RECORD_CHUNK && (int64_t)(tidings__oldest(s) - position) > 0)) {
+                    finding = TIDINGS__LAPPED;
+                } else {
+                    o->cursor++;
+                    for (uint32_t i = 0; i < matched; i++) {
+                        tidings__interest *in = o->matched[i];
+                        o->matched_ids[i] = in->id;
+                        if ((int64_t)(position - in->since) >= 0) in->passed++;
+                        else in->history_next++;
+                        // No memory for it, or no record that could be (a hostile peer's): it was there, and is lost.
+                        if (!copied) in->missed++, o->telling = true;
+                    }
+                    if (copied) {
+                        describe(o, &r, position, matched, 0, d);
+                        if (o->lossless && o->cursor - o->published >= s->shape.slots / 16) tidings__publish_cursor(o);
+                        return TIDINGS__DELIVERED;
+                    }
+                    if (tell_missed(o, t, d)) return TIDINGS__DELIVERED;
+                }
+            }
+        }
+        if (finding == TIDINGS__VOID) o->cursor++;
+        // Left so far behind that the laps look like those to come.
+        if (finding == TIDINGS__UNDECIDED && (int64_t)(tidings__oldest(s) - position) > 0) finding = TIDINGS__LAPPED;
+        if (finding == TIDINGS__LAPPED) {
+            lapped(o, t);
+            if (o->telling && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
+        }
+        if (finding == TIDINGS__UNDECIDED) return TIDINGS__NOTHING;
+        if (finding == TIDINGS__CLAIMED) return TIDINGS__IN_FLIGHT;
+        if (o->lossless && o->cursor - o->published >= s->shape.slots / 16) tidings__publish_cursor(o);
+    }
+    return TIDINGS__NOTHING;
+}

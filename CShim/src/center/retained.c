@@ -1,0 +1,124 @@
+#include "center/retained.h"
+
+#include <string.h>
+
+#include "ring/chunk.h"
+#include "ring/verdict.h"
+
+#define POSITION48 TIDINGS__CHUNK_NOWHERE
+
+static bool newer(uint64_t retained, uint64_t position) {
+    return (int64_t)((retained & ~UINT64_C(0xffff)) - (position << 16)) >= 0 && retained > TIDINGS__RETAINED_EXPECTED;
+}
+
+// A chunk whose time is over: free it, if it is still what we think.
+static void free_chunk(tidings__segment *s, uint64_t retained) {
+    uint32_t chunk = (uint32_t)(retained & 0xffff);
+    if (chunk == 0 || chunk == TIDINGS__RETAINED_EXPECTED || chunk > s->geometry.chunk_count) return;
+    uint64_t word = tidings__acquire(&s->chunk_words[chunk - 1]);
+    while (tidings__chunk_state(word) == TIDINGS__CHUNK_RETAINED && tidings__chunk_position(word) == retained >> 16)
+        if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
+}
+
+void tidings__retained_promote(tidings__segment *s, uint64_t position) {
+    tidings__record record;
+    tidings__record_read(tidings__cell_at(s, position), &record);
+    if (!tidings__still(s, position)) return;
+    tidings__name *entry = tidings__name_at(s, record.name);
+    if (!entry || record.chunk >= s->geometry.chunk_count || !(record.flags & TIDINGS__RECORD_CHUNK)) return;
+    bool clear = record.flags & TIDINGS__RECORD_CLEAR;
+    _Atomic uint64_t *word = &s->chunk_words[record.chunk];
+    uint64_t now = tidings__acquire(word);
+    // The chunk first: once EV has moved on, "in ring" would mean free.
+    for (;;) {
+        uint32_t state = tidings__chunk_state(now);
+        if (tidings__chunk_position(now) != (position & POSITION48)) return;  // a helper that comes too late
+        if (state == TIDINGS__CHUNK_RETAINED) break;
+        if (state != TIDINGS__CHUNK_OWNED && state != TIDINGS__CHUNK_IN_RING) return;
+        if (tidings__cas(word, &now, (now & ~UINT64_C(0xf)) | TIDINGS__CHUNK_RETAINED)) break;
+    }
+    uint64_t value = position << 16 | (clear ? TIDINGS__RETAINED_EXPECTED : record.chunk + 1);
+    uint64_t old = tidings__acquire(&entry->retained);
+    do {
+        if (old == value) return;
+        if (newer(old, position)) {
+            free_chunk(s, position << 16 | (record.chunk + 1));
+            return;
+        }
+    } while (!tidings__cas(&entry->retained, &old, value));
+    free_chunk(s, old);
+    if (clear) free_chunk(s, position << 16 | (record.chunk + 1));
+}
+
+// 1, 0: there is none; -1: it was replaced while we looked.
+static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t limit, uint64_t *position, uint32_t *chunk,
+                     tidings__record *record) {
+    uint64_t oldest = tidings__oldest(s);
+    // The ring holds what is newer than the entry's. From the newest on; what is evicted meanwhile is in the entry when we get there.
+    uint64_t end = tidings__frontier(s, oldest);
+    for (uint64_t p = limit < end ? limit : end; p-- > oldest;) {
+        if (tidings__look(s, p) != TIDINGS__VALID) continue;
+        tidings__cell *cell = tidings__cell_at(s, p);
+        uint64_t topic = tidings__relaxed(&cell->topic);
+        if (((uint32_t)topic & 0xffffff) != index || !((topic >> 24) & TIDINGS__RECORD_RETAIN)) continue;
+        tidings__record_read(cell, record);
+        if (!tidings__still(s, p)) continue;
+        *position = p;
+        *chunk = record->chunk;
+        return !(record->flags & TIDINGS__RECORD_CLEAR);
+    }
+    uint64_t retained = tidings__acquire(&entry->retained);
+    uint32_t number = (uint32_t)(retained & 0xffff);
+    if (number == 0 || number == TIDINGS__RETAINED_EXPECTED || number > s->geometry.chunk_count) return 0;
+    uint64_t now = tidings__oldest(s);
+    *position = now - ((now - (retained >> 16)) & POSITION48);
+    *chunk = number - 1;
+    if (tidings__back_chunk(s, *chunk, TIDINGS__CHUNK_HEADER) != 0) return 0;
+    uint64_t capacity, header[4];
+    tidings__bytes_read(header, tidings__chunk_bytes(s, *chunk, &capacity), sizeof header);
+    record->time = header[0];
+    record->size = (uint32_t)header[1];
+    record->pid = (uint32_t)(header[1] >> 32);
+    record->uid = (uint32_t)header[2];
+    record->participant = (uint16_t)(header[2] >> 32);
+    record->subject_length = (uint8_t)(header[2] >> 48);
+    record->name_length = (uint8_t)(header[2] >> 56);
+    record->name = index;
+    record->name_subject = (uint32_t)(header[3] >> 32) & 0xffffff;
+    record->flags = (uint8_t)(header[3] >> 24);
+    record->format = (uint8_t)(header[3] >> 56);
+    record->chunk = *chunk;
+    if (!tidings__chunk_holds(s, *chunk, *position)) return -1;
+    return *position < limit;
+}
+
+bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t limit, uint64_t *position, uint32_t *chunk,
+                            tidings__record *record) {
+    tidings__name *entry = tidings__name_at(s, index);
+    if (!entry) return false;
+    // Each further round meets a value that was replaced while we looked: there is one, and there was one all the time.
+    for (int round = 0; round < 1000; round++) {
+        uint64_t seen = tidings__acquire(&entry->retained);
+        int found = find_once(s, entry, index, limit, position, chunk, record);
+        if (found >= 0) return found;
+        if (tidings__acquire(&entry->retained) == seen && round > 10) return false;
+    }
+    return false;
+}
+uint32_t tidings__tidy_retained(tidings_center *center) {
+    tidings__segment *s = &center->segment;
+    uint32_t freed = 0;
+    for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
+        uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED || !tidings__chunk_before(word, tidings__oldest(s))) continue;
+        if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0) continue;
+        uint64_t capacity, header[4];
+        tidings__bytes_read(header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
+        tidings__name *entry = tidings__name_at(s, (uint32_t)header[3] & 0xffffff);
+        uint64_t expected = tidings__chunk_position(word) << 16 | (chunk + 1);
+        // Promotion writes the entry before EV moves on, and EV has: who isn't named there now never will be.
+        if (entry && tidings__acquire(&entry->retained) == expected) continue;
+        if (tidings__cas(&s->chunk_words[chunk], &word, 0)) freed++;
+    }
+    return freed;
+}

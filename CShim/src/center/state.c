@@ -1,0 +1,48 @@
+// A kept value per name: the newest retained notification.
+#include <errno.h>
+#include <string.h>
+
+#include "center/center.h"
+#include "center/retained.h"
+#include "platform/error.h"
+#include "ring/chunk.h"
+
+int tidings_state_set(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options) {
+    tidings_post_options with = options ? *options : (tidings_post_options){0};
+    with.flags |= TIDINGS_POST_RETAIN;
+    if (!payload && size == 0) with.flags |= TIDINGS__POST_CLEAR;
+    return tidings_post(topic, payload ? payload : "", size, &with, NULL);
+}
+
+int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence) {
+    tidings__clear_error();
+    tidings_center *center = topic->center;
+    tidings__segment *s = &center->segment;
+    int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    uint32_t entry = tidings__name_find(s, &topic->key);
+    tidings__record record;
+    uint64_t position;
+    uint32_t chunk;
+    // Each round meets a value that was replaced while it was copied.
+    for (int round = 0; entry && round < 1000; round++) {
+        if (!tidings__retained_find(s, entry, UINT64_MAX, &position, &chunk, &record)) break;
+        uint64_t capacity;
+        const uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
+        if (!bytes || record.size + (uint64_t)TIDINGS__CHUNK_HEADER > capacity) continue;
+        size_t room = buffer ? *size : 0;
+        if (record.size <= room) {
+            if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER + (uint64_t)record.size) != 0) continue;
+            tidings__bytes_read(buffer, bytes + TIDINGS__CHUNK_HEADER, record.size);
+        }
+        if (!tidings__chunk_holds(s, chunk, position)) continue;
+        *size = record.size;
+        if (format) *format = record.format;
+        if (sequence) *sequence = position;
+        if (record.size <= room) return 0;
+        return tidings__fail(ENOBUFS, "can't copy the state of \"%.*s\": it has %u bytes, the buffer %zu; pass a larger one", (int)topic->key.name_length,
+                             topic->key.name, record.size, room);
+    }
+    return tidings__fail(ENOENT, "can't read the state of \"%.*s\" in center \"%s\": none was set, or it was cleared; set it first",
+                         (int)topic->key.name_length, topic->key.name, s->name);
+}

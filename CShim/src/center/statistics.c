@@ -1,0 +1,82 @@
+// Looking at a center from outside. Everything here is read without stopping anybody, so it is true only approximately.
+#include <errno.h>
+#include <string.h>
+
+#include "center/center.h"
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/lock.h"
+#include "ring/chunk.h"
+
+int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
+    tidings__clear_error();
+    memset(out, 0, sizeof *out);
+    tidings__segment *s = &center->segment;
+    int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    out->posted = tidings__frontier(s, tidings__relaxed(&center->hint));
+    out->retained_from = tidings__oldest(s);
+    out->revoked = tidings__relaxed(&s->header->revoked.word);
+    out->file_size = s->size;
+    out->memory = tidings__file_memory(s->fd);
+    out->maximum_payload = s->shape.maximum_payload;
+    out->slots = s->shape.slots;
+    out->participants_max = s->shape.participants;
+    for (uint32_t i = 0; i < s->shape.participants; i++) out->participants += tidings__acquire(&s->participants[i].instance) != 0;
+    out->observers_max = s->shape.observers;
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        if (tidings__acquire(&s->observers[i].owner) == 0) continue;
+        out->observers++;
+        out->observers_asleep += tidings__acquire(&s->header->asleep[i / 64]) >> i % 64 & 1;
+        out->observers_lossless += tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1;
+    }
+    out->names_max = s->shape.names;
+    tidings_name_info name;
+    for (uint32_t i = TIDINGS__NAME_FIRST; (error = tidings_name(center, i, &name)) != -ERANGE; i++) out->names += error == 0;
+    out->chunks_max = s->geometry.chunk_count;
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++) {
+        uint64_t word = tidings__acquire(&s->chunk_words[i]);
+        uint32_t state = tidings__chunk_state(word);
+        out->chunks_used += state != TIDINGS__CHUNK_FREE && !(state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, out->retained_from));
+    }
+    out->format_version = TIDINGS__FORMAT_VERSION;
+    return 0;
+}
+
+int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info) {
+    memset(info, 0, sizeof *info);
+    tidings__segment *s = &center->segment;
+    if (index >= s->shape.participants) return -ERANGE;
+    tidings__participant *p = &s->participants[index];
+    uint64_t instance = tidings__acquire(&p->instance);
+    if (instance == 0) return -ENOENT;
+    info->index = index;
+    info->pid = (int32_t)tidings__relaxed(&p->pid);
+    info->uid = tidings__relaxed(&p->uid);
+    info->joined_at_ns = tidings__relaxed(&p->joined_at);
+    uint64_t text[sizeof p->executable / 8];
+    for (size_t i = 0; i < sizeof text / 8; i++) text[i] = tidings__relaxed(&p->executable[i]);
+    memcpy(info->executable, text, TIDINGS_EXECUTABLE_MAX);
+    info->executable[TIDINGS_EXECUTABLE_MAX] = 0;
+    tidings__fence_acquire();
+    // Replaced while we read it: nobody in particular.
+    if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
+    info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
+    info->alive = info->own || tidings__lock_held(s->fd, index) != 0;
+    return 0;
+}
+
+int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info) {
+    tidings__segment *s = &center->segment;
+    if (index >= s->shape.names || index >= tidings__acquire(&s->header->names_used.word)) return -ERANGE;
+    memset(info, 0, sizeof *info);
+    if (index < TIDINGS__NAME_FIRST) return -ENOENT;
+    tidings__name *entry = tidings__name_at(s, index);
+    if (!entry) return -ERANGE;
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) info->observers += (uint32_t)__builtin_popcountll(tidings__relaxed(&entry->members[i]));
+    uint64_t retained = tidings__relaxed(&entry->retained);
+    info->retained = (retained & 0xffff) != 0 && (retained & 0xffff) != TIDINGS__RETAINED_EXPECTED;
+    if (info->observers == 0 && !info->retained && retained != TIDINGS__RETAINED_EXPECTED) return -ENOENT;
+    uint32_t name_length, subject_length;
+    return tidings__name_text(s, index, info->name, &name_length, info->subject, &subject_length) ? 0 : -ENOENT;
+}

@@ -1,0 +1,40 @@
+// Remains of the dead. Whoever gets the lock of a place that still describes somebody has found remains; every step can be done again.
+#include "center/center.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/lock.h"
+#include "registry/observers.h"
+#include "registry/participants.h"
+#include "ring/chunk.h"
+
+bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
+    tidings__segment *s = &center->segment;
+    if (!s->writable || !tidings__participant_dead(s, index, center->participant)) return false;
+    // Two threads of one handle share its descriptor, and the kernel would grant both the lock: one at a time. Who finds another at it has nothing to do.
+    if (pthread_mutex_trylock(&center->lock) != 0) return false;
+    if (tidings__lock_try(s->fd, index, true) != 0) {
+        pthread_mutex_unlock(&center->lock);
+        return false;
+    }
+    bool found = tidings__acquire(&s->participants[index].instance) != 0;
+    if (found) {
+        tidings__observers_tidy(s, index);
+        tidings__chunk_tidy(s, index);
+        tidings__name_tidy(s, index);
+        tidings__claims_tidy(s, index);
+        tidings__set_release(&s->participants[index].instance, 0);
+    }
+    tidings__lock_release(s->fd, index);
+    pthread_mutex_unlock(&center->lock);
+    return found;
+}
+
+int tidings_tidy(tidings_center *center) {
+    tidings__clear_error();
+    int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    int tidied = 0;
+    for (uint32_t i = 0; i < center->segment.shape.participants; i++) tidied += tidings__tidy_participant(center, i);
+    tidings__tidy_retained(center);
+    return tidied;
+}

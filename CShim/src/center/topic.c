@@ -1,0 +1,63 @@
+// A name prepared for posting: what it stands for right now, looked up once per change of the registry.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "center/center.h"
+#include "platform/error.h"
+#include "segment/names.h"
+
+int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
+                       tidings_topic **result) {
+    *result = NULL;
+    tidings__clear_error();
+    int error = tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX);
+    if (!error && subject) error = tidings__check_text("subject", subject, subject_length, 0, TIDINGS_SUBJECT_MAX);
+    if (error) return error;
+    if (!subject) subject_length = 0;
+    uint32_t name_words = (uint32_t)tidings__round8(name_length) / 8, subject_words = (uint32_t)tidings__round8(subject_length) / 8;
+    size_t bytes = sizeof(tidings_topic) + 8 * (size_t)(name_words + subject_words);
+    tidings_topic *topic = malloc(bytes);
+    if (!topic) return tidings__fail(ENOMEM, "can't prepare name \"%.*s\": no memory for its handle", (int)name_length, name);
+    memset(topic, 0, bytes);
+    topic->center = center;
+    topic->name_words = name_words;
+    topic->subject_words = subject_words;
+    char *name_text = (char *)topic->text, *subject_text = (char *)&topic->text[name_words];
+    memcpy(name_text, name, name_length);
+    if (subject_length) memcpy(subject_text, subject, subject_length);
+    tidings__key_make(&topic->key, name_text, name_length, NULL, 0);
+    if (subject_length) tidings__key_make(&topic->key_subject, name_text, name_length, subject_text, subject_length);
+    topic->poster = (uint64_t)subject_length << 48 | (uint64_t)name_length << 56;
+    tidings__set_relaxed(&topic->resolved_at, UINT64_MAX - 1);  // no G yet
+    *result = topic;
+    return 0;
+}
+
+void tidings_topic_close(tidings_topic *topic) {
+    free(topic);
+}
+
+uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {
+    tidings__segment *s = &topic->center->segment;
+    uint64_t resolved = 0, now = generation;
+    // G before and after, so that the answer is one of its time; if it keeps moving, the newest answer is as good as any: everything that
+    // was there before our claim has been seen.
+    for (int round = 0; round < 4; round++) {
+        generation = now;
+        resolved = tidings__name_find(s, &topic->key);
+        if (topic->key_subject.subject) resolved |= (uint64_t)tidings__name_find(s, &topic->key_subject) << 32;
+        if (tidings__relaxed(&s->names[TIDINGS__NAME_ALL].member_words)) resolved |= TIDINGS__RESOLVED_ALL;
+        tidings__fence_acquire();
+        now = tidings__acquire(&s->header->generation.word);
+        if (now == generation) break;
+    }
+    if (now != generation) return resolved;
+    // Kept for the next post. Who finds somebody else keeping (or is a signal handler on top of it) goes without.
+    uint64_t old = tidings__acquire(&topic->resolved_at);
+    if (old != TIDINGS__TOPIC_BUSY && tidings__cas(&topic->resolved_at, &old, TIDINGS__TOPIC_BUSY)) {
+        tidings__set_relaxed(&topic->resolved, resolved);
+        tidings__set_release(&topic->resolved_at, generation);
+    }
+    return resolved;
+}

@@ -1,0 +1,167 @@
+// Waiting: for a claim to be committed, for the next notification; awake for a moment, then asleep. README.md, "Doorbell".
+#include <errno.h>
+#include <limits.h>
+
+#include "center/observer.h"
+#include "platform/barrier.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/futex.h"
+#include "registry/doorbell.h"
+#include "registry/observers.h"
+#include "ring/verdict.h"
+
+// How long a claim may stay uncommitted before it is revoked. A post takes tens of nanoseconds, some microseconds when it rings; a poster that lost
+// its processor gets it back within a time slice or two (3 to 4 ms each). Revoking too early is harmless (it posts anew), so: under a time slice.
+#define PATIENCE_NS 2000000u
+#define BURST 4              // notifications on end that show that there are more to come
+#define BURST_PAUSES 200     // about 5 µs; measured: 100 are too few, lossless 1 to 1 went from 204 to 87 ns a message
+#define SPIN_LOOKS 200        // at a claimed slot, before giving the processor away; some microseconds
+#define SPIN_LONGEST_NS 20000u  // awake before sleeping, at most: four times what a wake-up costs
+#define SPIN_WORTH_NS 50000u    // only if the last wait was shorter than this
+
+void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position) {
+    const tidings__segment *s = &center->segment;
+    if (stuck->at != position) {
+        stuck->at = position;
+        stuck->calls = 0;
+    }
+    if (stuck->calls++ == 0) {
+        stuck->since = tidings__monotonic_ns();
+        if (tidings__processors() > 1) {
+            for (int i = 0; i < SPIN_LOOKS; i++) {
+                if (tidings__look(s, position) != TIDINGS__CLAIMED) return;
+                tidings__cpu_relax();
+            }
+        }
+        tidings__yield();
+        return;
+    }
+    if (tidings__monotonic_ns() - stuck->since >= PATIENCE_NS) {
+        tidings__revoke(s, position);
+        return;
+    }
+    // Its poster has no processor, or is stopped. Nobody tells us when it goes on (a commit is a plain store), so: short steps.
+    tidings__nap(stuck->calls < 10 ? 20000 : 100000);
+}
+
+void tidings__publish_cursor(tidings_observer *o) {
+    if (!o->lossless || o->published == o->cursor) return;
+    tidings__segment *s = &o->center->segment;
+    tidings__lossless_advance(s, o->index, o->cursor);
+    o->published = o->cursor;
+    // The cursor before the look: a poster announces, then looks at the cursor. (It waits in steps, so that a missed one would cost a millisecond.)
+    tidings__fence_full();
+    _Atomic uint32_t *waiting = (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
+    uint32_t value = tidings__relaxed(waiting);
+    if (value & 1 && tidings__cas(waiting, &value, (value + 2) & ~1u)) tidings__futex_wake(waiting, INT_MAX);
+}
+
+static bool take_interrupt(tidings_observer *o) {
+    return tidings__relaxed(&o->interrupted) && tidings__fetch_and(&o->interrupted, 0);
+}
+
+// Looks from the cursor on, as a user of the table.
+static int look(tidings_observer *o, uint64_t limit, tidings_delivery *d) {
+    // Plain store, no fence: the other half is in `tidings__table_swap`.
+    tidings__set_relaxed(&o->in_next, 1);
+    tidings__fence_compiler();
+    if (!tidings__barrier_registered()) tidings__fence_full();
+    int result = tidings__advance(o, tidings__acquire(&o->table), limit, d);
+    tidings__set_release(&o->in_next, 0);
+    return result;
+}
+
+// Polls the cursor's cell for a while. True: something happened there.
+static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
+    const tidings__segment *s = &o->center->segment;
+    tidings__cell *cell = tidings__cell_at(s, o->cursor);
+    uint64_t lap = tidings__lap_at(s, o->cursor);
+    uint64_t until = 0;
+    // Somebody posts without a pause, and we have caught up: at the poster's heels we would take from it each line that it is about to write, and both
+    // would run at the speed of lines changing hands. A few microseconds behind, lines come in whole batches.
+    if (o->cursor - o->dry_at >= BURST)
+        for (int i = 0; i < BURST_PAUSES; i++) tidings__cpu_relax();
+    o->dry_at = o->cursor;
+    for (uint32_t i = 1;; i++) {
+        // Commit first: a claimed cell is not worth returning for.
+        if (tidings__c_is(tidings__acquire(&cell->commit), o->cursor)) return true;
+        // Polled without a pause, the line would be back here between its claim and its commit, and the poster would have to ask for it twice.
+        for (int j = 0; j < 4; j++) tidings__cpu_relax();
+        if (i % 16 != 0) continue;
+        if (tidings__lap_ahead(tidings__acquire(&cell->claim), lap) >= 0 || tidings__relaxed(&o->interrupted)) return true;
+        uint64_t now = tidings__monotonic_ns();
+        if (until == 0) until = nanoseconds == TIDINGS__SPIN_FOREVER ? deadline : now + nanoseconds < deadline ? now + nanoseconds : deadline;
+        if (now >= until) return false;
+    }
+}
+
+static uint32_t spin_time(const tidings_observer *o) {
+    if (o->spin_ns == 0 || o->spin_ns == TIDINGS__SPIN_FOREVER) return o->spin_ns;
+    if (tidings__processors() < 2) return 0;
+    if (o->spin_ns != TIDINGS__SPIN_ADAPTIVE) return o->spin_ns;
+    return o->last_wait_ns < SPIN_WORTH_NS ? SPIN_LONGEST_NS : 0;
+}
+
+// Announces, looks once more up to the frontier, and sleeps. What is claimed beyond that frontier was claimed after the announcement and rings, so a
+// chatty neighbour keeps nobody awake. TIDINGS__DELIVERED, IN_FLIGHT, or NOTHING: slept (or not), look again.
+static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *d) {
+    tidings__segment *s = &o->center->segment;
+    uint32_t announced = tidings__doorbell_announce(s, o->index);
+    uint64_t frontier = tidings__frontier(s, o->cursor);
+    int result = look(o, frontier, d);
+    if (result == TIDINGS__NOTHING) {
+        tidings__publish_cursor(o);
+        int64_t timeout = -1;
+        uint64_t now = tidings__monotonic_ns();
+        if (deadline != UINT64_MAX) timeout = now < deadline ? (int64_t)(deadline - now) : 0;
+        if (timeout != 0 && !tidings__relaxed(&o->interrupted)) {
+            tidings__futex_wait(&s->observers[o->index].doorbell, announced, timeout);
+            o->last_wait_ns = tidings__monotonic_ns() - now;
+        }
+    }
+    tidings__doorbell_withdraw(s, o->index);
+    return result;
+}
+
+int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
+    if (__builtin_expect(o->fork_epoch != tidings__thread_self()->fork_epoch, 0))
+        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
+    if (!tidings__relaxed(&o->started)) tidings__set_relaxed(&o->started, true);
+    if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__interests_free(o);
+    if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);
+    uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : 0;
+    for (;;) {
+        if (__builtin_expect(tidings__relaxed(&o->interrupted) != 0, 0) && take_interrupt(o)) return -EINTR;
+        int result = look(o, o->cursor + UINT32_MAX, d);
+        if (result == TIDINGS__DELIVERED) return 0;
+        if (result < 0) return tidings__fail(-result, "can't deliver from center \"%s\": no memory", o->center->segment.name);
+        if (timeout_ns > 0 && deadline == 0) {
+            uint64_t now = tidings__monotonic_ns();
+            deadline = now + (uint64_t)timeout_ns < now ? UINT64_MAX : now + (uint64_t)timeout_ns;
+        }
+        if (result == TIDINGS__IN_FLIGHT) {
+            tidings__wait_claimed(o->center, &o->stuck, o->cursor);
+            if (tidings__look(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
+        } else {
+            tidings__publish_cursor(o);
+        }
+        if (timeout_ns == 0) return o->descriptor ? tidings__descriptor_arm(o, d) : -EAGAIN;
+        if (result == TIDINGS__NOTHING) {
+            uint32_t nanoseconds = spin_time(o);
+            if (nanoseconds != 0 && spin(o, nanoseconds, deadline)) continue;
+            if (nanoseconds == TIDINGS__SPIN_FOREVER) {
+                if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) return -ETIMEDOUT;
+                continue;
+            }
+            result = sleep_once(o, deadline, d);
+            if (result == TIDINGS__DELIVERED) return 0;
+            if (result == TIDINGS__IN_FLIGHT) continue;
+        }
+        if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) {
+            // A last look: what was committed before the deadline is not held over.
+            result = look(o, o->cursor + UINT32_MAX, d);
+            return result == TIDINGS__DELIVERED ? 0 : -ETIMEDOUT;
+        }
+    }
+}

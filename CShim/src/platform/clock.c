@@ -1,0 +1,60 @@
+#include "platform/clock.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);  // fails for unknown clocks only
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t tidings__realtime_ns(void) { return read_clock(CLOCK_REALTIME); }
+
+uint64_t tidings__monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
+
+uint64_t tidings__stamp(tidings__thread *thread)
+{
+    // Compared for equality, not order: a clock set backwards is a new tick like any other.
+    const uint64_t tick = read_clock(CLOCK_REALTIME_COARSE);
+    if (__builtin_expect(thread->tick_ns != tick, 0)) {
+        thread->tick_precise_ns = read_clock(CLOCK_REALTIME);
+        thread->tick_ns = tick;  // second: a signal handler that posts in between finds the old tick, and reads the clock itself
+    }
+    return thread->tick_precise_ns;
+}
+
+void tidings__nap(int64_t ns)
+{
+    if (ns <= 0) return;
+    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+    // Returns its error instead of setting errno, and leaves in `left` what a signal cut off.
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {
+    }
+}
+
+void tidings__yield(void) { (void)sched_yield(); }
+
+static _Atomic uint32_t processors;
+
+uint32_t tidings__processors_refresh(void)
+{
+    // cpu_set_t ends at 1,024 processors and the call fails if the machine could have more: room for 8,192.
+    cpu_set_t sets[8];
+    const int saved = errno;
+    uint32_t count = 1;
+    if (sched_getaffinity(0, sizeof sets, sets) == 0) count = (uint32_t)CPU_COUNT_S(sizeof sets, sets);
+    errno = saved;
+    if (count == 0) count = 1;
+    atomic_store_explicit(&processors, count, memory_order_relaxed);
+    return count;
+}
+
+uint32_t tidings__processors(void)
+{
+    const uint32_t count = atomic_load_explicit(&processors, memory_order_relaxed);
+    return count ? count : tidings__processors_refresh();
+}

@@ -1,0 +1,69 @@
+#include "platform/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_SIZE 512
+
+// Deliberately not in the initial-exec block that thread.h uses: half a kilobyte there would use up what the loader keeps for libraries that
+// are loaded late. An error may take its time.
+static _Thread_local char line[LINE_SIZE];
+
+// A name that somebody else chose must not break the line in two, nor colour a terminal; and a cut must not leave half a character.
+static size_t tidy_line(char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) text[i] = '?';
+    }
+    if (length < LINE_SIZE - 1) return length;
+    size_t start = length;
+    while (start > 0 && length - start < 4) {
+        const unsigned char byte = (unsigned char)text[--start];
+        if ((byte & 0xc0) == 0x80) continue;  // inside a character: its first byte is further left
+        const size_t needed = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+        return length - start < needed ? start : length;
+    }
+    return length;
+}
+
+int tidings__fail(int error, const char *format, ...)
+{
+    const int saved = errno;
+    char text[LINE_SIZE];  // first here: an argument may be the present line, and a signal handler may fail while we format
+    va_list arguments;
+    va_start(arguments, format);
+    const int wanted = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    size_t length = wanted < 0 ? 0 : (size_t)wanted;
+    if (length > sizeof text - 1) length = sizeof text - 1;
+    length = tidy_line(text, length);
+    text[length] = 0;
+    memcpy(line, text, length + 1);
+    errno = saved;
+    return -error;
+}
+
+const char *tidings__last_error(void) { return line; }
+
+void tidings__clear_error(void) { line[0] = 0; }
+
+const char *tidings__amount(uint64_t bytes, char text[TIDINGS__AMOUNT_SIZE])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    uint32_t unit = 0;
+    uint64_t whole = bytes, rest = 0;  // rest: 1024ths of the unit
+    while (whole >= 1024) {
+        rest = whole % 1024;
+        whole /= 1024;
+        unit++;
+    }
+    const uint64_t tenths = rest * 10 / 1024;
+    if (whole < 10 && tenths > 0) {
+        (void)snprintf(text, TIDINGS__AMOUNT_SIZE, "%u.%u %s", (unsigned)whole, (unsigned)tenths, units[unit]);
+    } else {
+        (void)snprintf(text, TIDINGS__AMOUNT_SIZE, "%u %s", (unsigned)whole, units[unit]);
+    }
+    return text;
+}

@@ -1,0 +1,42 @@
+#include "platform/event.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+int tidings__event_open(void) {
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return fd < 0 ? -errno : fd;
+}
+
+void tidings__event_close(int fd) {
+    close(fd);
+}
+
+void tidings__event_signal(int fd) {
+    int saved = errno;
+    uint64_t one = 1;
+    // Full (2^64 - 2 signals unread): readable already.
+    ssize_t ignored = write(fd, &one, sizeof one);
+    (void)ignored;
+    errno = saved;
+}
+
+void tidings__event_clear(int fd) {
+    int saved = errno;
+    uint64_t count;
+    ssize_t ignored = read(fd, &count, sizeof count);
+    (void)ignored;
+    errno = saved;
+}
+
+int tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(thread, NULL, body, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}

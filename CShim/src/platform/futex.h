@@ -1,0 +1,15 @@
+// Sleeping on a word of shared memory. Shared futexes: keyed by inode and offset, so any two mappings of a center meet.
+#ifndef TIDINGS__FUTEX_H
+#define TIDINGS__FUTEX_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+// Sleeps while *word is `expected`: 0 (woken, perhaps for nothing), -EAGAIN (the value was another), -ETIMEDOUT, -EINTR. `timeout_ns` counts on
+// CLOCK_MONOTONIC; below 0: without end. Works on a read-only mapping. Leaves errno alone. Async-signal-safe.
+int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
+
+// Wakes up to `count`; how many it woke, or a negative errno. Leaves errno alone. Async-signal-safe.
+int tidings__futex_wake(_Atomic uint32_t *word, int count);
+
+#endif

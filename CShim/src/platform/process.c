@@ -1,0 +1,121 @@
+#include "platform/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/clock.h"
+
+#define HOOKS 8
+
+_Atomic uint32_t tidings__fork_epoch = 1;
+
+static void (*_Atomic hooks[HOOKS])(void);
+static _Atomic uint32_t own_pid;         // 0: not asked yet
+static _Atomic uint64_t own_namespace;
+static _Atomic uint32_t namespace_known;
+static pthread_once_t watching = PTHREAD_ONCE_INIT;
+
+static void in_child(void)
+{
+    const int saved = errno;
+    atomic_store_explicit(&own_pid, (uint32_t)getpid(), memory_order_relaxed);
+    atomic_store_explicit(&namespace_known, 0, memory_order_relaxed);  // unshare(CLONE_NEWPID) takes effect at the next fork
+    atomic_fetch_add_explicit(&tidings__fork_epoch, 1, memory_order_relaxed);
+    for (uint32_t i = 0; i < HOOKS; i++) {
+        void (*hook)(void) = atomic_load_explicit(&hooks[i], memory_order_acquire);
+        if (!hook) break;
+        hook();
+    }
+    errno = saved;
+}
+
+// Out of memory is the one way for this to fail. A child would then take itself for its parent: nothing better is left than to go without forks.
+static void watch(void) { (void)pthread_atfork(NULL, NULL, in_child); }
+
+void tidings__fork_watch(void) { (void)pthread_once(&watching, watch); }
+
+// Without a lock: one held by another thread at the moment of a fork would never be released in the child.
+void tidings__at_fork_child(void (*hook)(void))
+{
+    tidings__fork_watch();
+    for (uint32_t i = 0; i < HOOKS; i++) {
+        void (*there)(void) = NULL;
+        if (atomic_compare_exchange_strong(&hooks[i], &there, hook) || there == hook) return;
+    }
+    __builtin_trap();  // a ninth hook is a mistake in this library, found by its first run
+}
+
+uint32_t tidings__process_id(void)
+{
+    uint32_t pid = atomic_load_explicit(&own_pid, memory_order_relaxed);
+    if (__builtin_expect(pid == 0, 0)) {
+        tidings__fork_watch();
+        pid = (uint32_t)getpid();
+        atomic_store_explicit(&own_pid, pid, memory_order_relaxed);
+    }
+    return pid;
+}
+
+uint32_t tidings__user_id(void) { return (uint32_t)geteuid(); }
+
+uint64_t tidings__pid_namespace(void)
+{
+    if (atomic_load_explicit(&namespace_known, memory_order_acquire)) {
+        return atomic_load_explicit(&own_namespace, memory_order_relaxed);
+    }
+    tidings__fork_watch();
+    const int saved = errno;
+    struct stat status;
+    const uint64_t number = stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
+    errno = saved;
+    atomic_store_explicit(&own_namespace, number, memory_order_relaxed);
+    atomic_store_explicit(&namespace_known, 1, memory_order_release);
+    return number;
+}
+
+size_t tidings__executable_name(char *text, size_t size)
+{
+    if (size == 0) return 0;
+    char path[4096];
+    const int saved = errno;
+    const ssize_t got = readlink("/proc/self/exe", path, sizeof path - 1);
+    errno = saved;
+    path[got > 0 ? got : 0] = 0;
+    static const char deleted[] = " (deleted)";  // what the kernel adds when the program was replaced by an update
+    size_t length = strlen(path);
+    if (length > sizeof deleted - 1 && strcmp(path + length - (sizeof deleted - 1), deleted) == 0) path[length - (sizeof deleted - 1)] = 0;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    if (!*base) base = program_invocation_short_name;
+    length = strlen(base);
+    if (length > size - 1) {
+        length = size - 1;
+        while (length > 0 && ((unsigned char)base[length] & 0xc0) == 0x80) length--;  // not in the middle of a character
+    }
+    for (size_t i = 0; i < length; i++) text[i] = (unsigned char)base[i] < 0x20 || base[i] == 0x7f ? '?' : base[i];
+    text[length] = 0;
+    return length;
+}
+
+uint64_t tidings__random(void)
+{
+    static _Atomic uint64_t calls;
+    const int saved = errno;
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number || number == 0) {
+        // Early boot, or the call is filtered. What is needed is "differs from others", not "can't be guessed": time, process and count do that; the rest
+        // (splitmix64) spreads them over the word.
+        number = tidings__realtime_ns() ^ tidings__monotonic_ns() << 20 ^ (uint64_t)getpid() << 40;
+        number += (atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+        number ^= number >> 31;
+    }
+    errno = saved;
+    return number ? number : 1;
+}

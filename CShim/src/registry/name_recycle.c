@@ -1,0 +1,109 @@
+// Taking names out of the table again, without a lock: decide (state), mark (link), unlink, free. Anyone can go on where somebody died.
+#include "registry/name_table.h"
+#include "segment/position.h"
+
+#define STATE(word) ((uint32_t)(word)&0xf)
+#define PREPARER(word) ((uint32_t)((word) >> 4) & 0xffff)
+#define GENERATION(word) ((word) >> 20)
+
+static uint64_t with_state(uint64_t word, uint32_t participant, uint32_t state) {
+    return GENERATION(word) << 20 | (uint64_t)(participant & 0xffff) << 4 | state;
+}
+
+static bool needed(const tidings__name *entry) {
+    // A value, or one on its way, or one that was cleared: then a newer one may be in the ring, where only the ring would know.
+    if (tidings__acquire(&entry->retained) != 0) return true;
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
+        if (tidings__acquire(&entry->members[i]) != 0) return true;
+    return false;
+}
+
+// Unlinks a GONE entry from its chain. True when it is certain that no chain leads to it. Stopped in here for long, we may wake up when the entry serves another
+// name: so each change is a CAS of a value read *before* the state was found still GONE. Every re-use changes these values (tags).
+static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone) {
+    tidings__name *entry = &s->names[index];
+    uint64_t next = tidings__acquire(&entry->next);
+    for (;;) {
+        if (tidings__acquire(&entry->state) != gone) return false;
+        if (next & TIDINGS__NEXT_MARK) break;
+        if (tidings__cas(&entry->next, &next, next | TIDINGS__NEXT_MARK)) break;
+    }
+    _Atomic uint64_t *bucket = &s->buckets[tidings__relaxed(&entry->hash) & (s->shape.buckets - 1)];
+    for (int round = 0; round < 64; round++) {
+        _Atomic uint64_t *from = bucket;
+        uint64_t link = tidings__acquire(from);
+        uint64_t steps = s->shape.names;
+        while ((uint32_t)link != index && (uint32_t)link != TIDINGS__NAME_NONE && steps-- > 0) {
+            tidings__name *step = tidings__name_at(s, (uint32_t)link);
+            if (!step) return false;
+            from = &step->next;
+            link = tidings__acquire(from);
+        }
+        if (tidings__acquire(&entry->state) != gone) return false;
+        if ((uint32_t)link != index) return true;
+        // A marked predecessor is itself on its way out and its link must not change any more. It goes first, we another time.
+        if (link & TIDINGS__NEXT_MARK) return false;
+        tidings__cas(from, &link, ((link >> 33) + 1) << 33 | (uint32_t)next);
+    }
+    return false;
+}
+
+static bool finish(tidings__segment *s, uint32_t index, uint64_t state) {
+    if (!unlink_entry(s, index, state)) return false;
+    // Somebody who adds a name may stand on this entry, and would walk on along another chain when it is used again. It must not find the head as it was.
+    _Atomic uint64_t *bucket = &s->buckets[tidings__relaxed(&s->names[index].hash) & (s->shape.buckets - 1)];
+    uint64_t head = tidings__acquire(bucket);
+    while (!tidings__cas(bucket, &head, ((head >> 33) + 1) << 33 | (uint32_t)head)) {}
+    // Records that carry this number were claimed before G moves here: after it, posters resolve anew. Quarantine: until the ring has forgotten them.
+    tidings__fetch_add(&s->header->generation.word, 1);
+    tidings__barrier_after_rmw();
+    uint64_t end = tidings__frontier(s, tidings__oldest(s));
+    uint64_t birth = tidings__acquire(&s->names[index].birth);
+    if (tidings__acquire(&s->names[index].state) != state) return false;
+    if (birth != end && !tidings__cas(&s->names[index].birth, &birth, end)) return false;
+    return tidings__cas(&s->names[index].state, &state, with_state(state, 0, TIDINGS__NAME_FREE));
+}
+
+uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most) {
+    uint32_t done = 0;
+    uint64_t used = tidings__acquire(&s->header->names_used.word);
+    for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names && done < most; index++) {
+        tidings__name *entry = tidings__name_at(s, index);
+        if (!entry) break;
+        uint64_t state = tidings__acquire(&entry->state);
+        if (STATE(state) == TIDINGS__NAME_GONE) {
+            done += finish(s, index, state);
+            continue;
+        }
+        if (STATE(state) != TIDINGS__NAME_LINKED || needed(entry)) continue;
+        // Another generation each time: two threads of one participant must not take each other's for their own.
+        uint64_t leaving = with_state(state + (UINT64_C(1) << 20), participant, TIDINGS__NAME_LEAVING);
+        if (!tidings__cas(&entry->state, &state, leaving)) continue;
+        tidings__barrier_after_rmw();
+        // A member that came before this look is seen here; one that comes later sees LEAVING and turns it back.
+        uint64_t expected = leaving;
+        if (needed(entry)) {
+            tidings__cas(&entry->state, &expected, with_state(leaving, 0, TIDINGS__NAME_LINKED));
+            continue;
+        }
+        uint64_t gone = with_state(leaving, participant, TIDINGS__NAME_GONE);
+        if (tidings__cas(&entry->state, &expected, gone)) done += finish(s, index, gone);
+    }
+    return done;
+}
+
+void tidings__name_tidy(tidings__segment *s, uint32_t participant) {
+    uint64_t used = tidings__acquire(&s->header->names_used.word);
+    for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names; index++) {
+        tidings__name *entry = tidings__name_at(s, index);
+        if (!entry) break;
+        uint64_t state = tidings__acquire(&entry->state);
+        if (PREPARER(state) != (participant & 0xffff)) continue;
+        switch (STATE(state)) {
+            case TIDINGS__NAME_PREPARING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_FREE)); break;
+            case TIDINGS__NAME_LEAVING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_LINKED)); break;
+            case TIDINGS__NAME_GONE: finish(s, index, state); break;
+            default: break;
+        }
+    }
+}

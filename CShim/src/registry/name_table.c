@@ -1,0 +1,299 @@
+#include "registry/name_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "platform/error.h"
+#include "segment/eviction.h"
+
+// The hash only spreads names over chains, and names are not secrets: fast and simple. Eight bytes at a time, multiply and fold.
+static uint64_t mix(uint64_t hash, const char *bytes, size_t length) {
+    while (length > 0) {
+        uint64_t word = 0;
+        size_t now = length < 8 ? length : 8;
+        memcpy(&word, bytes, now);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+        bytes += now;
+        length -= now;
+    }
+    return hash;
+}
+
+void tidings__key_make(tidings__key *key, const char *name, size_t name_length, const char *subject, size_t subject_length) {
+    key->name = name;
+    key->subject = subject;
+    key->name_length = (uint32_t)name_length;
+    key->subject_length = subject ? (uint32_t)subject_length : 0;
+    uint64_t hash = mix(name_length + 1, name, name_length);
+    if (subject) hash = mix(hash + subject_length + 0x1000, subject, subject_length);
+    key->hash = hash * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 32;
+}
+
+static uint64_t state_of(uint64_t generation, uint32_t participant, uint32_t state) {
+    return generation << 20 | (uint64_t)(participant & 0xffff) << 4 | state;
+}
+#define STATE(word) ((uint32_t)(word)&0xf)
+#define PREPARER(word) ((uint32_t)((word) >> 4) & 0xffff)
+#define GENERATION(word) ((word) >> 20)
+
+// A link: the next entry's index, a mark (this entry is going), and a tag that makes each value of the word new.
+#define LINK_INDEX(word) ((uint32_t)(word))
+static uint64_t link_to(uint64_t old, uint32_t index) {
+    return ((old >> 33) + 1) << 33 | index;
+}
+
+tidings__name *tidings__name_at(tidings__segment *s, uint32_t index) {
+    if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;
+    if (index >= tidings__relaxed(&s->names_known) && tidings__back_names(s, index + 1) != 0) return NULL;
+    return &s->names[index];
+}
+
+static uint32_t lengths_of(const tidings__key *key) {
+    return key->name_length | (key->subject ? key->subject_length + 1 : 0) << 16;
+}
+
+static bool same_key(const tidings__name *entry, const tidings__key *key) {
+    if (tidings__relaxed(&entry->hash) != key->hash || tidings__relaxed(&entry->lengths) != lengths_of(key)) return false;
+    uint64_t text[TIDINGS__KEY_MAX / 8] = {0};
+    memcpy(text, key->name, key->name_length);
+    if (key->subject_length) memcpy((char *)text + key->name_length, key->subject, key->subject_length);
+    size_t words = (key->name_length + key->subject_length + 7) / 8;
+    for (size_t i = 0; i < words; i++)
+        if (tidings__relaxed(&entry->key[i]) != text[i]) return false;
+    return true;
+}
+
+static _Atomic uint64_t *bucket_of(tidings__segment *s, uint64_t hash) {
+    return &s->buckets[hash & (s->shape.buckets - 1)];
+}
+
+// Looks along a chain from `link`. Entries on their way out don't count. A walk that meets a change may miss an entry; G has moved then, and the
+// caller, who read G before, comes again. The bound is for a hostile chain that bites its tail.
+static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key *key) {
+    uint32_t steps = tidings__relaxed((_Atomic uint32_t *)(void *)&s->header->names_used.word);
+    if (steps > s->shape.names) steps = s->shape.names;
+    for (uint32_t index = LINK_INDEX(link); index != TIDINGS__NAME_NONE && steps > 0; steps--) {
+        tidings__name *entry = tidings__name_at(s, index);
+        if (!entry) return TIDINGS__NAME_NONE;
+        uint32_t state = STATE(tidings__acquire(&entry->state));
+        if ((state == TIDINGS__NAME_LINKED || state == TIDINGS__NAME_LEAVING) && same_key(entry, key)) return index;
+        index = LINK_INDEX(tidings__acquire(&entry->next));
+    }
+    return TIDINGS__NAME_NONE;
+}
+
+uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key) {
+    return find_from(s, tidings__acquire(bucket_of(s, key->hash)), key);
+}
+
+static void moved(tidings__segment *s) {
+    tidings__fetch_add(&s->header->generation.word, 1);
+}
+
+// MARK: Adding
+
+// Where to look next for an entry that was given up. A hint, shared by all centers of the process.
+static _Atomic uint32_t turn;
+
+// Takes a free entry for preparing: one that was given up and that the ring has forgotten, or a fresh one.
+static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index) {
+    _Atomic uint64_t *used = &s->header->names_used.word;
+    uint64_t oldest = tidings__oldest(s);
+    for (int round = 0; round < 2; round++) {
+        uint64_t limit = tidings__acquire(used);
+        if (limit > s->shape.names) limit = s->shape.names;
+        // Fresh ones first while they are cheap; from then on the table is searched, and only then grown.
+        bool search = round == 1 || limit >= tidings__acquire(&s->header->names_backed.word);
+        if (search) {
+            tidings__name_recycle(s, participant, 64);
+            uint32_t first = tidings__relaxed(&turn);
+            for (uint64_t i = 0; i < limit; i++) {
+                uint32_t candidate = (uint32_t)((first + i) % limit);
+                if (candidate < TIDINGS__NAME_FIRST) continue;
+                tidings__name *entry = tidings__name_at(s, candidate);
+                if (!entry) break;
+                uint64_t state = tidings__acquire(&entry->state);
+                if (STATE(state) != TIDINGS__NAME_FREE || (int64_t)(tidings__acquire(&entry->birth) - oldest) > 0) continue;
+                if (tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING))) {
+                    tidings__set_relaxed(&turn, candidate + 1);
+                    *index = candidate;
+                    return 0;
+                }
+            }
+        }
+        while (limit < s->shape.names) {
+            tidings__name *entry = tidings__name_at(s, (uint32_t)limit);
+            if (!entry) return -ENOSPC;  // the line was written by tidings__back_names
+            uint64_t state = tidings__acquire(&entry->state);
+            bool taken = STATE(state) == TIDINGS__NAME_FREE && tidings__acquire(&entry->birth) <= oldest &&
+                         tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
+            // Taken, by us or by somebody who died before counting it: count it.
+            uint64_t expected = limit;
+            tidings__cas(used, &expected, limit + 1);
+            if (taken) {
+                *index = (uint32_t)limit;
+                return 0;
+            }
+            limit = tidings__acquire(used);
+            if (limit > s->shape.names) break;
+        }
+    }
+    return tidings__fail(ENOSPC, "can't observe one more name in center \"%s\": its table of %u names is full; observe fewer, or create it with more names",
+                         s->name, s->shape.names);
+}
+
+static void write_key(tidings__name *entry, const tidings__key *key) {
+    uint64_t text[TIDINGS__KEY_MAX / 8] = {0};
+    memcpy(text, key->name, key->name_length);
+    if (key->subject_length) memcpy((char *)text + key->name_length, key->subject, key->subject_length);
+    for (size_t i = 0; i < TIDINGS__KEY_MAX / 8; i++) tidings__set_relaxed(&entry->key[i], text[i]);
+    tidings__set_relaxed(&entry->hash, key->hash);
+    tidings__set_relaxed(&entry->lengths, lengths_of(key));
+}
+
+// Whether the entry has become a member's by this (it may have been one before).
+static bool set_member(tidings__name *entry, uint32_t observer) {
+    if (observer == UINT32_MAX) {
+        uint64_t none = 0;
+        return tidings__cas(&entry->retained, &none, TIDINGS__RETAINED_EXPECTED);
+    }
+    uint64_t bit = UINT64_C(1) << observer % 64;
+    uint64_t before = tidings__fetch_or(&entry->members[observer / 64], bit);
+    tidings__fetch_or(&entry->member_words, 1u << observer / 64);
+    return !(before & bit);
+}
+
+static void clear_member(tidings__name *entry, uint32_t observer) {
+    if (observer != UINT32_MAX) tidings__fetch_and(&entry->members[observer / 64], ~(UINT64_C(1) << observer % 64));
+}
+
+// Makes us a member of an entry that was found. False: it was going, look again.
+static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t observer) {
+    uint64_t found = tidings__acquire(&entry->state);
+    if ((STATE(found) != TIDINGS__NAME_LINKED && STATE(found) != TIDINGS__NAME_LEAVING) || !same_key(entry, key)) return false;
+    bool ours = set_member(entry, observer);
+    tidings__barrier_after_rmw();
+    uint64_t state = tidings__acquire(&entry->state);
+    for (;;) {
+        // The generation too: if we were stopped for long, the entry may serve another name by now.
+        bool same = GENERATION(state) == GENERATION(found);
+        if (same && STATE(state) == TIDINGS__NAME_LINKED) return true;
+        if (!same || STATE(state) != TIDINGS__NAME_LEAVING) {
+            if (ours) clear_member(entry, observer);
+            return false;
+        }
+        // Somebody is about to take it out but hasn't decided yet: the deciding CAS and this one exclude each other.
+        tidings__cas(&entry->state, &state, state_of(GENERATION(state), PREPARER(state), TIDINGS__NAME_LINKED));
+    }
+}
+
+int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer, uint32_t *index) {
+    _Atomic uint64_t *bucket = bucket_of(s, key->hash);
+    uint32_t mine = TIDINGS__NAME_NONE;
+    int error = 0;
+    // Every failed round means that somebody else changed the chain; the bound is for a hostile one.
+    for (int round = 0; round < 100000; round++) {
+        uint64_t head = tidings__acquire(bucket);
+        uint32_t found = find_from(s, head, key);
+        if (found != TIDINGS__NAME_NONE) {
+            if (!join_entry(&s->names[found], key, observer)) continue;
+            *index = found;
+            goto joined;
+        }
+        if (mine == TIDINGS__NAME_NONE) {
+            error = take_entry(s, participant, &mine);
+            if (error) return error;
+            tidings__name *entry = &s->names[mine];
+            for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
+            tidings__set_relaxed(&entry->member_words, 0);
+            tidings__set_relaxed(&entry->retained, 0);
+            write_key(entry, key);
+            set_member(entry, observer);
+        }
+        tidings__name *entry = &s->names[mine];
+        uint64_t next = tidings__relaxed(&entry->next);
+        tidings__set_relaxed(&entry->next, link_to(next, LINK_INDEX(head)));
+        // No record can carry this number before it is linked, so anything not decided yet is after its birth.
+        tidings__set_relaxed(&entry->birth, tidings__oldest(s));
+        uint64_t preparing = tidings__acquire(&entry->state);
+        if (STATE(preparing) != TIDINGS__NAME_PREPARING) {
+            mine = TIDINGS__NAME_NONE;  // only a hostile peer takes it from us
+            continue;
+        }
+        // LINKED before it is reachable: nobody finds it yet, and who finds it needs no third state. If we die in between it is an entry that is
+        // linked to nothing and has no members: recycled like any other.
+        if (!tidings__cas(&entry->state, &preparing, state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED))) continue;
+        if (tidings__cas(bucket, &head, link_to(head, mine))) {
+            *index = mine;
+            mine = TIDINGS__NAME_NONE;
+            goto joined;
+        }
+        uint64_t linked = state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED);
+        if (!tidings__cas(&entry->state, &linked, state_of(GENERATION(preparing), participant, TIDINGS__NAME_PREPARING))) {
+            // Somebody looks whether it may be recycled. Let it be: nothing holds it.
+            clear_member(entry, observer);
+            tidings__set_relaxed(&entry->retained, 0);
+            mine = TIDINGS__NAME_NONE;
+        }
+    }
+    error = tidings__fail(EBADMSG, "can't observe a name in center \"%s\": its table of names is damaged; remove the center", s->name);
+joined:
+    if (mine != TIDINGS__NAME_NONE) {
+        uint64_t state = tidings__acquire(&s->names[mine].state);
+        if (STATE(state) == TIDINGS__NAME_PREPARING) {
+            tidings__set_relaxed(&s->names[mine].birth, 0);
+            tidings__cas(&s->names[mine].state, &state, state_of(GENERATION(state), 0, TIDINGS__NAME_FREE));
+        }
+    }
+    if (!error) moved(s);
+    return error;
+}
+
+int tidings__name_join_all(tidings__segment *s, uint32_t observer) {
+    set_member(&s->names[TIDINGS__NAME_ALL], observer);
+    moved(s);
+    return 0;
+}
+
+void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer) {
+    tidings__name *entry = tidings__name_at(s, index);
+    if (!entry) return;
+    clear_member(entry, observer);
+    moved(s);
+}
+
+void tidings__name_leave_everything(tidings__segment *s, uint32_t observer) {
+    uint64_t used = tidings__acquire(&s->header->names_used.word);
+    for (uint32_t index = TIDINGS__NAME_ALL; index < used && index < s->shape.names; index++) {
+        tidings__name *entry = tidings__name_at(s, index);
+        if (!entry) break;
+        if (tidings__relaxed(&entry->members[observer / 64]) >> observer % 64 & 1) clear_member(entry, observer);
+    }
+    moved(s);
+}
+
+bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject,
+                        uint32_t *subject_length) {
+    tidings__name *entry = tidings__name_at(s, index);
+    if (!entry || index == TIDINGS__NAME_ALL) return false;
+    uint32_t state = STATE(tidings__acquire(&entry->state));
+    if (state == TIDINGS__NAME_FREE || state == TIDINGS__NAME_PREPARING) return false;
+    uint64_t text[TIDINGS__KEY_MAX / 8];
+    for (size_t i = 0; i < TIDINGS__KEY_MAX / 8; i++) text[i] = tidings__relaxed(&entry->key[i]);
+    uint32_t lengths = tidings__relaxed(&entry->lengths);
+    uint32_t first = lengths & 0xffff, second = lengths >> 16;
+    if (second > 0) second--;
+    if (first > TIDINGS_NAME_MAX || second > TIDINGS_SUBJECT_MAX) return false;
+    if (name) {
+        memcpy(name, text, first);
+        name[first] = 0;
+        *name_length = first;
+    }
+    if (subject) {
+        memcpy(subject, (char *)text + first, second);
+        subject[second] = 0;
+        *subject_length = second;
+    }
+    return true;
+}

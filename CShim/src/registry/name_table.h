@@ -1,0 +1,39 @@
+// The table of names that somebody looks at: found by hash, added and taken out without a lock. README.md, "Names and who must be woken".
+#ifndef TIDINGS__NAME_TABLE_H
+#define TIDINGS__NAME_TABLE_H
+
+#include "platform/atomics.h"
+#include "segment/segment.h"
+
+// What a name entry stands for: a name, or a name with a subject (subject NULL: any).
+typedef struct tidings__key {
+    const char *name, *subject;
+    uint32_t name_length, subject_length;
+    uint64_t hash;
+} tidings__key;
+
+void tidings__key_make(tidings__key *key, const char *name, size_t name_length, const char *subject, size_t subject_length);
+
+// The entry at an index a peer named, or NULL if there can't be one.
+tidings__name *tidings__name_at(tidings__segment *s, uint32_t index);
+
+// The entry's index, TIDINGS__NAME_NONE if nobody looks at this name.
+uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key);
+
+// Finds or adds the entry and makes `observer` a member of it (UINT32_MAX: makes it wait for a retained record instead). Moves G on.
+int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer, uint32_t *index);
+int tidings__name_join_all(tidings__segment *s, uint32_t observer);
+void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer);
+
+// Takes this observer out of every entry (tidying).
+void tidings__name_leave_everything(tidings__segment *s, uint32_t observer);
+// Frees entries that a dead participant was preparing, and finishes what it was taking out.
+void tidings__name_tidy(tidings__segment *s, uint32_t participant);
+
+// Takes out entries nobody needs; how many. They can serve another name once the ring has forgotten them.
+uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most);
+
+// Reads an entry's text into `name` and `subject` (256 bytes each, NUL-terminated; either may be NULL). False if there is none.
+bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject, uint32_t *subject_length);
+
+#endif

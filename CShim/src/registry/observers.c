@@ -1,0 +1,78 @@
+#include "registry/observers.h"
+
+#include <errno.h>
+
+#include "platform/error.h"
+#include "registry/doorbell.h"
+#include "registry/name_table.h"
+#include "segment/eviction.h"
+
+#define BIT(index) (UINT64_C(1) << (index) % 64)
+
+int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *index) {
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        uint32_t free = 0;
+        if (tidings__relaxed(&s->observers[i].owner) != 0) continue;
+        if (!tidings__cas(&s->observers[i].owner, &free, participant + 1)) continue;
+        tidings__set_relaxed(&s->observers[i].history, 0);
+        tidings__set_release(&s->observers[i].instance, tidings__relaxed(&s->participants[participant].instance));
+        *index = i;
+        return 0;
+    }
+    return tidings__fail(EUSERS, "can't observe center \"%s\": all its %u observer places are taken; close some, or create it with more observers",
+                         s->name, s->shape.observers);
+}
+
+void tidings__observer_release(tidings__segment *s, uint32_t index) {
+    tidings__fetch_and(&s->header->lossless[index / 64], ~BIT(index));
+    tidings__doorbell_withdraw(s, index);
+    tidings__set_relaxed(&s->observers[index].instance, 0);
+    tidings__set_release(&s->observers[index].owner, 0);
+}
+
+uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t from) {
+    _Atomic uint64_t *word = &s->header->eviction.word;
+    uint64_t ev = tidings__acquire(word);
+    tidings__set_relaxed(&s->observers[index].cursor, UINT64_MAX);
+    tidings__fetch_or(&s->header->lossless[index / 64], BIT(index));
+    for (;;) {
+        uint64_t kept = tidings__ev_start(ev) + tidings__ev_length(ev);
+        if ((int64_t)(from - kept) > 0) kept = from;
+        tidings__set_release(&s->observers[index].cursor, kept);
+        // An eviction under way ends before `kept`. One that was decided before our cursor stood there expects the word as it was.
+        if (tidings__ev_length(ev) > 0) {
+            tidings__barrier_after_rmw();
+            tidings__fence_full();
+            uint64_t now = tidings__acquire(word);
+            if (now == ev) return kept;
+            ev = now;
+            continue;
+        }
+        if (tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1))) return kept;
+    }
+}
+
+uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t *history, uint32_t *holder) {
+    uint64_t least = *history = UINT64_MAX;
+    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
+        for (uint64_t bits = tidings__acquire(&s->header->lossless[word]); bits; bits &= bits - 1) {
+            uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (index >= s->shape.observers) break;
+            uint64_t cursor = tidings__acquire(&s->observers[index].cursor);
+            if (cursor < least) least = cursor;
+            if (cursor < *history && cursor < tidings__acquire(&s->observers[index].history)) {
+                *history = cursor;
+                *holder = index;
+            }
+        }
+    }
+    return least;
+}
+
+void tidings__observers_tidy(tidings__segment *s, uint32_t participant) {
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        if (tidings__acquire(&s->observers[i].owner) != participant + 1) continue;
+        tidings__name_leave_everything(s, i);
+        tidings__observer_release(s, i);
+    }
+}

@@ -1,0 +1,28 @@
+// Places of observers: a doorbell each, a cursor for those that must not lose anything.
+#ifndef TIDINGS__OBSERVERS_H
+#define TIDINGS__OBSERVERS_H
+
+#include "platform/atomics.h"
+#include "segment/segment.h"
+
+// Takes a free place for this participant. -EUSERS: all taken.
+int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *index);
+// Gives it back. Its bits in name entries must be gone already, or its next holder is rung for nothing.
+void tidings__observer_release(tidings__segment *s, uint32_t index);
+
+// From now on eviction stops at this observer's cursor. Returns the position that is certain to be kept (not before `from`).
+uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t from);
+static inline void tidings__lossless_advance(const tidings__segment *s, uint32_t index, uint64_t cursor) {
+    tidings__set_release(&s->observers[index].cursor, cursor);
+}
+// Until its cursor is there it needs every record (it reads history, some of which was posted before its name had an entry).
+static inline void tidings__lossless_history(const tidings__segment *s, uint32_t index, uint64_t until) {
+    tidings__set_release(&s->observers[index].history, until);
+}
+// The least cursor of lossless observers, UINT64_MAX if there are none. `*history`: the least of those that need every record, `*holder` is whose that is.
+uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t *history, uint32_t *holder);
+
+// Frees what a dead participant observed with. Call with its lock held.
+void tidings__observers_tidy(tidings__segment *s, uint32_t participant);
+
+#endif

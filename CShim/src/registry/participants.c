@@ -1,0 +1,66 @@
+#include "registry/participants.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/lock.h"
+#include "platform/process.h"
+
+// OFD locks don't exclude handles that share a descriptor, but every handle has opened its own.
+static int take(tidings__segment *s, uint32_t index, bool *remains) {
+    int error = tidings__lock_try(s->fd, index, s->writable);
+    if (error) return error;
+    *remains = tidings__acquire(&s->participants[index].instance) != 0;
+    return 0;
+}
+
+int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *remains) {
+    uint32_t count = s->shape.participants;
+    // First those that look empty, then everybody: a full-looking table may be full of the dead.
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (round == 0 && tidings__acquire(&s->participants[i].instance) != 0) continue;
+            int error = take(s, i, remains);
+            if (error == 0) {
+                *index = i;
+                return 0;
+            }
+            if (error != -EAGAIN && error != -EACCES)
+                return tidings__fail(-error, "can't join center \"%s\": locking a byte of %s failed: %s; use a file system with OFD locks (tmpfs has them)",
+                                     s->name, s->path, strerror(-error));
+        }
+    }
+    return tidings__fail(EUSERS, "can't join center \"%s\": all its %u places are taken; close some, or create it with more participants",
+                         s->name, count);
+}
+
+uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index) {
+    tidings__participant *p = &s->participants[index];
+    union {
+        char text[sizeof p->executable];
+        uint64_t words[sizeof p->executable / 8];
+    } executable;
+    memset(&executable, 0, sizeof executable);
+    tidings__executable_name(executable.text, TIDINGS_EXECUTABLE_MAX + 1);
+    for (size_t i = 0; i < sizeof executable.words / 8; i++) tidings__set_relaxed(&p->executable[i], executable.words[i]);
+    tidings__set_relaxed(&p->pid, tidings__process_id());
+    tidings__set_relaxed(&p->uid, tidings__user_id());
+    tidings__set_relaxed(&p->pid_namespace, tidings__pid_namespace());
+    tidings__set_relaxed(&p->joined_at, tidings__realtime_ns());
+    uint64_t instance = tidings__random() | 1;
+    tidings__set_release(&p->instance, instance);
+    return instance;
+}
+
+void tidings__participant_leave(tidings__segment *s, uint32_t index) {
+    tidings__set_release(&s->participants[index].instance, 0);
+    tidings__lock_release(s->fd, index);
+}
+
+bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32_t own) {
+    if (index == own || index >= s->shape.participants) return false;
+    if (tidings__acquire(&s->participants[index].instance) == 0) return false;
+    return tidings__lock_held(s->fd, index) == 0;
+}

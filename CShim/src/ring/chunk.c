@@ -1,0 +1,85 @@
+#include "ring/chunk.h"
+
+#include <errno.h>
+
+#include "platform/error.h"
+#include "ring/verdict.h"
+
+int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, _Atomic uint32_t *turn, uint32_t *chunk,
+                        uint64_t *evict_to) {
+    bool any_class = false;
+    *evict_to = 0;
+    for (uint32_t c = 0; c < s->geometry.class_count; c++) {
+        const tidings__class *class = &s->geometry.classes[c];
+        if (class->size < size) continue;
+        any_class = true;
+        uint64_t start = tidings__oldest(s);
+        uint64_t soonest = UINT64_MAX;
+        uint32_t first = tidings__relaxed(&turn[c]);
+        for (uint32_t i = 0; i < class->count; i++) {
+            uint32_t candidate = class->first + (first + i) % class->count;
+            uint64_t word = tidings__acquire(&s->chunk_words[candidate]);
+            uint32_t state = tidings__chunk_state(word);
+            bool free = state == TIDINGS__CHUNK_FREE || (state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, start));
+            if (!free) {
+                if (state == TIDINGS__CHUNK_IN_RING) {
+                    // 48 bits of a position at or after start: unfold it.
+                    uint64_t distance = (tidings__chunk_position(word) - start) & TIDINGS__CHUNK_NOWHERE;
+                    if (distance < soonest) soonest = distance;
+                }
+                continue;
+            }
+            uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, participant, TIDINGS__CHUNK_OWNED);
+            if (!tidings__cas(&s->chunk_words[candidate], &word, owned)) continue;
+            int error = tidings__back_chunk(s, candidate, size);
+            if (error) {
+                tidings__chunk_release(s, participant, candidate);
+                return error;
+            }
+            // The word before the first byte: who reads a byte of ours and then the word, sees ours.
+            tidings__fence_release();
+            tidings__set_relaxed(&turn[c], (first + i + 1) % class->count);
+            *chunk = candidate;
+            return 0;
+        }
+        if (soonest < s->shape.slots) {
+            *evict_to = start + soonest + 1;
+            return -EAGAIN;
+        }
+        // Everything of this size is being filled, or retained: the next size serves too.
+    }
+    if (any_class) return -EAGAIN;
+    return tidings__fail(EMSGSIZE, "can't post %llu bytes to center \"%s\": its maximum is %llu; create it with a larger maximum_payload",
+                         (unsigned long long)size, s->name, (unsigned long long)s->shape.maximum_payload);
+}
+
+void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t chunk) {
+    uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
+    while (tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && tidings__chunk_owner(word) == participant) {
+        if (tidings__cas(&s->chunk_words[chunk], &word, 0)) return;
+    }
+}
+
+bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t position) {
+    if (chunk >= s->geometry.chunk_count) return false;
+    tidings__fence_acquire();
+    uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
+    return tidings__chunk_state(word) != TIDINGS__CHUNK_FREE &&
+           tidings__chunk_position(word) == (position & TIDINGS__CHUNK_NOWHERE);
+}
+
+void tidings__chunk_tidy(tidings__segment *s, uint32_t participant) {
+    for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
+        uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED || tidings__chunk_owner(word) != (participant & 0xfff)) continue;
+        uint64_t desired = 0;
+        if (tidings__chunk_position(word) != TIDINGS__CHUNK_NOWHERE) {
+            // Unfold 48 bits around what is in the ring. Evicted or committed: "in ring" is right for both; otherwise it was never published.
+            uint64_t start = tidings__oldest(s);
+            uint64_t distance = (tidings__chunk_position(word) - start) & TIDINGS__CHUNK_NOWHERE;
+            bool in_ring = distance < s->shape.slots && tidings__look(s, start + distance) == TIDINGS__VALID;
+            if (in_ring) desired = (word & ~UINT64_C(0xf)) | TIDINGS__CHUNK_IN_RING;
+        }
+        tidings__cas(&s->chunk_words[chunk], &word, desired);
+    }
+}

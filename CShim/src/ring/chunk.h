@@ -1,0 +1,49 @@
+// Out-of-line payloads: who owns which chunk. README.md, "Large payloads". Knows positions, not names.
+#ifndef TIDINGS__CHUNK_H
+#define TIDINGS__CHUNK_H
+
+#include "ring/cell.h"
+
+static inline uint64_t tidings__chunk_word(uint64_t position, uint32_t participant, uint32_t state) {
+    return position << 16 | (uint64_t)(participant & 0xfff) << 4 | state;
+}
+static inline uint32_t tidings__chunk_state(uint64_t word) {
+    return (uint32_t)word & 0xf;
+}
+static inline uint32_t tidings__chunk_owner(uint64_t word) {
+    return (uint32_t)(word >> 4) & 0xfff;
+}
+static inline uint64_t tidings__chunk_position(uint64_t word) {
+    return word >> 16;
+}
+// Is this word's position (48 bits of it) before `start`? NOWHERE is never.
+static inline bool tidings__chunk_before(uint64_t word, uint64_t start) {
+    uint64_t position = tidings__chunk_position(word);
+    if (position == TIDINGS__CHUNK_NOWHERE) return false;
+    return (int64_t)((position << 16) - (start << 16)) < 0;
+}
+
+// Takes a free chunk of at least `size` bytes for this participant, backed with memory. `*turn` remembers where to look next.
+// 0; -EMSGSIZE; -ENOSPC; -EAGAIN: none free, and `*evict_to` is the position up to which evicting would free one (0: all are being filled).
+int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, _Atomic uint32_t *turn, uint32_t *chunk,
+                        uint64_t *evict_to);
+// Gives an owned chunk back.
+void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t chunk);
+
+// The owner's steps: between claim and commit; after the verdict.
+static inline void tidings__chunk_claimed(tidings__segment *s, uint32_t participant, uint32_t chunk, uint64_t position) {
+    tidings__set_release(&s->chunk_words[chunk], tidings__chunk_word(position, participant, TIDINGS__CHUNK_OWNED));
+}
+static inline void tidings__chunk_publish(tidings__segment *s, uint32_t participant, uint32_t chunk, uint64_t position) {
+    // By CAS: eviction may have promoted it to "retained" already.
+    uint64_t word = tidings__chunk_word(position, participant, TIDINGS__CHUNK_OWNED);
+    tidings__cas(&s->chunk_words[chunk], &word, tidings__chunk_word(position, participant, TIDINGS__CHUNK_IN_RING));
+}
+
+// Does this chunk hold the record of `position`, now? To be asked before and after copying from it.
+bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t position);
+
+// Tidies what a dead participant owned. Call with its lock held.
+void tidings__chunk_tidy(tidings__segment *s, uint32_t participant);
+
+#endif

@@ -1,0 +1,125 @@
+// Getting the next place in the order, and giving it up again by committing. The hot half of a post; inlined there.
+#ifndef TIDINGS__CLAIM_H
+#define TIDINGS__CLAIM_H
+
+#include <errno.h>
+
+#include "platform/barrier.h"
+#include "platform/thread.h"
+#include "ring/cell.h"
+#include "ring/verdict.h"
+
+typedef struct tidings__claim {
+    tidings__cell *cell;
+    uint64_t position;
+    uint64_t phase;
+} tidings__claim;
+
+// Marks the claims that a dead participant left as foreign, as the kernel does for TIDs. Call with its lock held.
+void tidings__claims_tidy(const tidings__segment *s, uint32_t participant);
+
+// Tells the kernel which word to mark if this thread dies from here on. glibc's own robust list head, its one pending operation:
+// free while we are not inside a robust mutex operation, which a post never is (except from a signal handler: see `owner` in post.c).
+static inline void tidings__pending_set(tidings__thread *thread, _Atomic uint64_t *word) {
+    // Volatile: nothing in this program ever reads it. Little endian: the futex is the word's lower, first half.
+    *(volatile uintptr_t *)thread->pending = (uintptr_t)word - (uintptr_t)thread->pending_offset;
+    tidings__fence_compiler();
+}
+static inline void tidings__pending_clear(tidings__thread *thread) {
+    tidings__fence_compiler();
+    *(volatile uintptr_t *)thread->pending = 0;
+}
+
+// Claims the next position for `owner` (a TID, or TIDINGS__W_FOREIGN and a participant: then `thread` is not told to the kernel).
+// 0, -EAGAIN: positions must be evicted first (`*hint` is the one that wants room), -EBADMSG: the ring contradicts itself.
+static inline int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
+                                      tidings__claim *claim) {
+    uint64_t position = tidings__relaxed(hint);
+    uint32_t steps = 0, contradictions = 0;
+    for (;;) {
+        // EV before W: then position - slots < E was decided before, and W's lap is at least the one before ours.
+        uint64_t start = tidings__oldest(s);
+        if ((int64_t)(position - start) < 0) position = start;
+        if (position - start >= s->shape.slots) {
+            // Either the hint is ahead of the truth (damaged), or the ring is full of what was not evicted yet.
+            if (position - start > s->shape.slots) {
+                if (++contradictions > 8) return -EBADMSG;
+                position = tidings__frontier(s, start);
+                continue;
+            }
+            tidings__set_relaxed(hint, position);
+            return -EAGAIN;
+        }
+        tidings__cell *cell = tidings__cell_at(s, position);
+        uint64_t lap = tidings__lap_at(s, position);
+        uint64_t w = tidings__acquire(&cell->claim);
+        int32_t ahead = tidings__lap_ahead(w, lap);
+        if (ahead >= 0) {
+            // Others have posted since we did. A few cells further is cheaper to walk (an observer has them at hand anyway) than to ask for a line
+            // that every poster writes to.
+            position++;
+            if (++steps > 4) {
+                uint64_t shared = tidings__relaxed(&s->header->frontier_hint.word);
+                position = tidings__frontier(s, (int64_t)(shared - position) > 0 ? shared : position);
+                steps = 0;
+            }
+            continue;
+        }
+        if (ahead != -1) {
+            // The hint was beyond the frontier (a peer's stale or hostile store): search from what is certain.
+            if (++contradictions > 8) return -EBADMSG;
+            position = tidings__frontier(s, start);
+            continue;
+        }
+        if (position != start && steps == 0) {
+            // Trust in the hint ends here: a claim needs the position before it decided, or the order would have a hole.
+            uint64_t before = tidings__acquire(&tidings__cell_at(s, position - 1)->claim);
+            if (tidings__lap_ahead(before, tidings__lap_at(s, position - 1)) < 0) {
+                if (++contradictions > 8) return -EBADMSG;
+                position = tidings__frontier(s, start);
+                continue;
+            }
+        }
+        uint64_t c = tidings__acquire(&cell->commit);
+        if (tidings__busy(w, c, tidings__acquire(&cell->verdict))) {
+            uint64_t over = lap << TIDINGS__W_LAP_SHIFT | (w & (TIDINGS__W_PHASE | TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK)) |
+                            TIDINGS__W_SKIPPED;
+            if (tidings__cas(&cell->claim, &w, over)) position++, steps = 1;
+            continue;
+        }
+        uint64_t phase = ~c & 1;
+        // The record's second line travels while the claim waits for its first. And a cell some posts ahead: getting a line from the core that read
+        // it takes 100 ns, which a locked instruction can't hide, but a request made this early can. (8 to 32 ahead are equally good.)
+        tidings__prefetch_own((char *)cell + TIDINGS__LINE);
+        char *upcoming = (char *)tidings__cell_at(s, position + 16);
+        tidings__prefetch_own(upcoming);
+        tidings__prefetch_own(upcoming + TIDINGS__LINE);
+        if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
+        if (tidings__cas(&cell->claim, &w, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner)) {
+            tidings__barrier_after_rmw();
+            claim->cell = cell;
+            claim->position = position;
+            claim->phase = phase;
+            tidings__set_relaxed(hint, position + 1);
+            // Seldom: every store to a contended line delays the commit behind it.
+            if (__builtin_expect(position % 64 == 0, 0)) tidings__set_relaxed(&s->header->frontier_hint.word, position + 1);
+            return 0;
+        }
+    }
+}
+
+// Publishes what was written to the claimed cell. True: it is at that position for everybody. False: it was revoked while we were
+// stopped, nobody got it, and it has to be posted anew; the cell is no longer ours either way.
+static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tidings__thread *thread) {
+    tidings__cell *cell = claim->cell;
+    tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
+    // Store before load: the revoker's membarrier does it for us, if the kernel knows of us. Paired with `tidings__revoke`.
+    if (tidings__barrier_registered()) tidings__fence_compiler();
+    else tidings__fence_full();
+    bool counts = __builtin_expect(tidings__acquire(&cell->verdict) >> 2 != claim->position, 1) || tidings__verdict_of_owner(cell, claim->position);
+    // Only now: a death before this frees the slot, whatever the verdict was.
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
+    return counts;
+}
+
+#endif

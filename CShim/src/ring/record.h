@@ -1,0 +1,109 @@
+// What lies between a claim and a commit: header and body, word by word. All words are relaxed atomics: an observer may read while the
+// next lap's claimant writes, and finds out afterwards (`tidings__still`).
+#ifndef TIDINGS__RECORD_H
+#define TIDINGS__RECORD_H
+
+#include <string.h>
+
+#include "ring/cell.h"
+
+// A record's header in the reader's or writer's own memory. From a peer: every length is checked against what holds it before use.
+typedef struct tidings__record {
+    uint64_t time;
+    uint32_t size, pid, uid;
+    uint16_t participant;
+    uint8_t subject_length, name_length;  // name_length 0: the name entry has it
+    uint32_t name, name_subject;          // name entries: of the name, of name and subject; 0: none
+    uint8_t flags, format;
+    uint32_t chunk;  // if flags say so
+} tidings__record;
+
+static inline uint64_t tidings__round8(uint64_t size) {
+    return (size + 7) & ~UINT64_C(7);
+}
+
+static inline uint64_t tidings__topic_word(uint32_t name, uint32_t name_subject, uint8_t flags, uint8_t format) {
+    return (uint64_t)name | (uint64_t)flags << 24 | (uint64_t)name_subject << 32 | (uint64_t)format << 56;
+}
+
+static inline void tidings__record_read(const tidings__cell *cell, tidings__record *r) {
+    uint64_t size_pid = tidings__relaxed(&cell->size_pid), poster = tidings__relaxed(&cell->poster);
+    uint64_t topic = tidings__relaxed(&cell->topic);
+    r->time = tidings__relaxed(&cell->time);
+    r->size = (uint32_t)size_pid;
+    r->pid = (uint32_t)(size_pid >> 32);
+    r->uid = (uint32_t)poster;
+    r->participant = (uint16_t)(poster >> 32);
+    r->subject_length = (uint8_t)(poster >> 48);
+    r->name_length = (uint8_t)(poster >> 56);
+    r->name = (uint32_t)topic & 0xffffff;
+    r->flags = (uint8_t)(topic >> 24);
+    r->name_subject = (uint32_t)(topic >> 32) & 0xffffff;
+    r->format = (uint8_t)(topic >> 56);
+    r->chunk = (uint32_t)tidings__relaxed(&cell->body[0]);
+}
+
+// Copies to and from a cell's body. A reader's copy may mix laps, and it then finds out and throws it away (`tidings__still`), so the bytes need no order
+// among themselves and can be moved as fast as they come. For ThreadSanitizer, which knows no such argument, they are moved as relaxed atomics.
+#ifdef TIDINGS__TSAN
+static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
+    for (size_t done = 0; done < size; done += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const uint8_t *)bytes + done, size - done < 8 ? size - done : 8);
+        tidings__set_relaxed(&body[done / 8], word);
+    }
+}
+static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes, size_t size) {
+    for (size_t done = 0; done < size; done += 8) {
+        uint64_t word = tidings__relaxed(&body[done / 8]);
+        memcpy((uint8_t *)bytes + done, &word, 8);
+    }
+}
+#else
+typedef struct tidings__16 {
+    uint64_t half[2];
+} __attribute__((packed, may_alias)) tidings__16;
+
+// Sizes are small and vary: the last 16 (or 8, or 4) bytes are moved once more instead of looping over a rest, whose bytes would meet as narrow stores
+// and a wide load. A call to memcpy costs as much as all of this.
+static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
+    uint8_t *to = (uint8_t *)body;
+    const uint8_t *from = bytes;
+    if (size >= 16) {
+        size_t done = 0;
+        do *(tidings__16 *)(to + done) = *(const tidings__16 *)(from + done);
+        while ((done += 16) + 16 <= size);
+        *(tidings__16 *)(to + size - 16) = *(const tidings__16 *)(from + size - 16);
+    } else if (size >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + size - 4, from + size - 4, 4);
+    } else {
+        for (size_t i = 0; i < size; i++) to[i] = from[i];
+    }
+}
+// Moves whole 16 bytes: `bytes` has room up to the next multiple of 16.
+static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes, size_t size) {
+    const uint8_t *from = (const uint8_t *)body;
+    for (size_t done = 0; done < size; done += 16) *(tidings__16 *)((uint8_t *)bytes + done) = *(const tidings__16 *)(from + done);
+}
+#endif
+
+// A chunk begins with a copy of its record's header (a retained record outlives its cell), then the payload, the name, the subject.
+#define TIDINGS__CHUNK_HEADER 64u
+
+// Copies from a chunk that its next owner may be writing to already; `tidings__chunk_holds` then tells. That owner may be user code (an encoder),
+// whose plain stores ThreadSanitizer would hold against us: a copy that met them is thrown away, so it need not know.
+#ifdef TIDINGS__TSAN
+__attribute__((no_sanitize("thread"), noinline, unused)) static void tidings__bytes_read(void *to, const uint8_t *from, size_t size) {
+    for (size_t i = 0; i < size; i++) ((volatile uint8_t *)to)[i] = ((const volatile uint8_t *)from)[i];
+}
+#else
+static inline void tidings__bytes_read(void *to, const uint8_t *from, size_t size) {
+    memcpy(to, from, size);
+}
+#endif
+
+#endif

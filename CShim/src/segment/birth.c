@@ -1,0 +1,134 @@
+// How a center comes into being: without a name, or under one that no center can have; reserved, written, and only then given its own. So there is never anything
+// half made to be seen, and a creator that is killed on the way leaves nothing (or, where files need a name, a "tidings.<uid>..<random>").
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/process.h"
+#include "segment/internal.h"
+
+// Everything that is not 0 in a new center.
+static void write_contents(tidings__segment *segment)
+{
+    tidings__header *header = segment->header;
+    // Relaxed throughout: the file has no name, so nobody looks. The name is given by a system call, which orders enough.
+    for (uint32_t i = 0; i < segment->shape.slots; i++) {
+        // Claim stays 0: lap(p) is (p >> slot_shift) + 1, so 0 is "the lap before the first", unowned, phase 0.
+        atomic_store_explicit(&segment->cells[i].commit, TIDINGS__C_NEVER, memory_order_relaxed);
+        atomic_store_explicit(&segment->cells[i].verdict, TIDINGS__V_NEVER, memory_order_relaxed);
+    }
+    atomic_store_explicit(&segment->names[TIDINGS__NAME_ALL].state, TIDINGS__NAME_LINKED, memory_order_relaxed);
+    atomic_store_explicit(&header->names_used.word, TIDINGS__NAME_FIRST, memory_order_relaxed);
+    atomic_store_explicit(&header->names_backed.word, segment->shape.names_first, memory_order_relaxed);
+    header->version = TIDINGS__FORMAT_VERSION;
+    header->layout_stamp = tidings__layout_stamp();
+    header->file_size = segment->size;
+    header->instance = segment->instance;
+    header->home_namespace = segment->home_namespace;
+    header->born_at = tidings__realtime_ns();
+    header->shape = segment->shape;
+    header->magic = TIDINGS__MAGIC;
+}
+
+static int give_memory(tidings__segment *segment)
+{
+    const uint64_t base = segment->geometry.base_size;
+    int result = tidings__file_resize(segment->fd, segment->size);
+    if (result != 0) return result;
+    result = tidings__file_reserve(segment->fd, 0, base);
+    if (result == -EOPNOTSUPP) result = tidings__file_zero(segment->fd, 0, base);
+    if (result != 0) return result;
+    result = tidings__map(segment->fd, segment->size, true, &segment->base);
+    if (result != 0) return result;
+    // In one go, which is cheaper than a fault per page; and pages that were touched count as backed for those who can only ask (file_hole).
+    return tidings__map_touch(segment->base, base, true);
+}
+
+static int explain(const tidings__segment *segment, int error)
+{
+    const int length = tidings__segment_directory_length(segment);
+    char needed[TIDINGS__AMOUNT_SIZE], there[TIDINGS__AMOUNT_SIZE];
+    uint64_t available = 0;
+    char directory[TIDINGS__PATH_SIZE];
+    (void)snprintf(directory, sizeof directory, "%.*s", length, segment->path);
+    switch (error) {
+    case ENOSPC:
+        if (!tidings__file_space(segment->fd, directory, &available)) available = UINT64_MAX;
+        else if (segment->fd >= 0) available += tidings__file_memory(segment->fd);  // what we have taken ourselves by now is given back
+        if (available < segment->geometry.base_size) {
+            return tidings__segment_refuse(segment, error, "open", "%s is full (needs %s, %s free); make room there or set TIDINGS_DIRECTORY", directory,
+                                           tidings__amount(segment->geometry.base_size, needed), tidings__amount(available, there));
+        }
+        return tidings__segment_refuse(segment, error, "open", "%s has no room for another file of %s (files or quota used up); make room there or set TIDINGS_DIRECTORY",
+                                       directory, tidings__amount(segment->geometry.base_size, needed));
+    case ENOENT: return tidings__segment_refuse(segment, error, "open", "directory %s does not exist; create it or set TIDINGS_DIRECTORY", directory);
+    case ENOTDIR: return tidings__segment_refuse(segment, error, "open", "%s is not a directory; set TIDINGS_DIRECTORY to one", directory);
+    case EACCES:
+    case EPERM: return tidings__segment_refuse(segment, error, "open", "no permission to create files in %s; set TIDINGS_DIRECTORY to a directory of yours", directory);
+    case EROFS: return tidings__segment_refuse(segment, error, "open", "%s is read-only; set TIDINGS_DIRECTORY to a directory that can be written", directory);
+    case EFBIG:
+        return tidings__segment_refuse(segment, error, "open", "its file is %s long (mostly without memory), which this process may not create; raise the limit (ulimit -f)",
+                                       tidings__amount(segment->size, needed));
+    case ENOMEM: return tidings__segment_refuse(segment, error, "open", "no room for %s of addresses; raise the limit (ulimit -v)", tidings__amount(segment->size, needed));
+    case EMFILE:
+    case ENFILE: return tidings__segment_refuse(segment, error, "open", "too many open files; close some or raise the limit (ulimit -n)");
+    default: return tidings__segment_refuse(segment, error, "open", "creating it in %s failed (%s); set TIDINGS_DIRECTORY to another directory", directory, strerror(error));
+    }
+}
+
+
+// From an open, empty file to a finished center without a name. 0 or a negative errno.
+static int make(tidings__segment *segment, uint32_t mode)
+{
+    segment->writable = true;
+    int result = give_memory(segment);
+    if (result != 0) return result;
+    struct stat status;
+    result = tidings__file_status(segment->fd, &status);
+    if (result != 0) return result;
+    segment->device = status.st_dev;
+    segment->inode = status.st_ino;
+    result = tidings__segment_attach(segment);
+    if (result != 0) return result;
+    write_contents(segment);
+    return tidings__file_mode(segment->fd, mode);
+}
+
+int tidings__segment_birth(tidings__segment *segment, uint32_t mode)
+{
+    tidings__geometry_of(&segment->shape, &segment->geometry);
+    segment->size = segment->geometry.file_size;
+    segment->instance = tidings__random();
+    segment->home_namespace = tidings__pid_namespace();
+    char other[TIDINGS__PATH_SIZE];  // directory, then temporary name
+    const int length = tidings__segment_directory_length(segment);
+    (void)snprintf(other, sizeof other, "%.*s", length, segment->path);
+
+    segment->fd = tidings__file_create_unnamed(other);
+    int result = segment->fd < 0 ? segment->fd : make(segment, mode);
+    if (result == 0) result = tidings__file_publish(segment->fd, segment->path);
+    if (result == -EOPNOTSUPP) {
+        // Files need a name here, or can't be given one later.
+        tidings__segment_close(segment);
+        if ((size_t)snprintf(other + length, sizeof other - (size_t)length, "/tidings.%u..%016llx", tidings__user_id(), (unsigned long long)segment->instance) >=
+            sizeof other - (size_t)length) {
+            return explain(segment, ENAMETOOLONG);
+        }
+        segment->fd = tidings__file_create_named(other);
+        result = segment->fd < 0 ? segment->fd : make(segment, mode);
+        if (result == 0) result = tidings__file_rename(other, segment->path);
+        if (result != 0 && segment->fd >= 0) (void)tidings__file_unlink(other);
+    }
+    if (result == 0) {
+        result = tidings__segment_separate(segment);
+        if (result == -ESTALE || result == -ENOENT) result = -EEXIST;  // removed already, and perhaps succeeded: look again
+    }
+    if (result == 0) return 0;
+    // The words come before the descriptor goes: free space is asked of the file system that was full.
+    if (result != -EEXIST) (void)explain(segment, -result);
+    tidings__segment_close(segment);
+    return result;
+}

@@ -1,0 +1,123 @@
+// Is this file a center, and one that we may use? Nothing here writes, and nothing is mapped before it has said yes.
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/process.h"
+#include "segment/internal.h"
+
+// Where files can't be renamed without replacing, a newborn has two names for an instant (file_rename). So that one look doesn't condemn it:
+#define LINK_LOOKS 5
+#define LINK_LOOK_NS 1000000
+
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR: return "a directory";
+    case S_IFIFO: return "a FIFO";
+    case S_IFSOCK: return "a socket";
+    case S_IFLNK: return "a symbolic link";
+    case S_IFCHR:
+    case S_IFBLK: return "a device";
+    default: return "no regular file";
+    }
+}
+
+int tidings__segment_unopenable(const tidings__segment *segment, int error, uint32_t flags, const char *verb)
+{
+    if (error == ENOENT) return -ENOENT;
+    struct stat status;
+    const bool seen = tidings__path_status(segment->path, &status) == 0;
+    if (seen && !S_ISREG(status.st_mode)) {
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name", segment->path, kind_of(status.st_mode));
+    }
+    if (error == EACCES && seen && status.st_uid != tidings__user_id() && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
+        return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory", segment->path, (unsigned)status.st_uid);
+    }
+    const char *advice = error == EACCES || error == EPERM ? "check its permissions and its directory's"
+                         : error == EROFS                  ? "its file system is read-only, use another directory"
+                         : error == EMFILE || error == ENFILE ? "close some files or raise the limit (ulimit -n)"
+                         : error == ENOTDIR                ? "set TIDINGS_DIRECTORY to a directory"
+                                                           : "check the directory";
+    return tidings__segment_refuse(segment, error, verb, "%s: %s; %s", segment->path, strerror(error), advice);
+}
+
+// The fields of the first page, read, not mapped: what passes the checks is then exactly what we go on with.
+static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
+{
+    uint8_t raw[offsetof(tidings__header, shape) + sizeof(tidings__shape)];
+    const int result = tidings__file_read(fd, raw, sizeof raw, 0);
+    if (result != 0) return result;
+    memcpy(magic, raw + offsetof(tidings__header, magic), sizeof *magic);
+    memcpy(&identity->version, raw + offsetof(tidings__header, version), sizeof identity->version);
+    memcpy(&identity->layout_stamp, raw + offsetof(tidings__header, layout_stamp), sizeof identity->layout_stamp);
+    memcpy(&identity->file_size, raw + offsetof(tidings__header, file_size), sizeof identity->file_size);
+    memcpy(&identity->instance, raw + offsetof(tidings__header, instance), sizeof identity->instance);
+    memcpy(&identity->home_namespace, raw + offsetof(tidings__header, home_namespace), sizeof identity->home_namespace);
+    memcpy(&identity->shape, raw + offsetof(tidings__header, shape), sizeof identity->shape);
+    return 0;
+}
+
+int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb, tidings__identity *identity)
+{
+    struct stat status;
+    int result = tidings__file_status(fd, &status);
+    for (uint32_t look = 0; result == 0 && S_ISREG(status.st_mode) && status.st_nlink > 1 && look < LINK_LOOKS; look++) {
+        tidings__nap(LINK_LOOK_NS);
+        result = tidings__file_status(fd, &status);
+    }
+    if (result != 0) return tidings__segment_unopenable(segment, -result, flags, verb);
+    if (!S_ISREG(status.st_mode)) {
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name", segment->path, kind_of(status.st_mode));
+    }
+    if (status.st_uid != tidings__user_id() && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
+        return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory", segment->path, (unsigned)status.st_uid);
+    }
+    if (status.st_nlink == 0) return -ENOENT;
+    if (status.st_nlink > 1) {
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s has %lu names (hard links), a center has one; remove the others", segment->path,
+                                       (unsigned long)status.st_nlink);
+    }
+    char length[TIDINGS__AMOUNT_SIZE];
+    if (status.st_size < (off_t)sizeof(tidings__header)) {
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is not a center (only %s long); remove it or choose another name", segment->path,
+                                       tidings__amount((uint64_t)status.st_size, length));
+    }
+    uint64_t magic = 0;
+    result = read_fixed(fd, identity, &magic);
+    if (result != 0) return tidings__segment_unopenable(segment, -result, flags, verb);
+    if (magic != TIDINGS__MAGIC) {
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is not a center (other contents); remove it or choose another name", segment->path);
+    }
+    identity->device = status.st_dev;
+    identity->inode = status.st_ino;
+    identity->length = (uint64_t)status.st_size;
+    identity->owner = (uint32_t)status.st_uid;
+    return 0;
+}
+
+int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity)
+{
+    if (identity->version != TIDINGS__FORMAT_VERSION) {
+        return tidings__segment_refuse(segment, EPROTO, verb, "%s has format version %u, this program uses %u; update the older one and remove the center", segment->path,
+                                       identity->version, TIDINGS__FORMAT_VERSION);
+    }
+    if (identity->layout_stamp != tidings__layout_stamp()) {
+        return tidings__segment_refuse(segment, EPROTO, verb, "%s has another layout (stamp %08x, this program's is %08x); build both alike and remove the center",
+                                       segment->path, identity->layout_stamp, tidings__layout_stamp());
+    }
+    if (!tidings__shape_valid(&identity->shape) || identity->instance == 0) {
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is damaged (impossible sizes); delete it when nobody uses it", segment->path);
+    }
+    tidings__geometry geometry;
+    tidings__geometry_of(&identity->shape, &geometry);
+    if (identity->length != geometry.file_size || identity->file_size != geometry.file_size) {
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is damaged (%llu bytes long, its header says %llu and its sizes make %llu); delete it when nobody uses it",
+                                       segment->path, (unsigned long long)identity->length, (unsigned long long)identity->file_size,
+                                       (unsigned long long)geometry.file_size);
+    }
+    return 0;
+}

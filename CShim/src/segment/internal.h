@@ -1,0 +1,49 @@
+// Between the files of this folder only.
+#ifndef TIDINGS__SEGMENT_INTERNAL_H
+#define TIDINGS__SEGMENT_INTERNAL_H
+
+#include "segment/segment.h"
+
+// Creates the center under segment->path from `segment->shape`, finished before it has a name. -EEXIST without an error line: somebody was quicker.
+int tidings__segment_birth(tidings__segment *segment, uint32_t mode);
+
+// Opens what is there under segment->path, if it passes all checks. -ENOENT without an error line: nothing there.
+int tidings__segment_join(tidings__segment *segment, uint32_t flags);
+
+// What a look at the fixed page of a file says.
+typedef struct tidings__identity {
+    uint32_t version;
+    uint32_t layout_stamp;
+    uint64_t file_size;
+    uint64_t instance;
+    uint64_t home_namespace;
+    tidings__shape shape;
+    dev_t device;
+    ino_t inode;
+    uint64_t length;
+    uint32_t owner;
+} tidings__identity;
+
+// The checks in the README's order, on a descriptor, before anything is mapped. `verb` is "open" or "remove". The first half, up to the magic, is enough to
+// know that a file is a center of some version; -ENOENT without an error line: it has just been removed.
+int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb, tidings__identity *identity);
+int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity);
+// Why the path could not be opened at all. -ENOENT without an error line.
+int tidings__segment_unopenable(const tidings__segment *segment, int error, uint32_t flags, const char *verb);
+
+// Deletes the name if it is still this file's, under a lock that makes this one decision for everybody. 0 also if the name has gone already.
+int tidings__segment_unlink(const tidings__segment *segment, int fd, bool mark, const char *verb);
+
+// Fills in pointers and private tables; `fd` and `base` are there. -ENOMEM.
+int tidings__segment_attach(tidings__segment *segment);
+
+// Once mapped: exchanges the descriptor for one of a description of its own. -ESTALE, -ENOENT: the file can't be reached any more.
+int tidings__segment_separate(tidings__segment *segment);
+
+// Writes "can't <verb> center "x": " and the rest.
+int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+// The directory part of segment->path, for "%.*s".
+int tidings__segment_directory_length(const tidings__segment *segment);
+
+#endif

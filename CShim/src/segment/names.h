@@ -1,0 +1,26 @@
+// What may be a name, and where a center of that name lives.
+#ifndef TIDINGS__NAMES_H
+#define TIDINGS__NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Strict UTF-8 (no overlong forms, no surrogates, nothing beyond U+10FFFF) without NUL, of `min` to `max` bytes: 0, or -EINVAL with a line in which `what` says what was to be named, e.g. "notification name".
+int tidings__check_text(const char *what, const char *bytes, size_t length, size_t min, size_t max);
+
+// The length of the longest prefix that is strict UTF-8 without NUL.
+size_t tidings__valid_prefix(const char *bytes, size_t length);
+
+// A center's name becomes part of a file's: also no '/', no leading '.', no control characters, 1 to 200 bytes.
+int tidings__check_center_name(const char *name);
+
+// The directory, absolute: `configured` if not NULL, otherwise $TIDINGS_DIRECTORY (not for a program that runs with more rights than its caller), otherwise /dev/shm.
+int tidings__center_directory(const char *configured, char *path, size_t size);
+
+// <directory>/tidings.<effective uid>.<name>. The uid keeps users of a shared directory apart, so that nobody takes a name away from another by accident.
+int tidings__center_path(const char *name, const char *directory, char *path, size_t size);
+
+// Calls `each` with the name of every center of this user in the directory (by its file name alone), until that returns false.
+int tidings__center_list(const char *directory, bool (*each)(void *context, const char *name), void *context);
+
+#endif

@@ -1,0 +1,187 @@
+// Opening, and the life of the mapping.
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/lock.h"
+#include "segment/internal.h"
+#include "segment/names.h"
+
+_Static_assert(TIDINGS__LOCK_FIRST == TIDINGS__LOCK_BASE, "platform/lock.h and layout.h mean the same bytes");
+
+// How often a center may vanish between "not there" and "somebody was quicker" before we take it that the directory is being played with.
+#define ATTEMPTS 100
+
+int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...)
+{
+    char text[TIDINGS__PATH_SIZE + 256];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return tidings__fail(error, "can't %s center \"%s\": %s", verb, segment->name, text);
+}
+
+int tidings__segment_directory_length(const tidings__segment *segment)
+{
+    const char *slash = strrchr(segment->path, '/');
+    return slash && slash != segment->path ? (int)(slash - segment->path) : 1;
+}
+
+int tidings__segment_attach(tidings__segment *segment)
+{
+    const tidings__geometry *geometry = &segment->geometry;
+    uint8_t *base = segment->base;
+    segment->header = (void *)base;
+    segment->participants = (void *)(base + geometry->participants);
+    segment->observers = (void *)(base + geometry->observers);
+    segment->buckets = (void *)(base + geometry->buckets);
+    segment->chunk_words = (void *)(base + geometry->chunk_words);
+    segment->cells = (void *)(base + geometry->cells);
+    segment->names = (void *)(base + geometry->names);
+    segment->slot_mask = segment->shape.slots - 1;
+    segment->slot_shift = (uint32_t)__builtin_ctz(segment->shape.slots);
+    // Both callers have made sure of all of base_size.
+    atomic_store_explicit(&segment->names_known, segment->shape.names_first, memory_order_relaxed);
+    segment->chunk_backed = calloc(geometry->chunk_count, sizeof *segment->chunk_backed);
+    return segment->chunk_backed ? 0 : -ENOMEM;
+}
+
+// Everything up to `base_size` has had memory since birth. It may have none in a copy that somebody made of a center's file.
+static int ensure_base(tidings__segment *segment)
+{
+    const uint64_t base = segment->geometry.base_size;
+    if (tidings__file_backed(segment->fd, 0, base)) return 0;
+    if (!segment->writable) {
+        return tidings__segment_refuse(segment, EBADMSG, "open", "parts of %s have no memory; open it once with write access", segment->path);
+    }
+    int result = tidings__file_reserve(segment->fd, 0, base);
+    if (result == 0 || result == -EOPNOTSUPP) result = tidings__map_touch(segment->base, base, result == 0);
+    if (result == 0) return 0;
+    char needed[TIDINGS__AMOUNT_SIZE];
+    return tidings__segment_refuse(segment, -result, "open", "reserving %s in %.*s failed (%s); make room there", tidings__amount(base, needed),
+                                   tidings__segment_directory_length(segment), segment->path, strerror(-result));
+}
+
+// The descriptor that was mapped is not the one that locks. A mapping keeps its open file description alive, and a forked child inherits the mapping: were it the same
+// description, a child would keep its dead parent's locks, whatever it does with the descriptor.
+int tidings__segment_separate(tidings__segment *segment)
+{
+    const int locking = tidings__file_reopen(segment->fd, segment->writable, segment->path);
+    if (locking < 0) return locking;
+    tidings__file_close(segment->fd);
+    segment->fd = locking;
+    return 0;
+}
+
+static int map_checked(tidings__segment *segment, const tidings__identity *identity)
+{
+    segment->shape = identity->shape;
+    tidings__geometry_of(&segment->shape, &segment->geometry);
+    segment->size = segment->geometry.file_size;
+    segment->instance = identity->instance;
+    segment->home_namespace = identity->home_namespace;
+    segment->device = identity->device;
+    segment->inode = identity->inode;
+    char size[TIDINGS__AMOUNT_SIZE];
+    const int result = tidings__map(segment->fd, segment->size, segment->writable, &segment->base);
+    if (result != 0) {
+        return tidings__segment_refuse(segment, -result, "open", "mapping %s of addresses failed (%s); raise the limit (ulimit -v)", tidings__amount(segment->size, size),
+                                       strerror(-result));
+    }
+    const int backed = ensure_base(segment);
+    if (backed != 0) return backed;
+    if (tidings__segment_attach(segment) != 0) return tidings__segment_refuse(segment, ENOMEM, "open", "out of memory; free some");
+    return 0;
+}
+
+int tidings__segment_join(tidings__segment *segment, uint32_t flags)
+{
+    segment->writable = !(flags & TIDINGS__OPEN_READ_ONLY);
+    segment->fd = tidings__file_open(segment->path, segment->writable);
+    if (segment->fd < 0) {
+        const int error = -segment->fd;
+        segment->fd = -1;
+        return tidings__segment_unopenable(segment, error, flags, "open");
+    }
+    tidings__identity identity;
+    int result = tidings__segment_identify(segment, segment->fd, flags, "open", &identity);
+    if (result == 0) result = tidings__segment_validate(segment, "open", &identity);
+    if (result == 0) result = map_checked(segment, &identity);
+    if (result == 0) {
+        result = tidings__segment_separate(segment);
+        // Stale: it has lost its name to another meanwhile (and there is no /proc to find it without). Then so it was when we came.
+        if (result == -ESTALE || result == -ENOENT) result = -ENOENT;
+        else if (result != 0) (void)tidings__segment_unopenable(segment, -result, flags, "open");
+    }
+    if (result == 0 && atomic_load_explicit(&segment->header->removed.word, memory_order_acquire) != 0) {
+        // Its remover was killed, or is just between marking the file and deleting the name. Finish that, then it isn't there.
+        result = tidings__segment_unlink(segment, segment->fd, false, "open");
+        if (result == 0) result = -ENOENT;
+    }
+    if (result != 0) tidings__segment_close(segment);
+    return result;
+}
+
+int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment)
+{
+    memset(segment, 0, sizeof *segment);
+    segment->fd = -1;
+    int result = tidings__check_center_name(name);
+    if (result != 0) return result;
+    memcpy(segment->name, name, strlen(name) + 1);
+    static const tidings_configuration standard;
+    const tidings_configuration *c = configuration ? configuration : &standard;
+    tidings__shape shape;
+    result = tidings__shape_from(c, &shape);
+    if (result != 0) return tidings__fail(-result, "can't open center \"%s\": %s", name, tidings__last_error());
+    result = tidings__center_path(name, c->directory, segment->path, sizeof segment->path);
+    if (result != 0) return result;
+    const bool create = !(c->flags & (TIDINGS_OPEN_EXISTING | TIDINGS__OPEN_READ_ONLY));
+    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
+        struct stat status;
+        if (!(c->flags & TIDINGS_OPEN_EXCLUSIVE)) {
+            result = tidings__segment_join(segment, c->flags);
+            if (result != -ENOENT) return result;
+            if (!create) return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); create it first", segment->path);
+        } else if (tidings__path_status(segment->path, &status) == 0) {
+            break;
+        }
+        segment->shape = shape;
+        result = tidings__segment_birth(segment, c->mode ? c->mode : 0600);
+        if (result != -EEXIST) return result;
+        if (c->flags & TIDINGS_OPEN_EXCLUSIVE) break;
+    }
+    if (c->flags & TIDINGS_OPEN_EXCLUSIVE) {
+        return tidings__segment_refuse(segment, EEXIST, "open", "%s exists, and a new one was asked for; remove it first or choose another name", segment->path);
+    }
+    return tidings__segment_refuse(segment, ENOENT, "open", "%s keeps appearing and disappearing; find out who removes it", segment->path);
+}
+
+void tidings__segment_close(tidings__segment *segment)
+{
+    tidings__unmap(segment->base, segment->size);
+    segment->base = NULL;
+    segment->header = NULL;
+    tidings__file_close(segment->fd);
+    segment->fd = -1;
+    free(segment->chunk_backed);
+    segment->chunk_backed = NULL;
+}
+
+int tidings__segment_reopen(tidings__segment *segment)
+{
+    if (segment->fd < 0) return -EBADF;
+    const int again = tidings__file_reopen(segment->fd, segment->writable, segment->path);
+    // Also without a new one: a child that kept the inherited description would keep its parent's locks alive.
+    tidings__file_close(segment->fd);
+    segment->fd = again < 0 ? -1 : again;
+    return again < 0 ? again : 0;
+}
+
+bool tidings__segment_linked(const tidings__segment *segment) { return segment->fd >= 0 && tidings__file_same(segment->fd, segment->path); }

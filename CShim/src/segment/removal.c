@@ -1,0 +1,95 @@
+// Taking a center's name away.
+#include <errno.h>
+#include <string.h>
+
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/lock.h"
+#include "segment/internal.h"
+#include "segment/names.h"
+
+// A remover holds its lock for some ten microseconds. One that is stopped there must not hold us for ever.
+#define LOCK_LOOKS 50
+#define LOCK_LOOK_NS 1000000
+
+static int take_lock(const tidings__segment *segment, int fd, const char *verb)
+{
+    for (uint32_t look = 0; look < LOCK_LOOKS; look++) {
+        const int result = tidings__lock_try(fd, TIDINGS__LOCK_REMOVAL, true);
+        if (result == 0) return 0;
+        if (result != -EAGAIN) return tidings__segment_refuse(segment, -result, verb, "locking %s failed (%s); check its file system", segment->path, strerror(-result));
+        tidings__nap(LOCK_LOOK_NS);
+    }
+    return tidings__segment_refuse(segment, ESTALE, verb, "another process is just removing %s; try again", segment->path);
+}
+
+static int mark_removed(int fd, uint64_t value)
+{
+    // Mapped, not written: a write could meet the process's limit on file sizes, which kills.
+    uint8_t *bytes = NULL;
+    if (!tidings__file_backed(fd, 0, sizeof(tidings__header))) return 0;  // holes where every center has memory: then nobody looks there either
+    const int result = tidings__map(fd, sizeof(tidings__header), true, &bytes);
+    if (result != 0) return result;
+    tidings__header *header = (void *)bytes;
+    atomic_store(&header->removed.word, value);
+    tidings__unmap(bytes, sizeof(tidings__header));
+    return 0;
+}
+
+// Deletes only what was checked. The path could lead to a successor by now, and between looking and deleting it could come to: but the name of an inode is only ever
+// taken by who holds this lock on that inode, so while we hold it and the name is ours, it stays ours.
+int tidings__segment_unlink(const tidings__segment *segment, int fd, bool mark, const char *verb)
+{
+    int result = take_lock(segment, fd, verb);
+    if (result != 0) return result;
+    if (tidings__file_same(fd, segment->path)) {
+        // Marked first. Killed in between, posters hear of it all the same, and the next to open the name finishes this. The other way round nobody would tell them.
+        if (mark) result = mark_removed(fd, 1);
+        if (result == 0) {
+            result = tidings__file_unlink(segment->path);
+            if (result == -ENOENT) result = 0;
+            if (result != 0 && mark) (void)mark_removed(fd, 0);
+        }
+        if (result != 0) (void)tidings__segment_unopenable(segment, -result, TIDINGS__OPEN_ANY_OWNER, verb);
+    } else if (mark) {
+        (void)mark_removed(fd, 1);  // somebody used `rm`: those who have it open should know
+    }
+    (void)tidings__lock_release(fd, TIDINGS__LOCK_REMOVAL);
+    return result;
+}
+
+int tidings__segment_remove(const char *name, const tidings_configuration *configuration)
+{
+    tidings__segment segment;  // for its name and path only
+    memset(&segment, 0, sizeof segment);
+    segment.fd = -1;
+    int result = tidings__check_center_name(name);
+    if (result != 0) return result;
+    memcpy(segment.name, name, strlen(name) + 1);
+    result = tidings__center_path(name, configuration ? configuration->directory : NULL, segment.path, sizeof segment.path);
+    if (result != 0) return result;
+    const uint32_t flags = configuration ? configuration->flags : 0;
+
+    const int fd = tidings__file_open(segment.path, true);
+    tidings__identity identity;
+    result = fd < 0 ? tidings__segment_unopenable(&segment, -fd, flags, "remove") : tidings__segment_identify(&segment, fd, flags, "remove", &identity);
+    if (result == -ENOENT) (void)tidings__segment_refuse(&segment, ENOENT, "remove", "there is none (%s); check name and directory", segment.path);
+    if (result == 0) {
+        // Of another version nothing but the magic is known: no word to mark in it.
+        const bool ours = identity.version == TIDINGS__FORMAT_VERSION && identity.layout_stamp == tidings__layout_stamp();
+        if (ours) result = tidings__segment_validate(&segment, "remove", &identity);
+        char directory[TIDINGS__PATH_SIZE];
+        const int length = tidings__segment_directory_length(&segment);
+        memcpy(directory, segment.path, (size_t)length);
+        directory[length] = 0;
+        // Before the mark is set, as posters look at it at once.
+        if (result == 0) {
+            result = tidings__directory_writable(directory);
+            if (result != 0) result = tidings__segment_unopenable(&segment, -result, TIDINGS__OPEN_ANY_OWNER, "remove");
+        }
+        if (result == 0) result = tidings__segment_unlink(&segment, fd, ours, "remove");
+    }
+    tidings__file_close(fd);
+    return result;
+}

@@ -1,0 +1,69 @@
+// One opened center: its mapping, and our own copy of everything that decides where things lie. Layers above reach shared memory through this struct.
+#ifndef TIDINGS__SEGMENT_H
+#define TIDINGS__SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "segment/geometry.h"
+#include "segment/layout.h"
+#include "tidings.h"
+
+#define TIDINGS__PATH_SIZE 4096u
+
+// In `configuration.flags`, not public: opens for reading alone (never creates). Everything that would write must look at `writable` first.
+#define TIDINGS__OPEN_READ_ONLY 0x100u
+// Accepts a file of another owner: only whether it is a center counts.
+#define TIDINGS__OPEN_ANY_OWNER 0x200u
+
+typedef struct tidings__segment {
+    int fd;  // for locks and questions; not the description that is mapped, which forked children share. -1: a child could not open it anew
+    bool writable;
+    uint8_t *base;
+    uint64_t size;
+    tidings__header *header;
+    tidings__participant *participants;
+    tidings__observer_entry *observers;
+    _Atomic uint64_t *buckets;
+    _Atomic uint64_t *chunk_words;
+    tidings__cell *cells;
+    tidings__name *names;
+    tidings__shape shape;        // our copy: the header's is never read again, whoever changes it
+    tidings__geometry geometry;  // likewise
+    uint32_t slot_shift, slot_mask;
+    uint64_t instance, home_namespace;
+    _Atomic uint32_t *chunk_backed;  // ours: pages of each chunk, from its start, known to have memory
+    _Atomic uint32_t names_known;    // ours: name entries known to have memory
+    dev_t device;
+    ino_t inode;
+    char path[TIDINGS__PATH_SIZE];
+    char name[TIDINGS_CENTER_NAME_MAX + 1];
+} tidings__segment;
+
+// Opens or creates, as the flags say. Errors as `tidings_open`. On failure nothing is left open and `segment` may be forgotten.
+int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment);
+
+void tidings__segment_close(tidings__segment *segment);  // a second time does nothing
+
+// In a forked child: a new open file description (so that locks are the child's own), the inherited one is closed whatever happens. The mapping stays.
+// Async-signal-safe. On failure `fd` is -1; no error line.
+int tidings__segment_reopen(tidings__segment *segment);
+
+// Deletes a center's file, after making sure that it is one: of this version and whole, or at least one of another version by its magic. -ENOENT, -EBADMSG, -EPERM …
+int tidings__segment_remove(const char *name, const tidings_configuration *configuration);
+
+// Whether the file still has its name. Three system calls. (Somebody may have used `rm`; systemd removes a user's files at the last logout.)
+bool tidings__segment_linked(const tidings__segment *segment);
+
+// Makes sure that the first `bytes` of a chunk have memory before they are touched; cheap when known already. A writable segment reserves what is missing:
+// -ENOSPC with amounts. A read-only one can't: -ENODATA, nobody can have written there. -EINVAL: no such chunk, or it isn't that large (a hostile number).
+int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
+
+// The same for the first `count` name entries. Reserves by steps of TIDINGS__NAMES_STEP and moves header->names_backed forward.
+int tidings__back_names(tidings__segment *segment, uint32_t count);
+
+// Where a chunk lies and how much it holds; NULL for a number that no chunk has. Not to be touched before `tidings__back_chunk`.
+uint8_t *tidings__chunk_bytes(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity);
+
+#endif

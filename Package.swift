@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// In CI a warning is an error, in this package and not in what it depends on. Everywhere else it stays a warning, so
+// that a newer compiler breaks nobody's build.
+let strict = Context.environment["TIDINGS_CI"] != nil
+let swiftSettings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : []
+let cWarnings: [CSetting] =
+    [.enableWarning("all"), .enableWarning("extra")] + (strict ? [.treatAllWarnings(as: .error)] : [])
+
+let package = Package(
+    name: "tidings",
+    products: [
+        .library(name: "Tidings", targets: ["Tidings"]),
+        .library(name: "CTidings", targets: ["CTidings"]),
+        .executable(name: "tidings", targets: ["tidings"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    ],
+    targets: [
+        .target(
+            name: "CTidings",
+            path: "CShim",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("src")] + cWarnings
+        ),
+        .target(
+            name: "Tidings",
+            dependencies: ["CTidings"],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "tidings",
+            dependencies: ["Tidings", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Sources/tidings-cli",
+            swiftSettings: swiftSettings
+        ),
+
+        // Cooperates, crashes and stops on command: the other process in tests of several processes.
+        .executableTarget(
+            name: "TestPeer",
+            dependencies: ["CTidings", "Tidings"],
+            path: "Tests/TestPeer",
+            swiftSettings: swiftSettings
+        ),
+        // Stories of several processes, told in C because they fork; some set the core's shared words by hand.
+        .executableTarget(
+            name: "CoreScenarios",
+            dependencies: ["CTidings"],
+            path: "Tests/CoreScenarios",
+            cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
+        ),
+        .testTarget(
+            name: "CTidingsTests",
+            dependencies: ["CTidings", "CoreScenarios"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TidingsTests",
+            dependencies: ["Tidings", "TestPeer"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TidingsCLITests",
+            dependencies: ["Tidings", "tidings"],
+            swiftSettings: swiftSettings
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu17
+)
