@@ -1,0 +1,101 @@
+internal import CTidings
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An open center of the C library: one participant. Closed when nothing refers to it any more; topics and observers do.
+final class CenterHandle: @unchecked Sendable {
+    // Sendable: the pointer never changes, and every function of the C library may be called from any thread.
+    let center: OpaquePointer
+
+    init(name: String, configuration: SharedNotificationCenter.Configuration) throws(SharedNotificationError) {
+        var opened: OpaquePointer?
+        let result = try configuration.withC { raw in
+            name.withCString { tidings_open($0, raw, &opened) }
+        }
+        guard result == 0, let opened else {
+            let isNameBad = !CenterHandle.isValidCenterName(name)
+            throw SharedNotificationError(errno: -result, invalid: isNameBad ? .invalidName : .invalidArgument)
+        }
+        center = opened
+    }
+
+    deinit {
+        tidings_close(center)
+    }
+
+    var path: String { String(cString: tidings_path(center)) }
+
+    static func remove(
+        name: String, configuration: SharedNotificationCenter.Configuration
+    ) throws(SharedNotificationError) {
+        let result = try configuration.withC { raw in name.withCString { tidings_remove($0, raw) } }
+        guard result == 0 else { throw SharedNotificationError(errno: -result, invalid: .invalidName) }
+    }
+
+    func tidy() throws(SharedNotificationError) -> Int {
+        let result = tidings_tidy(center)
+        guard result >= 0 else { throw SharedNotificationError(errno: -result) }
+        return Int(result)
+    }
+
+    /// The rule of `tidings.h`, to tell a bad name from a bad configuration (both are EINVAL there).
+    private static func isValidCenterName(_ name: String) -> Bool {
+        let bytes = name.utf8
+        return (1...Int(TIDINGS_CENTER_NAME_MAX)).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
+            && !bytes.contains(UInt8(ascii: "/")) && !bytes.contains(0)
+    }
+}
+
+extension CenterHandle {
+    static var smallConfiguration: SharedNotificationCenter.Configuration {
+        let small = tidings_small_configuration
+        var result = SharedNotificationCenter.Configuration()
+        result.maximumPayloadSize = small.maximum_payload == 0 ? nil : Int(small.maximum_payload)
+        result.slots = small.slots == 0 ? nil : Int(small.slots)
+        result.participants = small.participants == 0 ? nil : Int(small.participants)
+        result.observers = small.observers == 0 ? nil : Int(small.observers)
+        result.names = small.names == 0 ? nil : Int(small.names)
+        result.permissions = small.mode == 0 ? nil : small.mode
+        return result
+    }
+}
+
+extension SharedNotificationCenter.Configuration {
+    /// The C form, for the duration of a call.
+    fileprivate func withC<Result>(
+        _ body: (UnsafePointer<tidings_configuration>) -> Result
+    ) throws(SharedNotificationError) -> Result {
+        var raw = tidings_configuration()
+        raw.maximum_payload = try Self.checked(maximumPayloadSize, "maximumPayloadSize")
+        raw.slots = try Self.checked(slots, "slots")
+        raw.participants = try Self.checked(participants, "participants")
+        raw.observers = try Self.checked(observers, "observers")
+        raw.names = try Self.checked(names, "names")
+        raw.mode = permissions ?? 0
+        switch creation {
+        case .ifNeeded: break
+        case .never: raw.flags |= UInt32(TIDINGS_OPEN_EXISTING)
+        case .exclusive: raw.flags |= UInt32(TIDINGS_OPEN_EXCLUSIVE)
+        }
+        guard let directory else { return body(&raw) }
+        return directory.withCString {
+            raw.directory = $0
+            return body(&raw)
+        }
+    }
+
+    private static func checked<Number: FixedWidthInteger>(
+        _ value: Int?, _ what: String
+    ) throws(SharedNotificationError) -> Number {
+        guard let value else { return 0 }
+        // Zero would be taken for "default" below this line.
+        guard value > 0, let number = Number(exactly: value) else {
+            throw SharedNotificationError(.invalidArgument, message: "\(what) can't be \(value)")
+        }
+        return number
+    }
+}

@@ -1,0 +1,133 @@
+internal import CTidings
+import Glibc
+
+/// An observer of the C library, and the delivery it found last.
+///
+/// ``next()`` and what describes the delivery belong to the one thread that leads (see ``Roles``); a change of leaders goes through the
+/// dispatcher's lock. The rest may be called from any thread.
+final class ObserverHandle: @unchecked Sendable {
+    // Sendable: `observer` is set to nil by `close()` only, when nobody else uses this object any more; `delivery` is the leader's.
+    private var center: CenterHandle?
+    private var observer: OpaquePointer?
+    private let delivery: UnsafeMutablePointer<tidings_delivery>
+
+    enum Outcome {
+        case delivery
+        case interrupted
+        case failed(SharedNotificationError)
+    }
+
+    init(center: CenterHandle, lossless: Bool) throws(SharedNotificationError) {
+        var opened: OpaquePointer?
+        let flags = lossless ? UInt32(TIDINGS_OBSERVE_LOSSLESS) : 0
+        let result = tidings_observer_open(center.center, flags, &opened)
+        guard result == 0, let opened else { throw SharedNotificationError(errno: -result, users: .tooManyObservers) }
+        self.center = center
+        observer = opened
+        delivery = .allocate(capacity: 1)
+        delivery.initialize(to: tidings_delivery())
+    }
+
+    deinit {
+        close()
+        delivery.deallocate()
+    }
+
+    /// Gives its place back. Only when no other thread uses this object, or ever will.
+    func close() {
+        tidings_observer_close(observer)
+        observer = nil
+        center = nil
+    }
+
+    func seek(_ sequence: UInt64) throws(SharedNotificationError) {
+        let result = tidings_observer_seek(observer, sequence)
+        guard result == 0 else { throw SharedNotificationError(errno: -result) }
+    }
+
+    /// Looks at a name, or at all (`nil`). Returns the interest's number.
+    func add(
+        name: String?, subject: String?, retained: Bool, history: Bool
+    ) throws(SharedNotificationError) -> UInt32 {
+        var interest: UInt32 = 0
+        var flags: UInt32 = 0
+        if retained { flags |= UInt32(TIDINGS_ADD_RETAINED) }
+        if history { flags |= UInt32(TIDINGS_ADD_HISTORY) }
+        let result = withUTF8(name) { name in
+            withUTF8(subject) { subject in
+                tidings_observer_add(
+                    observer, name?.baseAddress, name?.count ?? 0, subject?.baseAddress, subject?.count ?? 0, flags,
+                    &interest)
+            }
+        }
+        guard result == 0 else { throw SharedNotificationError(errno: -result, invalid: .invalidName) }
+        return interest
+    }
+
+    func remove(_ interest: UInt32) {
+        _ = tidings_observer_remove(observer, interest)
+    }
+
+    func interrupt() {
+        tidings_observer_interrupt(observer)
+    }
+
+    /// Waits for the next delivery, without end. The leader only.
+    func next() -> Outcome {
+        while true {
+            let result = tidings_next(observer, -1, delivery)
+            switch -result {
+            case 0: return .delivery
+            case EINTR: return .interrupted
+            // No memory for that payload: it counts as missed, and the next may be smaller.
+            case ENOMEM, EAGAIN, ETIMEDOUT: continue
+            case let code: return .failed(SharedNotificationError(errno: code))
+            }
+        }
+    }
+}
+
+// The delivery that `next()` found, until its next call. The leader only.
+extension ObserverHandle {
+    var interests: UnsafeBufferPointer<UInt32> {
+        UnsafeBufferPointer(start: delivery.pointee.interests, count: delivery.pointee.interest_count)
+    }
+
+    /// How many were missed; `nil` for a notification.
+    var missed: Int? {
+        delivery.pointee.kind == TIDINGS_DELIVERY_MISSED ? Int(clamping: delivery.pointee.missed) : nil
+    }
+
+    var isOwn: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_OWN) != 0 }
+    var isRetained: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_RETAINED) != 0 }
+    var sequence: UInt64 { delivery.pointee.sequence }
+    var postedAtNanoseconds: UInt64 { delivery.pointee.posted_at_ns }
+    var pid: Int32 { delivery.pointee.pid }
+    var uid: UInt32 { delivery.pointee.uid }
+    var participant: UInt32 { delivery.pointee.participant }
+    var format: UInt8 { delivery.pointee.format }
+
+    var name: String {
+        Self.text(delivery.pointee.name, delivery.pointee.name_length)
+    }
+
+    var subject: String? {
+        delivery.pointee.subject_length == 0
+            ? nil : Self.text(delivery.pointee.subject, delivery.pointee.subject_length)
+    }
+
+    var payload: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: delivery.pointee.payload, count: delivery.pointee.size)
+    }
+
+    /// Repairs what is not UTF-8: another process may have written it past the library.
+    private static func text(_ characters: UnsafePointer<CChar>, _ length: Int) -> String {
+        String(decoding: UnsafeRawBufferPointer(start: characters, count: length), as: UTF8.self)
+    }
+}
+
+/// A string's bytes for the duration of a call, or `nil`.
+func withUTF8<Result>(_ string: String?, _ body: (UnsafeBufferPointer<CChar>?) -> Result) -> Result {
+    guard var string else { return body(nil) }
+    return string.withUTF8 { $0.withMemoryRebound(to: CChar.self, body) }
+}

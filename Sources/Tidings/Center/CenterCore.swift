@@ -1,0 +1,78 @@
+/// What a center object is made of. Observations share it, so they go on when the object itself is gone.
+final class CenterCore: Sendable {
+    let name: String
+    let handle: CenterHandle
+    let topics: TopicCache
+    let diagnostics = Diagnostics()
+    private let shared = Locked<Dispatcher?>(nil)
+    private let generation: UInt
+
+    init(name: String, configuration: SharedNotificationCenter.Configuration) throws(SharedNotificationError) {
+        Forking.begin()
+        generation = Forking.generation
+        self.name = name
+        handle = try CenterHandle(name: name, configuration: configuration)
+        topics = TopicCache(center: handle)
+    }
+
+    /// Starts to observe.
+    func observe(
+        _ interest: Interest, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, as manner: Manner
+    ) throws(SharedNotificationError) -> ObservationAnchor {
+        guard generation == Forking.generation else {
+            throw SharedNotificationError(
+                .forked,
+                message: "can't observe center \"\(name)\" in a forked child through its parent's object; open it anew")
+        }
+        if interest.names?.isEmpty == true {
+            throw SharedNotificationError(
+                .invalidArgument, message: "can't observe an empty list of names in center \"\(name)\"")
+        }
+        let bounds = bounds ?? (interest.isLossless ? .losslessClosure : .closure)
+        func observation(_ dispatcher: Dispatcher) -> Observation {
+            Observation(
+                interest: interest, manner: manner, bounds: bounds, dispatcher: dispatcher, diagnostics: diagnostics,
+                onMissed: onMissed)
+        }
+        if interest.needsOwnDispatcher {
+            let dispatcher = try Dispatcher(core: self, for: interest)
+            let own = observation(dispatcher)
+            _ = try dispatcher.add(own)
+            return ObservationAnchor(own)
+        }
+        return try shared.withLock { (shared) throws(SharedNotificationError) in
+            if let dispatcher = shared {
+                let joining = observation(dispatcher)
+                if try dispatcher.add(joining) { return ObservationAnchor(joining) }
+            }
+            // None yet, or the last one has just ended.
+            let dispatcher = try Dispatcher(core: self, for: nil)
+            let first = observation(dispatcher)
+            _ = try dispatcher.add(first)
+            shared = dispatcher
+            return ObservationAnchor(first)
+        }
+    }
+
+    /// A dispatcher has ended.
+    func forget(_ dispatcher: Dispatcher) {
+        shared.withLock { if $0 === dispatcher { $0 = nil } }
+    }
+}
+
+/// The process's default center. A forked child gets one of its own.
+final class DefaultCenter: Sendable {
+    private static let local = ForkLocal { DefaultCenter() }
+    static var shared: DefaultCenter { local.object }
+
+    private let opened = Locked<SharedNotificationCenter?>(nil)
+
+    func center() throws(SharedNotificationError) -> SharedNotificationCenter {
+        try opened.withLock { (opened) throws(SharedNotificationError) in
+            if let center = opened { return center }
+            let center = try SharedNotificationCenter(named: "default")
+            opened = center
+            return center
+        }
+    }
+}

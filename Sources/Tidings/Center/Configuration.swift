@@ -1,0 +1,60 @@
+extension SharedNotificationCenter {
+    /// Sizes and access of a center. What is `nil` takes the default.
+    ///
+    /// Sizes are decided by whoever creates the center.
+    public struct Configuration: Hashable, Sendable {
+        /// Whether opening may create a center, and whether it may find one.
+        public enum Creation: Hashable, Sendable {
+            /// Open it, creating it first if there is none.
+            case ifNeeded
+            /// Open it only: `.notFound` if there is none.
+            case never
+            /// Create it only: `.exists` if there is one.
+            case exclusive
+        }
+
+        /// Where centers live. Default: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
+        public var directory: String?
+        /// The largest payload, in bytes, 1 to 1 GiB. Default: 16 MiB.
+        public var maximumPayloadSize: Int?
+        /// Notifications in the ring: a power of two, 256 to 1,048,576. Default: 4,096.
+        public var slots: Int?
+        /// Opened centers at a time (one process usually has one), 2 to 4,000. Default: 512.
+        public var participants: Int?
+        /// Places for observers at a time, 2 to 1,024. Default: 1,024.
+        ///
+        /// A center object takes one for all its ordinary observers, and one for each lossless one and each that started with
+        /// history.
+        public var observers: Int?
+        /// Different observed names, 64 to 1,048,576. Default: 131,072.
+        public var names: Int?
+        /// Permission bits of the center's file. Default: `0o600`, its owner only.
+        public var permissions: UInt32?
+        /// Default: ``Creation/ifNeeded``.
+        public var creation: Creation
+
+        /// A configuration with what is given, and defaults for the rest.
+        public init(
+            directory: String? = nil,
+            maximumPayloadSize: Int? = nil,
+            slots: Int? = nil,
+            participants: Int? = nil,
+            observers: Int? = nil,
+            names: Int? = nil,
+            permissions: UInt32? = nil,
+            creation: Creation = .ifNeeded
+        ) {
+            self.directory = directory
+            self.maximumPayloadSize = maximumPayloadSize
+            self.slots = slots
+            self.participants = participants
+            self.observers = observers
+            self.names = names
+            self.permissions = permissions
+            self.creation = creation
+        }
+
+        /// For tight places: 512 slots and 256 KiB of memory in all, plus payloads that do not fit a slot.
+        public static let small = CenterHandle.smallConfiguration
+    }
+}

@@ -1,0 +1,143 @@
+// From a value to the C library.
+extension CenterCore {
+    typealias Message = SharedNotificationCenter.Message
+    typealias Name = SharedNotificationCenter.Name
+    typealias RawPayload = SharedNotificationCenter.RawPayload
+
+    func post<M: Message>(
+        _ message: M, subject: String?, options: PostOptions
+    ) throws(SharedNotificationError) -> UInt64 {
+        let topic = try topics.topic(for: M.self, subject: subject)
+        switch M.encoding.kind {
+        case .cbor: return try postCBOR(message, what: { M.name }, to: topic, options: options)
+        case .bitwise: return try postBitwise(message, to: topic, options: options)
+        case .json:
+            return try post(
+                encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, to: topic, options: options)
+        case .custom(let coder):
+            return try post(encoded(M.name) { try coder.encode(message) }, coder.format, to: topic, options: options)
+        }
+    }
+
+    func post(
+        _ payload: RawPayload, name: Name, subject: String?, options: PostOptions
+    ) throws(SharedNotificationError) -> UInt64 {
+        try post(payload.bytes, payload.format, to: try topics.topic(for: name, subject: subject), options: options)
+    }
+
+    // MARK: State
+
+    func setState<Value: Encodable>(
+        _ value: Value, name: Name, subject: String?, options: PostOptions
+    ) throws(SharedNotificationError) -> UInt64 {
+        try postCBOR(value, what: { name }, to: try topics.topic(for: name, subject: subject), options: options)
+    }
+
+    func state<M: Message>(message: M.Type, subject: String?) throws(SharedNotificationError) -> M? {
+        let topic = try topics.topic(for: M.self, subject: subject)
+        return try state(of: topic, M.name) { format, bytes in
+            try PayloadCoding.message(M.self, format: format, bytes: bytes, fingerprint: topic.fingerprint)
+        }
+    }
+
+    func state<Value: Decodable>(
+        _ type: Value.Type, name: Name, subject: String?
+    ) throws(SharedNotificationError) -> Value? {
+        try state(of: try topics.topic(for: name, subject: subject), name) { format, bytes in
+            try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: format), bytes: bytes)
+        }
+    }
+
+    func rawState(name: Name, subject: String?) throws(SharedNotificationError) -> RawPayload? {
+        guard let (format, bytes) = try topics.topic(for: name, subject: subject).state() else { return nil }
+        return RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes)
+    }
+
+    func clearState(name: Name, subject: String?) throws(SharedNotificationError) {
+        try topics.topic(for: name, subject: subject).clearState()
+    }
+
+    private func state<Value>(
+        of topic: TopicHandle, _ name: Name, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
+    ) throws(SharedNotificationError) -> Value? {
+        guard let (format, bytes) = try topic.state() else { return nil }
+        do {
+            return try bytes.withUnsafeBytes { try decode(format, $0) }
+        } catch {
+            throw SharedNotificationError(
+                .decodingFailed,
+                message: "can't decode the state \"\(name)\" of center \"\(self.name)\" as \(Value.self): \(error)")
+        }
+    }
+
+    // MARK: Bytes
+
+    /// On the stack; larger payloads go on in shared memory. 1 KiB: what is larger does not fit a slot by far, so nothing is
+    /// copied twice.
+    private static let scratchSize = 1024
+
+    /// Encodes straight into what is posted. Nothing of the center is claimed while the encoder, that is user code, runs.
+    private func postCBOR<Value: Encodable>(
+        _ value: Value, what: () -> Name, to topic: TopicHandle, options: PostOptions
+    ) throws(SharedNotificationError) -> UInt64 {
+        try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
+            (scratch) throws(SharedNotificationError) in
+            let reservation = Reservation(center: handle)
+            var buffer = PayloadBuffer(scratch) { used, needed in
+                let isFirst = !reservation.isHeld
+                let memory = try reservation.grow(used: used, needed: needed)
+                if isFirst { memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: scratch[..<used])) }
+                return memory
+            }
+            do {
+                try CBORPayloadEncoder().encode(value, into: &buffer)
+            } catch let error as SharedNotificationError {
+                throw error
+            } catch {
+                throw encodingFailed(what(), error)
+            }
+            let format = PayloadCoding.Format.cbor.rawValue
+            if reservation.isHeld {
+                return try topic.post(reservation, count: buffer.count, format: format, options: options)
+            }
+            return try topic.post(
+                UnsafeRawBufferPointer(rebasing: scratch[..<buffer.count]), format: format, options: options)
+        }
+    }
+
+    private func postBitwise<M>(
+        _ message: M, to topic: TopicHandle, options: PostOptions
+    ) throws(SharedNotificationError) -> UInt64 {
+        let size = PayloadCoding.fingerprintSize + MemoryLayout<M>.size
+        return try withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) {
+            (bytes) throws(SharedNotificationError) in
+            bytes.storeBytes(of: topic.fingerprint.littleEndian, as: UInt64.self)
+            withUnsafeBytes(of: message) { value in
+                UnsafeMutableRawBufferPointer(rebasing: bytes[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
+            }
+            return try topic.post(
+                UnsafeRawBufferPointer(bytes), format: PayloadCoding.Format.bitwise.rawValue, options: options)
+        }
+    }
+
+    private func post(
+        _ bytes: [UInt8], _ format: PayloadCoding.Format, to topic: TopicHandle, options: PostOptions
+    ) throws(SharedNotificationError) -> UInt64 {
+        // Not `withUnsafeBytes`, which loses the error's type.
+        let span = bytes.span.bytes
+        return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
+            try topic.post(bytes, format: format.rawValue, options: options)
+        }
+    }
+
+    private func encoded(
+        _ name: @autoclosure () -> Name, _ encode: () throws -> [UInt8]
+    ) throws(SharedNotificationError) -> [UInt8] {
+        do { return try encode() } catch { throw encodingFailed(name(), error) }
+    }
+
+    private func encodingFailed(_ name: Name, _ error: any Error) -> SharedNotificationError {
+        SharedNotificationError(
+            .encodingFailed, message: "can't post \"\(name)\" to center \"\(self.name)\": its encoder failed: \(error)")
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+
+extension SharedNotificationCenter {
+    /// Something that no observer was told. See ``onDiagnostic``.
+    public enum Diagnostic: Sendable {
+        /// A payload did not decode, and the observer has no `onUndecodable`.
+        case undecodable(UndecodableMessage)
+        /// Notifications of that name (`nil`: of all names) were missed, and the observer has no `onMissed`.
+        case missed(Int, Name?)
+        /// A sequence could not start to observe, and ended at once.
+        case sequenceFailed(SharedNotificationError)
+        /// Dispatching ended for the given reason: this center's observers get nothing any more.
+        case dispatchFailed(SharedNotificationError)
+    }
+
+    /// A notification whose payload did not decode as the type that was asked for.
+    public struct UndecodableMessage: Sendable {
+        /// The notification as it came.
+        public var notification: RawNotification
+        /// What the decoder said.
+        public var error: any Error
+    }
+}
+
+/// Where things go that no observer wants to hear: to the program's hook, or to standard error.
+final class Diagnostics: @unchecked Sendable {
+    // Sendable: what changes is touched with the lock held only.
+    private let lock = Lock()
+    private var currentHook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)?
+    private var undecodable = 0
+    private var missed = 0
+    private var written: Set<String> = []
+    // Names are without end; after so many, what repeats is written again.
+    private static let remembered = 1024
+
+    var hook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)? {
+        get { lock.withLock { currentHook } }
+        set {
+            // The old one is released without the lock.
+            let old = lock.withLock {
+                defer { currentHook = newValue }
+                return currentHook
+            }
+            withExtendedLifetime(old) {}
+        }
+    }
+
+    var counts: (undecodable: Int, missed: Int) { lock.withLock { (undecodable, missed) } }
+
+    func countUndecodable() {
+        lock.withLock { undecodable += 1 }
+    }
+
+    func countMissed(_ count: Int) {
+        lock.withLock { missed += count }
+    }
+
+    func report(_ diagnostic: SharedNotificationCenter.Diagnostic) {
+        if let hook { return hook(diagnostic) }
+        let (key, line) = Self.line(diagnostic)
+        let isNew = lock.withLock {
+            if written.count >= Self.remembered { written = [] }
+            return written.insert(key).inserted
+        }
+        guard isNew else { return }
+        let bytes = Array("tidings: \(line)\n".utf8)
+        // One write, so that lines of several threads stay lines. Nobody can be told if it fails.
+        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// What makes it the same again, and what to say.
+    private static func line(_ diagnostic: SharedNotificationCenter.Diagnostic) -> (key: String, line: String) {
+        switch diagnostic {
+        case .undecodable(let message):
+            let notification = message.notification
+            return (
+                "u\(notification.name)",
+                """
+                can't decode notification \(notification.envelope.sequence) "\(notification.name)" \
+                (\(notification.payload.format), \(notification.payload.bytes.count) bytes) from pid \
+                \(notification.envelope.poster.pid): \(message.error); further ones are counted only
+                """
+            )
+        case .missed(let count, let name):
+            return (
+                "m\(name?.rawValue ?? "")",
+                """
+                an observer of \(name.map { "\"\($0)\"" } ?? "several names") was too slow and missed \(count); give it \
+                onMissed, or make it lossless; further losses are counted only
+                """
+            )
+        case .sequenceFailed(let error), .dispatchFailed(let error):
+            return ("e\(error.message)", error.message)
+        }
+    }
+}

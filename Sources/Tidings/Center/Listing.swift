@@ -1,0 +1,38 @@
+import Glibc
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension SharedNotificationCenter {
+    /// The names of this user's centers, sorted.
+    ///
+    /// - Parameter directory: where centers live; `nil`: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
+    /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
+    public static func centers(in directory: String? = nil) throws(SharedNotificationError) -> [String] {
+        let directory = directory ?? defaultDirectory
+        // The segment's naming rule (CShim/src/segment): the user's number keeps users' centers apart.
+        let prefix = "tidings.\(getuid())."
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: directory)
+                .filter { $0.hasPrefix(prefix) && $0.utf8.count > prefix.utf8.count }
+                .map { String($0.dropFirst(prefix.count)) }
+                .sorted()
+        } catch {
+            let denied = (error as? CocoaError)?.code == .fileReadNoPermission
+            throw SharedNotificationError(
+                denied ? .notPermitted : .notFound,
+                message: "can't list centers in \(directory): \(denied ? "not permitted" : "no such directory")")
+        }
+    }
+
+    /// Where centers live if no configuration says otherwise: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
+    public static var defaultDirectory: String {
+        if let variable = getenv("TIDINGS_DIRECTORY"), variable.pointee != 0 {
+            return String(cString: variable)
+        }
+        return "/dev/shm"
+    }
+}

@@ -1,0 +1,77 @@
+/// Notifications with typed payloads between the processes of one machine.
+///
+/// Every process that opens the center of a name shares it with all others that do; nothing has to run in between.
+/// A center has one order: each observer sees the notifications it asked for in that order, whoever posted them.
+///
+/// ```swift
+/// let center = try SharedNotificationCenter(named: "com.example.player")
+/// let token = try center.addObserver(for: TrackChanged.self) { change in print(change.title) }
+/// try center.post(TrackChanged(title: "So What", artist: "Miles Davis", position: 0))
+/// ```
+///
+/// A center object is one participant. Observers keep what they need of it alive: they go on until their
+/// ``ObservationToken`` is cancelled or released, also when the last reference to the center object is gone before.
+/// A center without observers has no thread.
+///
+/// After `fork()` a child can post through the same object. Its parent's observers do not exist in the child, and adding one
+/// there fails with ``SharedNotificationError/Code-swift.enum/forked``: open a center of its own there.
+public final class SharedNotificationCenter: Sendable {
+    let core: CenterCore
+
+    /// Opens the center of that name, creating it first if there is none (see ``Configuration-swift.struct/creation``).
+    ///
+    /// Waits for no other process. Sizes in the configuration matter to whoever creates the center; who opens an existing one
+    /// takes its sizes.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 200 bytes of UTF-8, without "/" and not starting with ".".
+    ///   - configuration: sizes, access, and where centers live.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (the message says how much is
+    ///   needed), `.notPermitted` (another user's), `.notACenter`, `.incompatibleVersion`, `.notFound`, `.exists`,
+    ///   `.tooManyParticipants`.
+    public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
+        core = try CenterCore(name: name, configuration: configuration)
+    }
+
+    /// This user's default center, named `default`: the same object for the whole process.
+    ///
+    /// - Throws: as ``init(named:configuration:)``. A failure is not remembered; the next access tries again.
+    public static var `default`: SharedNotificationCenter {
+        get throws(SharedNotificationError) { try DefaultCenter.shared.center() }
+    }
+
+    /// The name it was opened with.
+    public var name: String { core.name }
+
+    /// The file behind the center, for messages to people. It is not an interface.
+    public var path: String { core.handle.path }
+
+    /// Deletes the center's file: nobody can open it any more.
+    ///
+    /// Those who have it open get `.removed` from their next post. Never touches a file that is not a center.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.notFound`, `.notPermitted`, `.notACenter`.
+    public static func remove(
+        named name: String, configuration: Configuration = Configuration()
+    ) throws(SharedNotificationError) {
+        try CenterHandle.remove(name: name, configuration: configuration)
+    }
+
+    /// Tidies up what dead participants left. Happens by itself whenever it matters.
+    ///
+    /// - Returns: how many were tidied up.
+    @discardableResult
+    public func tidy() throws(SharedNotificationError) -> Int {
+        try core.handle.tidy()
+    }
+
+    /// Is told what no observer was told: payloads that do not decode where the observer has no `onUndecodable`, losses where
+    /// it has no `onMissed`, sequences that could not start.
+    ///
+    /// Called on whatever thread noticed, one call at a time is not promised. `nil`, the default, writes one line on
+    /// standard error for the first report of each kind and name; ``statistics`` counts all.
+    public var onDiagnostic: (@Sendable (Diagnostic) -> Void)? {
+        get { core.diagnostics.hook }
+        set { core.diagnostics.hook = newValue }
+    }
+}

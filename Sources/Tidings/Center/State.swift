@@ -1,0 +1,64 @@
+extension SharedNotificationCenter {
+    /// Keeps a value for its type's name and tells the name's observers: the same as posting it retained.
+    ///
+    /// - Throws: as ``post(_:subject:retain:deadline:)``.
+    /// - Returns: its place in the center's order.
+    @discardableResult
+    public func setState<M: Message>(
+        _ value: M, subject: String? = nil, deadline: Duration? = nil
+    ) throws(SharedNotificationError) -> UInt64 {
+        try core.post(value, subject: subject, options: PostOptions(retain: true, deadline: deadline))
+    }
+
+    /// Keeps a value (as CBOR) for a name and tells the name's observers.
+    ///
+    /// - Throws: as ``post(_:subject:retain:deadline:)``.
+    /// - Returns: its place in the center's order.
+    @discardableResult
+    public func setState<Value: Encodable>(
+        _ value: Value, for name: Name, subject: String? = nil, deadline: Duration? = nil
+    ) throws(SharedNotificationError) -> UInt64 {
+        try core.setState(value, name: name, subject: subject, options: PostOptions(retain: true, deadline: deadline))
+    }
+
+    /// Keeps bytes that are encoded already for a name and tells the name's observers.
+    ///
+    /// - Throws: as ``post(name:payload:subject:retain:deadline:)``.
+    /// - Returns: its place in the center's order.
+    @discardableResult
+    public func setState(
+        _ payload: RawPayload, for name: Name, subject: String? = nil, deadline: Duration? = nil
+    ) throws(SharedNotificationError) -> UInt64 {
+        try core.post(
+            payload, name: name, subject: subject, options: PostOptions(retain: true, deadline: deadline))
+    }
+
+    /// The value last set (or posted retained) for the type's name; `nil` if there is none.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not an `M`.
+    public func state<M: Message>(
+        for type: M.Type = M.self, subject: String? = nil
+    ) throws(SharedNotificationError) -> M? {
+        try core.state(message: M.self, subject: subject)
+    }
+
+    /// The value last set (or posted retained) for a name; `nil` if there is none.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not a `Value`.
+    public func state<Value: Decodable>(
+        for name: Name, as type: Value.Type = Value.self, subject: String? = nil
+    ) throws(SharedNotificationError) -> Value? {
+        try core.state(Value.self, name: name, subject: subject)
+    }
+
+    /// The bytes last set (or posted retained) for a name; `nil` if there are none.
+    public func rawState(for name: Name, subject: String? = nil) throws(SharedNotificationError) -> RawPayload? {
+        try core.rawState(name: name, subject: subject)
+    }
+
+    /// Forgets the value of a name, so that ``state(for:as:subject:)`` is `nil` and nobody who registers later gets it. Observers see
+    /// an empty payload of format ``PayloadFormat/bytes``, which typed observers do not get.
+    public func clearState(for name: Name, subject: String? = nil) throws(SharedNotificationError) {
+        try core.clearState(name: name, subject: subject)
+    }
+}

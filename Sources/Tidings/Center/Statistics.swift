@@ -1,0 +1,87 @@
+extension SharedNotificationCenter {
+    /// Numbers about a center at one moment.
+    public struct Statistics: Hashable, Sendable {
+        /// Positions in the order used since the center's birth.
+        public var posted: UInt64
+        /// The sequence of the oldest notification still in the ring.
+        public var oldestSequence: UInt64
+        /// Posts whose poster was stopped too long, and that were posted anew.
+        public var revoked: UInt64
+        /// Length of the file in bytes; it is sparse.
+        public var fileSize: UInt64
+        /// Bytes of memory taken.
+        public var memory: UInt64
+        /// Bytes.
+        public var maximumPayloadSize: UInt64
+        /// Notifications in the ring.
+        public var slots: Int
+        /// Participants now, and at most.
+        public var participants: Int, participantLimit: Int
+        /// Observer places taken now, and at most.
+        public var observers: Int, observerLimit: Int
+        /// Observers that sleep, and lossless ones.
+        public var observersAsleep: Int, observersLossless: Int
+        /// Names with observers or a retained value now, and at most.
+        public var names: Int, nameLimit: Int
+        /// Payloads that lie beside the ring now, and at most.
+        public var chunks: Int, chunkLimit: Int
+        /// The version of the segment's format.
+        public var formatVersion: Int
+        /// Payloads that did not decode for an observer of this center object.
+        public var undecodable: Int
+        /// Notifications missed by observers of this center object.
+        public var missed: Int
+    }
+
+    /// Somebody who has the center open.
+    public struct Participant: Hashable, Sendable {
+        /// Its place in the center.
+        public var index: Int
+        /// Its process, in its own pid namespace.
+        public var pid: Int32
+        public var uid: UInt32
+        /// The name of its executable, at most 79 bytes.
+        public var executable: String
+        /// It has not ended.
+        public var isAlive: Bool
+        /// It is this center object.
+        public var isOwn: Bool
+        /// When it opened the center.
+        public var joinedAt: Date
+    }
+
+    /// A name that somebody observes, or that has a retained value.
+    public struct ObservedName: Hashable, Sendable {
+        public var name: Name
+        public var subject: String?
+        /// How many observer places look at it (one process usually has one).
+        public var observers: Int
+        /// It has a retained value.
+        public var isRetained: Bool
+    }
+
+    /// Numbers about the center now.
+    public var statistics: Statistics {
+        get throws(SharedNotificationError) {
+            var statistics = try core.handle.statistics()
+            (statistics.undecodable, statistics.missed) = core.diagnostics.counts
+            return statistics
+        }
+    }
+
+    /// All who have the center open now.
+    public var participants: [Participant] {
+        get throws(SharedNotificationError) { try core.handle.participants() }
+    }
+
+    /// All names that are observed or retained now.
+    public var observedNames: [ObservedName] {
+        get throws(SharedNotificationError) { try core.handle.observedNames() }
+    }
+}
+
+#if canImport(FoundationEssentials)
+    public import struct FoundationEssentials.Date
+#else
+    public import struct Foundation.Date
+#endif

@@ -1,0 +1,147 @@
+import Synchronization
+
+/// One C observer, the thread that reads from it, and those who are served.
+///
+/// A center object has one for all its ordinary observations, and one for each that starts with history or is lossless. The
+/// thread begins with the first observation and ends with the last; then the dispatcher is done with, and a later
+/// observation gets a new one.
+///
+/// One lock guards the dispatcher and its observations. No user code, and nothing that releases what a closure holds, runs with it held.
+final class Dispatcher: @unchecked Sendable {
+    // Sendable: what changes is guarded by `lock`, except what the leader alone touches (`Roles`), handed over under `lock` too.
+    let lock = Lock()
+    let observer: ObserverHandle
+    let isShared: Bool
+    private let generation = Forking.generation
+
+    // MARK: Guarded by the lock
+
+    var roles = Roles()
+    var thread: WorkerThread?
+    /// The observation whose closure the leader is in.
+    var running: Observation?
+    /// By the C observer's interest.
+    var table: [UInt32: (observation: Observation, name: SharedNotificationCenter.Name?)] = [:]
+    private var core: CenterCore?
+    /// Nobody waits for the leader's end: it closes what is to be closed.
+    private var endsItself = false
+
+    // MARK: The leader's
+
+    /// How many of the current delivery's interests have been served.
+    var position = 0
+    var executables: ExecutableCache?
+    /// Odd while the leader is in a closure. Its store releases, and the watch's load acquires, all the leader did before with the current
+    /// delivery: a new leader goes on with that.
+    let pulse = Atomic<UInt64>(0)
+
+    /// - Parameter interest: whose own it is; `nil`: shared.
+    init(core: CenterCore, for interest: Interest?) throws(SharedNotificationError) {
+        observer = try ObserverHandle(center: core.handle, lossless: interest?.isLossless ?? false)
+        executables = ExecutableCache(center: core.handle)
+        isShared = interest == nil
+        self.core = core
+        switch interest?.start {
+        case nil, .now: break
+        case .oldest: try observer.seek(0)
+        // The C library takes the largest number for "the end".
+        case .sequence(let sequence): try observer.seek(min(sequence, .max - 1))
+        }
+    }
+
+    /// Made before a fork that this process is the child of: there is no thread, and the lock may be held for ever.
+    var isForked: Bool { generation != Forking.generation }
+
+    /// Takes an observation in. False: the dispatcher has ended, take another one.
+    func add(_ observation: Observation) throws(SharedNotificationError) -> Bool {
+        var shouldWatch = false
+        let isAdded = try lock.withLock { () throws(SharedNotificationError) -> Bool in
+            if roles.isStopped { return false }
+            do throws(SharedNotificationError) {
+                try enter(observation)
+                if !roles.isLed { try startLeader(resuming: false) }
+            } catch {
+                leave(observation)
+                throw error
+            }
+            shouldWatch = isShared && roles.othersArrive()
+            return true
+        }
+        if shouldWatch { HandlerWatch.shared.watch(self) }
+        return isAdded
+    }
+
+    /// With the lock held, so that no delivery of a new interest is routed before it is in the table.
+    private func enter(_ observation: Observation) throws(SharedNotificationError) {
+        let interest = observation.interest
+        // The C library has no place for all names by one subject; `routes` looks.
+        let subject = interest.names == nil ? nil : interest.subject
+        for name in interest.names.map({ $0.map(Optional.some) }) ?? [nil] {
+            let number = try observer.add(
+                name: name?.rawValue, subject: subject, retained: interest.start == .now || interest.start == .oldest,
+                history: interest.start != .now)
+            observation.interests.append(number)
+            table[number] = (observation, name)
+        }
+    }
+
+    private func leave(_ observation: Observation) {
+        for number in observation.interests {
+            observer.remove(number)
+            table[number] = nil
+        }
+        observation.interests = []
+    }
+
+    /// Lets an observation go, with the lock held. What it returns is for `finish`, without the lock.
+    func remove(_ observation: Observation) -> Roles.Stop {
+        guard !observation.interests.isEmpty, !roles.isStopped else { return .nothing }
+        leave(observation)
+        guard table.isEmpty else { return .nothing }
+        let stop = roles.stop(byLeader: thread == .current)
+        endsItself = stop == .detach
+        return stop
+    }
+
+    /// Ends the thread, as `remove` decided.
+    func finish(_ stop: Roles.Stop) {
+        switch stop {
+        case .nothing: return
+        case .join:
+            observer.interrupt()
+            thread?.join()
+            close()
+        case .detach:
+            // It looks at `isStopped` when the closure returns, and needs no interrupt.
+            thread?.detach()
+        }
+    }
+
+    /// The leader's end.
+    func end() {
+        if lock.withLock({ endsItself }) { close() }
+    }
+
+    /// With the lock held, or before anybody else knows the dispatcher.
+    func startLeader(resuming: Bool) throws(SharedNotificationError) {
+        // The thread looks at nothing before it has had the lock.
+        var next = roles
+        let tenure = next.lead()
+        let isFirst = !roles.isLed
+        thread = try WorkerThread { self.lead(tenure, resuming: resuming) }
+        roles = next
+        if isFirst, isShared { HandlerWatch.shared.begin() }
+    }
+
+    /// The C observer's place is given back, and the center forgets this. By the last leader at its end, or who has waited for that.
+    private func close() {
+        observer.close()
+        executables = nil
+        if isShared { HandlerWatch.shared.end() }
+        let core = lock.withLock {
+            defer { self.core = nil }
+            return self.core
+        }
+        core?.forget(self)
+    }
+}

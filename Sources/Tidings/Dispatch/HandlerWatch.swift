@@ -1,0 +1,68 @@
+/// Notices closures that keep a dispatcher thread too long. One for the whole process, with a thread from the first need until
+/// no dispatcher is left.
+///
+/// A dispatcher asks to be watched before it runs a closure, once; from then on the watch looks at it every 50 ms, until in one interval
+/// no closure was run. Then it forgets the dispatcher, and with none left to look at it sleeps without a timer. So a closure costs
+/// nothing here while traffic lasts, and one wake-up of the watch after a pause.
+final class HandlerWatch: @unchecked Sendable {
+    // Sendable: what changes is touched with the lock held only.
+    private static let local = ForkLocal { HandlerWatch() }
+    static var shared: HandlerWatch { local.object }
+
+    /// How long a closure may keep the thread: at least once this, at most twice. Long against any well-behaved closure and the
+    /// time slices of a busy machine, short enough that others' waiting is not taken for a hang.
+    static let interval: UInt64 = 50_000_000
+
+    private let lock = Lock()
+    private var watched: [Dispatcher] = []
+    private var dispatchers = 0
+    private var hasThread = false
+
+    /// A dispatcher that may ask to be watched has begun.
+    func begin() {
+        lock.withLock { dispatchers += 1 }
+    }
+
+    /// It has ended.
+    func end() {
+        lock.withLock {
+            dispatchers -= 1
+            if dispatchers == 0 { lock.wakeAll() }
+        }
+    }
+
+    func watch(_ dispatcher: Dispatcher) {
+        lock.withLock {
+            watched.append(dispatcher)
+            if !hasThread {
+                // Without a thread nobody is set aside; the next to ask tries again.
+                hasThread = (try? WorkerThread { HandlerWatch.shared.run() })?.detach() != nil
+            } else if watched.count == 1 {
+                lock.wakeAll()
+            }
+        }
+    }
+
+    private func run() {
+        while let dispatchers = next() {
+            let resting = dispatchers.filter { !$0.look() }
+            lock.withLock { watched.removeAll { dispatcher in resting.contains { $0 === dispatcher } } }
+        }
+    }
+
+    /// Those to look at, after the interval; `nil`: nobody is left, the thread ends.
+    private func next() -> [Dispatcher]? {
+        lock.withLock {
+            while watched.isEmpty {
+                if dispatchers == 0 {
+                    hasThread = false
+                    return nil
+                }
+                lock.wait()
+            }
+            let deadline = Lock.now + Self.interval
+            while dispatchers > 0, lock.wait(until: deadline) {}
+            return watched
+        }
+    }
+}

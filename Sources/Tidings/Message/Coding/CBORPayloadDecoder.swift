@@ -1,0 +1,51 @@
+/// Decodes one value from CBOR (RFC 8949), whoever wrote it.
+///
+/// Keys may come in any order, unknown ones are passed over, of equal ones the first counts. Lengths may be indefinite,
+/// floating-point numbers of 16, 32 or 64 bits, unknown tags are passed over. Nothing that the bytes hold makes it
+/// crash, hang or read beyond them, not even if they change during the call.
+struct CBORPayloadDecoder: Sendable {
+    var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+
+    /// Decodes the one item that `bytes` holds. They need to be valid during the call only.
+    ///
+    /// Throws what the type's `init(from:)` throws, and `DecodingError`: `dataCorrupted` for anything but exactly one
+    /// well-formed item nested at most 128 deep, the others as usual.
+    func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
+        let reader = CBORThreadCache.takeReader()
+        reader.begin(bytes, userInfo: userInfo)
+        defer {
+            reader.end()
+            CBORThreadCache.giveBack(reader)
+        }
+        let root = CBORPlace(offset: 0, span: 0)
+        do {
+            try CBORScanner(reader).scan()
+            if CBORReader.knows(type) { return try reader.known(type, at: root) }
+        } catch {
+            throw error.error(expecting: type, path: [])
+        }
+        return try T(from: CBORDecoder(reader: reader, step: CBORStep.root, place: root))
+    }
+}
+
+extension CBORReader {
+    func begin(_ bytes: UnsafeRawBufferPointer, userInfo: [CodingUserInfoKey: any Sendable]) {
+        state.pointee.bytes = CBORBytes(bytes)
+        if !userInfo.isEmpty { state.pointee.userInfo = userInfo }
+    }
+
+    /// Lets go of everything, so that a container that outlives the decoding finds nothing.
+    func end() {
+        state.pointee.epoch &+= 1
+        // Wraps after 2³² decodings of a thread, no container is kept for as long.
+        state.pointee.bytes = .none
+        state.pointee.spanCount = 0
+        state.pointee.hint = CBORHint()
+        if !state.pointee.indexes.isEmpty { state.pointee.indexes = [:] }
+        if !state.pointee.userInfo.isEmpty { state.pointee.userInfo = [:] }
+        if !state.pointee.steps.isEmpty {
+            state.pointee.steps.removeAll(keepingCapacity: state.pointee.steps.capacity <= 1 << 10)
+        }
+        shrinkSpans()
+    }
+}

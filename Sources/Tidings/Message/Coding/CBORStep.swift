@@ -1,0 +1,67 @@
+/// One step from a container to a value in it. Errors make coding paths of them, nothing else reads them.
+struct CBORStep {
+    enum Spot {
+        /// The offset of the value's key.
+        case key(UInt32)
+        case index(Int)
+        /// A key that the map doesn't have.
+        case absent(any CodingKey)
+    }
+
+    /// The number of the step that led to the container, `root` at the top.
+    var parent: UInt32
+    var spot: Spot
+    /// Where the value is.
+    var place: CBORPlace
+
+    static let root = UInt32.max
+}
+
+extension CBORReader {
+    func add(_ parent: UInt32, _ spot: CBORStep.Spot, to place: CBORPlace) -> UInt32 {
+        state.pointee.steps.append(CBORStep(parent: parent, spot: spot, place: place))
+        return UInt32(truncatingIfNeeded: steps.count - 1)
+        // A step is made for a value that has a place of its own, or by code that runs: 2³² don't fit into memory.
+    }
+
+    /// The path to the value that a step led to. Empty if the step has been forgotten, as it is when a decoder is kept
+    /// and used after the value that it was made for.
+    func path(_ step: UInt32, at place: CBORPlace? = nil) -> [any CodingKey] {
+        var path: [any CodingKey] = []
+        var number = Int(step)
+        if let place, number < steps.count, steps[number].place != place { return [] }
+        while number < steps.count {
+            path.append(codingKey(steps[number].spot))
+            let parent = Int(steps[number].parent)
+            guard parent < number || parent == CBORStep.root else { return [] }
+            number = parent
+        }
+        return path.reversed()
+    }
+
+    func path(_ step: UInt32, _ spot: CBORStep.Spot) -> [any CodingKey] {
+        path(step) + [codingKey(spot)]
+    }
+
+    private func codingKey(_ spot: CBORStep.Spot) -> any CodingKey {
+        switch spot {
+        case .index(let index): return CBORKey(intValue: index)
+        case .absent(let key): return key
+        case .key(let offset):
+            guard let head = try? bytes.head(at: Int(offset)) else { return CBORKey(stringValue: "") }
+            if head.major == .unsigned, let number = Int(exactly: head.argument) { return CBORKey(intValue: number) }
+            if head.major == .negative, head.argument <= UInt64(Int64.max) {
+                return CBORKey(intValue: ~Int(truncatingIfNeeded: head.argument))
+                // Exact: the argument fits 63 bits.
+            }
+            if head.major == .text {
+                let text =
+                    try? head.isIndefinite
+                    ? bytes.joinedText(head)
+                    : bytes.text(from: head.end, to: bytes.endOfString(head))
+                if let text { return CBORKey(stringValue: text) }
+            }
+            return CBORKey(stringValue: "")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// Growable output over memory somebody else owns: a claimed record in shared memory, or a thread's scratch page.
+///
+/// The coder writes through the pointer and never reads back what it has to trust, because another process may be
+/// able to write to the same bytes.
+struct PayloadBuffer {
+    /// Returns a buffer of at least `needed` bytes that already holds the first `used` bytes.
+    ///
+    /// `needed` is exactly what the next write takes, so that an owner with a maximum can refuse at that maximum and
+    /// not before. Growing by doubling is the owner's business.
+    typealias Grow = (_ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
+
+    /// The number of bytes written so far. Unchanged by an encoding that throws.
+    var count: Int
+
+    private(set) var memory: UnsafeMutableRawBufferPointer
+    private let grow: Grow?
+
+    /// The buffer starts empty. Without `grow`, its size is a hard limit.
+    init(_ initial: UnsafeMutableRawBufferPointer, grow: Grow?) {
+        memory = initial
+        count = 0
+        self.grow = grow
+    }
+
+    /// What has been written, valid until the next write.
+    var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: memory.prefix(count))
+    }
+
+    /// Replaces the memory by at least `needed` bytes, of which the first `used` are kept.
+    mutating func reserve(used: Int, needed: Int) throws {
+        if needed <= memory.count { return }
+        guard let grow else { throw PayloadBufferFull(needed: needed, capacity: memory.count) }
+        let grown = try grow(used, needed)
+        // Kept even when it is too short: the owner may have released the memory that it replaces.
+        memory = grown
+        guard grown.count >= needed else { throw PayloadBufferFull(needed: needed, capacity: grown.count) }
+    }
+}
+
+/// A payload did not fit, and the buffer's owner offered no more memory.
+struct PayloadBufferFull: Error, CustomStringConvertible {
+    var needed: Int
+    var capacity: Int
+
+    var description: String {
+        "can't write the payload: it needs \(needed) bytes or more, the buffer holds \(capacity)"
+    }
+}

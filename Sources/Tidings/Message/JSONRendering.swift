@@ -1,0 +1,166 @@
+/// Any payload as one line of JSON, for people and scripts. Reads CBOR and JSON generically, whoever wrote them, and never further
+/// than the bytes go nor deeper than ``maximumDepth``.
+enum JSONRendering {
+    /// Deeper nesting is shown as bytes: as much as JSON parsers commonly take, and no danger to any stack.
+    static let maximumDepth = 128
+
+    static func render(_ payload: SharedNotificationCenter.RawPayload) -> String {
+        let rendered: String? =
+            switch payload.format {
+            case .cbor: CBORToJSON.convert(payload.bytes)
+            case .json: JSONCompactor.compact(payload.bytes)
+            case .text: String(validating: payload.bytes, as: UTF8.self).map(quoted)
+            case .bytes where payload.bytes.isEmpty: "null"
+            default: nil
+            }
+        return rendered ?? #"{"bytes":"\#(hexadecimal(payload.bytes))"}"#
+    }
+
+    static func quoted(_ text: String) -> String {
+        var result = "\""
+        appendEscaped(text, to: &result)
+        return result + "\""
+    }
+
+    static func appendEscaped(_ text: String, to result: inout String) {
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            // Control characters, and the two line ends that some readers of lines take for such.
+            case "\u{0}"..."\u{1f}", "\u{7f}", "\u{85}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    static func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
+        var result = ""
+        result.reserveCapacity(2 * bytes.count)
+        for byte in bytes {
+            result.unicodeScalars.append(digit(byte >> 4))
+            result.unicodeScalars.append(digit(byte & 15))
+        }
+        return result
+    }
+
+    private static func digit(_ value: UInt8) -> Unicode.Scalar {
+        Unicode.Scalar(value < 10 ? 48 + value : 87 + value)
+    }
+}
+
+/// JSON text without the spaces between its parts, checked as RFC 8259 has it.
+struct JSONCompactor {
+    private let bytes: [UInt8]
+    private var place = 0
+    private var result: [UInt8] = []
+
+    /// `nil`: it is not JSON.
+    static func compact(_ bytes: [UInt8]) -> String? {
+        var compactor = JSONCompactor(bytes: bytes)
+        guard compactor.value(depth: 0), compactor.skipSpace() == nil else { return nil }
+        return String(validating: compactor.result, as: UTF8.self)
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+        result.reserveCapacity(bytes.count)
+    }
+
+    /// The next byte that is no space, not taken yet.
+    private mutating func skipSpace() -> UInt8? {
+        while place < bytes.count {
+            switch bytes[place] {
+            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): place += 1
+            case let byte: return byte
+            }
+        }
+        return nil
+    }
+
+    private mutating func take() -> UInt8? {
+        guard place < bytes.count else { return nil }
+        defer { place += 1 }
+        result.append(bytes[place])
+        return bytes[place]
+    }
+
+    private mutating func take(_ expected: UInt8) -> Bool {
+        place < bytes.count && bytes[place] == expected && take() != nil
+    }
+
+    private mutating func value(depth: Int) -> Bool {
+        guard depth < JSONRendering.maximumDepth, let byte = skipSpace() else { return false }
+        switch byte {
+        case UInt8(ascii: "{"):
+            return list(UInt8(ascii: "}")) {
+                $0.skipSpace() == UInt8(ascii: "\"") && $0.string() && $0.skipSpace() == UInt8(ascii: ":")
+                    && $0.take(UInt8(ascii: ":")) && $0.value(depth: depth + 1)
+            }
+        case UInt8(ascii: "["): return list(UInt8(ascii: "]")) { $0.value(depth: depth + 1) }
+        case UInt8(ascii: "\""): return string()
+        case UInt8(ascii: "t"): return word("true")
+        case UInt8(ascii: "f"): return word("false")
+        case UInt8(ascii: "n"): return word("null")
+        default: return number()
+        }
+    }
+
+    private mutating func list(_ end: UInt8, _ element: (inout JSONCompactor) -> Bool) -> Bool {
+        _ = take()
+        if skipSpace() == end { return take(end) }
+        while element(&self) {
+            guard let next = skipSpace() else { return false }
+            if next == end { return take(end) }
+            guard next == UInt8(ascii: ","), take(next) else { return false }
+        }
+        return false
+    }
+
+    private mutating func string() -> Bool {
+        _ = take()
+        while let byte = take() {
+            switch byte {
+            case UInt8(ascii: "\""): return true
+            case 0..<0x20: return false
+            case UInt8(ascii: "\\"):
+                guard let escape = take() else { return false }
+                if escape == UInt8(ascii: "u") {
+                    for _ in 0..<4 {
+                        guard let digit = take(), Character(Unicode.Scalar(digit)).isHexDigit else { return false }
+                    }
+                } else if !"\"\\/bfnrt".utf8.contains(escape) {
+                    return false
+                }
+            default: break
+            }
+        }
+        return false
+    }
+
+    private mutating func word(_ word: StaticString) -> Bool {
+        word.withUTF8Buffer { $0.allSatisfy { take($0) } }
+    }
+
+    private mutating func number() -> Bool {
+        _ = take(UInt8(ascii: "-"))
+        if !take(UInt8(ascii: "0")) { guard digits() else { return false } }
+        if take(UInt8(ascii: ".")) { guard digits() else { return false } }
+        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+            if !take(UInt8(ascii: "-")) { _ = take(UInt8(ascii: "+")) }
+            guard digits() else { return false }
+        }
+        return true
+    }
+
+    private mutating func digits() -> Bool {
+        let begin = place
+        while place < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[place]) { _ = take() }
+        return place > begin
+    }
+}

@@ -1,0 +1,106 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Values to bytes and back, by format.
+enum PayloadCoding {
+    typealias Format = SharedNotificationCenter.PayloadFormat
+
+    // MARK: Decoding
+
+    /// A message from a payload of whatever format it says it is.
+    static func message<M: SharedNotificationCenter.Message>(
+        _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer, fingerprint: UInt64
+    ) throws -> M {
+        // The usual ones first.
+        if format == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
+        switch (Format(rawValue: format), M.encoding.kind) {
+        case (.bitwise, .bitwise):
+            return try bitwise(type, bytes, fingerprint)
+        case (.bitwise, _) where type is any SharedNotificationCenter.BitwiseMessage.Type:
+            return try bitwise(type, bytes, fingerprint)
+        case (let format, .custom(let coder)) where coder.format == format:
+            return try coder.decode(type, from: bytes)
+        case (let format, _):
+            return try decode(type, format: format, bytes: bytes)
+        }
+    }
+
+    /// A value of any type; no bitwise and custom formats.
+    static func decode<T: Decodable>(_ type: T.Type, format: Format, bytes: UnsafeRawBufferPointer) throws -> T {
+        switch format {
+        case .cbor:
+            return try CBORPayloadDecoder().decode(type, from: bytes)
+        case .json:
+            return try JSONDecoder().decode(type, from: Data(bytes))
+        case .text where type == String.self:
+            guard let text = String(validating: bytes, as: UTF8.self) as? T else {
+                throw undecodable("the text is not UTF-8")
+            }
+            return text
+        default:
+            throw undecodable(
+                bytes.isEmpty ? "there is no payload" : "\(T.self) can't be decoded from a payload of format \(format)")
+        }
+    }
+
+    // MARK: Bitwise
+
+    /// Eight bytes of fingerprint, then the value's bytes.
+    static let fingerprintSize = 8
+
+    /// FNV-1a, 64 bits, of the name's bytes and the numbers that say how the type lies in memory. Part of the format: all processes must
+    /// come to the same.
+    static func fingerprint<M: SharedNotificationCenter.Message>(of type: M.Type) -> UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        func mix(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        for byte in M.name.rawValue.utf8 { mix(byte) }
+        for number in [MemoryLayout<M>.size, MemoryLayout<M>.stride, MemoryLayout<M>.alignment] {
+            withUnsafeBytes(of: UInt64(number).littleEndian) { for byte in $0 { mix(byte) } }
+        }
+        return hash
+    }
+
+    private static func bitwise<M>(_ type: M.Type, _ bytes: UnsafeRawBufferPointer, _ fingerprint: UInt64) throws -> M {
+        guard bytes.count == fingerprintSize + MemoryLayout<M>.size,
+            UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) == fingerprint
+        else { throw undecodable("\(M.self) lies otherwise in memory where this was posted, or is another type") }
+        return withUnsafeTemporaryAllocation(of: M.self, capacity: 1) { value in
+            // The type is BitwiseCopyable: the callers have seen its encoding, which is out of reach for others, or its conformance.
+            UnsafeMutableRawBufferPointer(value).copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: bytes[fingerprintSize...]))
+            return value.baseAddress!.pointee
+        }
+    }
+
+    private static func undecodable(_ why: String) -> DecodingError {
+        DecodingError.dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: why))
+    }
+
+    // MARK: Encoding
+
+    /// CBOR outside shared memory.
+    static func cborBytes<T: Encodable>(of value: T) throws -> [UInt8] {
+        // Grown by doubling; what was given up before is kept until the end, for whoever still holds a pointer into it.
+        var memory: [UnsafeMutableRawBufferPointer] = []
+        defer { for each in memory { each.deallocate() } }
+        memory.append(.allocate(byteCount: 1024, alignment: 16))
+        var buffer = PayloadBuffer(memory[0]) { used, needed in
+            let larger = UnsafeMutableRawBufferPointer.allocate(
+                byteCount: max(needed, 2 * memory.last!.count), alignment: 16)
+            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory.last![..<used]))
+            memory.append(larger)
+            return larger
+        }
+        try CBORPayloadEncoder().encode(value, into: &buffer)
+        return Array(memory.last![..<buffer.count])
+    }
+
+    static func jsonBytes<T: Encodable>(of value: T) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return Array(try encoder.encode(value))
+    }
+}

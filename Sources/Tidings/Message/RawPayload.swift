@@ -1,0 +1,52 @@
+extension SharedNotificationCenter {
+    /// A payload as it travels: what it is, and its bytes.
+    public struct RawPayload: Hashable, Sendable {
+        /// What the bytes are.
+        public var format: PayloadFormat
+        /// The payload itself.
+        public var bytes: [UInt8]
+
+        public init(format: PayloadFormat, bytes: [UInt8]) {
+            self.format = format
+            self.bytes = bytes
+        }
+
+        /// A value encoded as CBOR.
+        ///
+        /// - Throws: what the value's `encode(to:)` threw.
+        public init(encoding value: some Encodable) throws {
+            self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: value))
+        }
+
+        /// UTF-8 text.
+        public static func text(_ text: String) -> RawPayload {
+            RawPayload(format: .text, bytes: Array(text.utf8))
+        }
+
+        /// JSON text. Not checked: observers that decode it find out.
+        public static func json(_ text: String) -> RawPayload {
+            RawPayload(format: .json, bytes: Array(text.utf8))
+        }
+
+        /// No payload at all.
+        public static let empty = RawPayload(format: .bytes, bytes: [])
+
+        /// Decodes a value from CBOR or JSON.
+        ///
+        /// - Throws: what the decoder threw, or a `DecodingError` if the format is neither.
+        public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+            try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
+        }
+
+        /// The payload as one line of JSON, whatever its format. Never fails: what can't be shown otherwise becomes a string of
+        /// hexadecimal digits in an object, `{"bytes":"00ff"}`.
+        public var json: String { JSONRendering.render(self) }
+    }
+
+    /// A notification with its payload as it travels.
+    public struct RawNotification: Hashable, Sendable {
+        public var name: Name
+        public var payload: RawPayload
+        public var envelope: Envelope
+    }
+}

@@ -1,0 +1,77 @@
+import Glibc
+
+extension Observation {
+    /// The observation whose asynchronous closure the current task runs.
+    @TaskLocal static var current: ObjectIdentifier?
+
+    /// Ends it. With `waiting`: returns when the closure is not running, unless that could never come to pass (see
+    /// ``SharedNotificationCenter/ObservationToken/cancel()``).
+    func cancel(waiting: Bool) {
+        // In a forked child nothing of this runs, and the lock may be anybody's.
+        guard !dispatcher.isForked else { return }
+        var stop = Roles.Stop.nothing
+        let (manner, pulling, task) = dispatcher.lock.withLock {
+            let isFirst = machine.cancel()
+            if isFirst { dispatcher.lock.wakeAll() }  // a leader that waits for room in the buffer
+            if waiting { waitForRunner() }
+            // Late, so that a leader in the closure has left it, and can be waited for.
+            stop = dispatcher.remove(self)
+            guard isFirst else { return (Manner?.none, [UnsafeContinuation<Item?, Never>](), Task<Void, Never>?.none) }
+            defer { (self.manner, self.pulling) = (nil, []) }
+            return (self.manner, self.pulling, self.task)
+        }
+        task?.cancel()
+        for continuation in pulling { continuation.resume(returning: nil) }
+        dispatcher.finish(stop)
+        // What the closure holds is released here, by the one who cancels, with no lock held: its deinit may do anything.
+        withExtendedLifetime(manner) {}
+    }
+
+    func cancelAndWait() async {
+        cancel(waiting: false)
+        guard !dispatcher.isForked, Self.current != ObjectIdentifier(self) else { return }
+        await withUnsafeContinuation { continuation in
+            let isOver = dispatcher.lock.withLock {
+                if machine.runner == .nobody { return true }
+                ending.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    /// The closure has returned: who waits for its end? With the lock held; resume what is returned without.
+    func ended() -> [UnsafeContinuation<Void, Never>] {
+        guard machine.isCancelled else { return [] }
+        dispatcher.lock.wakeAll()
+        defer { ending = [] }
+        return ending
+    }
+
+    /// With the lock held, which is given up while waiting.
+    private func waitForRunner() {
+        let thread = WorkerThread.current
+        while true {
+            switch machine.runner {
+            case .nobody: return
+            case .thread(thread): return
+            case .task where Self.mustNotBlock: return
+            case .thread, .task: dispatcher.lock.wait()
+            }
+        }
+    }
+
+    /// Whether a running asynchronous closure might need this thread, or the actor it works for, to come to its end.
+    private static var mustNotBlock: Bool {
+        withUnsafeCurrentTask { $0 != nil } || isMainThread
+    }
+
+    private static var isMainThread: Bool {
+        // "12/task/12": glibc has no name for it, and its gettid is out of Swift's sight. Rare: a running asynchronous closure is cancelled.
+        var buffer = [CChar](repeating: 0, count: 64)
+        guard readlink("/proc/thread-self", &buffer, buffer.count - 1) > 0 else { return false }
+        let parts = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+            separator: "/")
+        return parts.count == 3 && parts[0] == parts[2]
+    }
+}

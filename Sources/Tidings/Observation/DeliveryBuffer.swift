@@ -1,0 +1,81 @@
+/// What waits for an observer, in order, within bounds. Full means the oldest make place, and are told as missed in front of the rest:
+/// as if the ring had gone round.
+struct DeliveryBuffer {
+    struct Bounds {
+        var items: Int
+        var bytes: Int
+
+        /// For closures. 8,192: twice a default ring, so that a closure misses nothing that a polling reader of the ring would have got.
+        /// 64 MiB: four payloads of the default maximum.
+        static let closure = Bounds(items: 8192, bytes: 64 << 20)
+
+        /// For lossless closures: what waits here is out of the ring already, so a little is enough to keep a closure busy.
+        static let losslessClosure = Bounds(items: 256, bytes: 16 << 20)
+
+        static func sequence(_ bufferSize: Int) -> Bounds {
+            Bounds(items: max(1, bufferSize), bytes: 64 << 20)
+        }
+    }
+
+    private let bounds: Bounds
+    // A queue: the front is at `first`; before it are nils. Moved together when half of it is that.
+    private var items: [Item?] = []
+    private var first = 0
+    private var bytes = 0
+    /// What was dropped since the last `pop`, and where all of it had the same name, that.
+    private var missed = 0
+    private var missedName: SharedNotificationCenter.Name?
+
+    init(_ bounds: Bounds) {
+        self.bounds = bounds
+    }
+
+    var count: Int { items.count - first }
+    var isEmpty: Bool { count == 0 && missed == 0 }
+    /// The next to be pushed would drop something.
+    var isFull: Bool { count >= bounds.items || bytes >= bounds.bytes }
+
+    mutating func push(_ item: Item) {
+        while count > 0, count >= bounds.items || bytes + item.size > bounds.bytes { dropOldest() }
+        items.append(item)
+        bytes += item.size
+    }
+
+    mutating func pop() -> Item? {
+        if missed > 0 {
+            defer { (missed, missedName) = (0, nil) }
+            return .missed(missed, missedName)
+        }
+        return removeFirst()
+    }
+
+    mutating func removeAll() {
+        self = DeliveryBuffer(bounds)
+    }
+
+    private mutating func removeFirst() -> Item? {
+        guard first < items.count, let item = items[first] else { return nil }
+        items[first] = nil
+        first += 1
+        bytes -= item.size
+        if first == items.count {
+            items.removeAll(keepingCapacity: items.capacity <= 64)
+            first = 0
+        } else if first >= 32, first * 2 >= items.count {
+            items.removeFirst(first)
+            first = 0
+        }
+        return item
+    }
+
+    private mutating func dropOldest() {
+        let (count, name): (Int, SharedNotificationCenter.Name?) =
+            switch removeFirst() {
+            case .arrival(let arrival): (1, arrival.name)
+            case .missed(let count, let name): (count, name)
+            case nil: (0, nil)
+            }
+        missedName = missed == 0 || missedName == name ? name : nil
+        missed += count
+    }
+}

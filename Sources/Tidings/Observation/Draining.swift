@@ -1,0 +1,106 @@
+internal import Dispatch
+
+// Emptying an observation's buffer into its closure, wherever that runs.
+extension Observation {
+    /// How many items a block on a queue or an actor handles before others there get their turn.
+    private static let batch = 32
+
+    /// Starts the drain that `ObservationMachine.keep` asked for. Without the lock.
+    func startDrain() {
+        // The closure itself is not captured by what is started here: it must be gone when `cancel()` has returned.
+        let (manner, queue, isAside) = dispatcher.lock.withLock { (self.manner, self.queue, machine.isAside) }
+        switch manner {
+        case nil, .pull: break
+        case .closure(let given, _):
+            // A plain closure is drained only when set aside, and then has a queue.
+            if let queue = given ?? queue { queue.async { self.drainOnQueue(isTimed: isAside) } }
+        case .mainActor:
+            Task { @MainActor in self.drainOnMainActor() }
+        case .task:
+            let task = Task(executorPreference: ObserverExecutor.shared) { await self.drainInTask() }
+            let isLate = dispatcher.lock.withLock {
+                self.task = task
+                return machine.isCancelled
+            }
+            if isLate { task.cancel() }
+        }
+    }
+
+    /// On the thread that was deposed while it was in the closure: hands on what came meanwhile, then the thread ends.
+    func drainOnDeposedThread() {
+        while runNext(isTimed: false) {}
+    }
+
+    private func drainOnQueue(isTimed: Bool) {
+        for _ in 0..<Self.batch where !runNext(isTimed: isTimed) { return }
+        pause()
+        startDrain()
+    }
+
+    /// False: there was nothing left, this drain has ended.
+    private func runNext(isTimed: Bool) -> Bool {
+        guard let (item, manner) = take(for: .thread(.current)) else { return false }
+        guard isTimed else {
+            run(manner, with: item)
+            return true
+        }
+        let begin = Lock.now
+        run(manner, with: item)
+        let took = Lock.now - begin
+        dispatcher.lock.withLock { machine.ran(nanoseconds: took) }
+        return true
+    }
+
+    @MainActor
+    private func drainOnMainActor() {
+        for _ in 0..<Self.batch where !runNextOnMainActor() { return }
+        pause()
+        startDrain()
+    }
+
+    @MainActor
+    private func runNextOnMainActor() -> Bool {
+        switch take(for: .thread(.current)) {
+        case nil: return false
+        case (.arrival(let arrival), .mainActor(let handler))?: handler(arrival)
+        case (.missed(let count, let name), _)?: reportMissed(count, of: name)
+        default: break
+        }
+        return true
+    }
+
+    private func drainInTask() async {
+        await Self.$current.withValue(ObjectIdentifier(self)) {
+            while await runNextInTask() {}
+        }
+    }
+
+    private func runNextInTask() async -> Bool {
+        switch take(for: .task) {
+        case nil: return false
+        case (.arrival(let arrival), .task(let handler))?: await handler(arrival)
+        case (.missed(let count, let name), _)?: reportMissed(count, of: name)
+        default: break
+        }
+        return true
+    }
+
+    /// The next item, and the closure. Says at the same time that the one before is done with.
+    private func take(for runner: ObservationMachine.Runner) -> (Item, Manner)? {
+        let (taken, ending) = dispatcher.lock.withLock { () -> ((Item, Manner)?, [UnsafeContinuation<Void, Never>]) in
+            guard let item = machine.take(for: runner), let manner else { return (nil, ended()) }
+            if interest.isLossless { dispatcher.lock.wakeAll() }
+            return ((item, manner), [])
+        }
+        for continuation in ending { continuation.resume() }
+        return taken
+    }
+
+    private func pause() {
+        let ending = dispatcher.lock.withLock {
+            machine.pauses()
+            return ended()
+        }
+        for continuation in ending { continuation.resume() }
+    }
+}

@@ -1,0 +1,55 @@
+/// What an iterator reads from: an observation that is asked.
+final class Feed: Sendable {
+    private let anchor: ObservationAnchor?
+
+    /// Starts to observe. A failure is told to the center's diagnostics; there is nothing to read then.
+    init(core: CenterCore, interest: Interest, bufferSize: Int) {
+        do {
+            anchor = try core.observe(interest, onMissed: nil, bounds: .sequence(bufferSize), as: .pull)
+        } catch {
+            core.diagnostics.report(.sequenceFailed(error))
+            anchor = nil
+        }
+    }
+
+    /// The next item; `nil` when the task was cancelled, or dispatching has ended.
+    func next(isolation actor: isolated (any Actor)?) async -> Item? {
+        guard let anchor else { return nil }
+        let observation = anchor.observation
+        return await withTaskCancellationHandler {
+            await withUnsafeContinuation(isolation: actor) { observation.pull($0) }
+        } onCancel: {
+            observation.cancel(waiting: false)
+        }
+    }
+
+    /// A loss that no closure was given for.
+    func reportMissed(_ count: Int) {
+        guard let observation = anchor?.observation else { return }
+        let names = observation.interest.names ?? []
+        observation.diagnostics.report(.missed(count, names.count == 1 ? names[0] : nil))
+    }
+}
+
+extension Observation {
+    /// Resumes with the next item, as soon as there is one.
+    fileprivate func pull(_ continuation: UnsafeContinuation<Item?, Never>) {
+        guard !dispatcher.isForked else { return continuation.resume(returning: nil) }
+        let item: Item?? = dispatcher.lock.withLock {
+            if machine.isCancelled { return .some(nil) }
+            if let item = machine.pull() {
+                if interest.isLossless { dispatcher.lock.wakeAll() }
+                return item
+            }
+            pulling.append(continuation)
+            return .none
+        }
+        if let item { resume(continuation, with: item) }
+    }
+
+    /// Without the lock.
+    func resume(_ continuation: UnsafeContinuation<Item?, Never>, with item: Item?) {
+        if case .missed(let count, _) = item { diagnostics.countMissed(count) }
+        continuation.resume(returning: item)
+    }
+}

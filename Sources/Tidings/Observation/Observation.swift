@@ -1,0 +1,84 @@
+internal import Dispatch
+
+/// One observation: what to do with what arrives, and how far it is. Belongs to one dispatcher, whose lock guards it.
+final class Observation: @unchecked Sendable {
+    // Sendable: what changes is touched with the dispatcher's lock held only.
+    let interest: Interest
+    let dispatcher: Dispatcher
+    let diagnostics: Diagnostics
+    /// `nil`: the center's diagnostics are told.
+    let onMissed: MissedHandler?
+
+    // MARK: Guarded by the dispatcher's lock
+
+    var machine: ObservationMachine
+    /// `nil` after the end, so that what the closure holds is released.
+    var manner: Manner?
+    /// The numbers it has in the C observer.
+    var interests: [UInt32] = []
+    /// Iterators that wait for an item.
+    var pulling: [UnsafeContinuation<Item?, Never>] = []
+    /// Those who wait for the closure to return.
+    var ending: [UnsafeContinuation<Void, Never>] = []
+    /// The task that drains.
+    var task: Task<Void, Never>?
+    /// Where a plain closure runs that was set aside.
+    var queue: DispatchQueue?
+
+    init(
+        interest: Interest, manner: Manner, bounds: DeliveryBuffer.Bounds, dispatcher: Dispatcher,
+        diagnostics: Diagnostics,
+        onMissed: MissedHandler?
+    ) {
+        self.interest = interest
+        self.manner = manner
+        self.dispatcher = dispatcher
+        self.diagnostics = diagnostics
+        self.onMissed = onMissed
+        let isInline = if case .closure(nil, _) = manner { true } else { false }
+        let needsDrain = if case .pull = manner { false } else { true }
+        machine = ObservationMachine(
+            isInline: isInline, needsDrain: needsDrain, isLossless: interest.isLossless, bounds: bounds)
+    }
+
+    /// Tells whoever is to be told of a loss.
+    func reportMissed(_ count: Int, of name: SharedNotificationCenter.Name?) {
+        diagnostics.countMissed(count)
+        if let onMissed { onMissed(count, name) } else { diagnostics.report(.missed(count, name)) }
+    }
+
+    /// Runs a synchronous closure. `manner` is the caller's own copy, given up before this returns: what the closure holds must not be
+    /// released here after `cancel()` has returned elsewhere.
+    func run(_ manner: consuming Manner, with item: Item) {
+        switch (item, manner) {
+        case (.missed(let count, let name), _): reportMissed(count, of: name)
+        case (.arrival(let arrival), .closure(_, let handler)): handler(arrival)
+        case (.arrival, _): break
+        }
+    }
+}
+
+/// The inside of a token: the observation ends with it.
+final class ObservationAnchor: Sendable {
+    let observation: Observation
+
+    init(_ observation: Observation) {
+        self.observation = observation
+    }
+
+    deinit {
+        observation.cancel(waiting: true)
+    }
+
+    func cancel(waiting: Bool) {
+        observation.cancel(waiting: waiting)
+    }
+
+    func cancelAndWait() async {
+        await observation.cancelAndWait()
+    }
+
+    var isCancelled: Bool {
+        observation.dispatcher.isForked || observation.dispatcher.lock.withLock { observation.machine.isCancelled }
+    }
+}

@@ -1,0 +1,135 @@
+/// One observation's life, as a value: events go in, what to do comes out, and is done outside. Guarded by its dispatcher's lock.
+///
+/// The closure is run by one thread or task at a time, the **runner**. What can't be given to it at once waits in the buffer, which
+/// one **drain** at a time empties: a block on a queue, a task, or a thread that was deposed.
+struct ObservationMachine {
+    enum Runner: Equatable {
+        case nobody
+        case thread(WorkerThread)
+        case task
+    }
+
+    enum Arrives: Equatable {
+        /// Not any more.
+        case ignore
+        /// Run the closure on this thread.
+        case run
+        /// Make a lasting copy, and `keep` it.
+        case keep
+    }
+
+    enum Keeps: Equatable {
+        case ignore
+        /// It is in the buffer.
+        case kept
+        /// It is in the buffer, and nobody is there to take it out: start a drain.
+        case keptAndDrain
+        /// Lossless, and there is no room: wait.
+        case wait
+    }
+
+    private let isLossless: Bool
+    /// A closure without a queue.
+    private let isInline: Bool
+    /// Not for one who asks by himself.
+    private let needsDrain: Bool
+    private(set) var runner = Runner.nobody
+    private(set) var isCancelled = false
+    private var isDraining = false
+    private var aside: Aside?
+    private(set) var buffer: DeliveryBuffer
+
+    init(isInline: Bool, needsDrain: Bool, isLossless: Bool, bounds: DeliveryBuffer.Bounds) {
+        self.isInline = isInline
+        self.needsDrain = needsDrain
+        self.isLossless = isLossless
+        buffer = DeliveryBuffer(bounds)
+    }
+
+    // MARK: On the dispatcher thread
+
+    mutating func arrives(on thread: WorkerThread) -> Arrives {
+        if isCancelled { return .ignore }
+        guard isInline, aside == nil else { return .keep }
+        runner = .thread(thread)
+        return .run
+    }
+
+    mutating func keep(_ item: Item) -> Keeps {
+        if isCancelled { return .ignore }
+        if isLossless, buffer.isFull { return .wait }
+        buffer.push(item)
+        if isDraining || !needsDrain { return .kept }
+        isDraining = true
+        return .keptAndDrain
+    }
+
+    /// The closure that `arrives` let run has returned.
+    mutating func returns() {
+        runner = .nobody
+    }
+
+    // MARK: Draining
+
+    /// The next for the closure. `nil`: there is nothing, and this drain has ended.
+    mutating func take(for runner: Runner) -> Item? {
+        self.runner = .nobody
+        guard !isCancelled, let item = buffer.pop() else {
+            isDraining = false
+            if buffer.isEmpty, aside?.isOver == true { aside = nil }
+            return nil
+        }
+        self.runner = runner
+        return item
+    }
+
+    /// The drain makes a pause, and will be started again.
+    mutating func pauses() {
+        runner = .nobody
+    }
+
+    /// Takes for one who asks by himself, an iterator.
+    mutating func pull() -> Item? {
+        buffer.pop()
+    }
+
+    // MARK: Ending
+
+    /// True the first time.
+    mutating func cancel() -> Bool {
+        guard !isCancelled else { return false }
+        isCancelled = true
+        buffer.removeAll()
+        return true
+    }
+
+    // MARK: Set aside
+
+    /// A plain closure that kept the dispatcher thread too long runs on a queue of its own from then on, until it has returned promptly often enough
+    /// in a row. Each further time that takes twice as many.
+    private struct Aside {
+        var owed: Int
+        var isOver: Bool { owed == 0 }
+    }
+
+    private var timesAside = 0
+    // Enough to tell a hiccup from a habit.
+    private static let promptRuns = 64
+    /// 5 ms: what still counts as prompt; a tenth of what the watch tolerates.
+    static let prompt: UInt64 = 5_000_000
+
+    var isAside: Bool { aside != nil }
+
+    /// The thread the closure is in does not lead any more: it drains.
+    mutating func setAside() {
+        aside = Aside(owed: Self.promptRuns << min(timesAside, 16))
+        timesAside += 1
+        isDraining = true
+    }
+
+    /// A run on the queue took so many nanoseconds.
+    mutating func ran(nanoseconds: UInt64) {
+        guard let owed = aside?.owed else { return }
+        aside!.owed = nanoseconds > Self.prompt ? Self.promptRuns << min(timesAside - 1, 16) : max(0, owed - 1)
+    }
+}

@@ -1,0 +1,64 @@
+public import Dispatch
+
+extension SharedNotificationCenter {
+    /// Calls a closure for every notification of some names, or of all names, with the payload as it travels.
+    ///
+    /// Promises and parameters as for typed observers; the order is one over all names.
+    ///
+    /// - Parameters:
+    ///   - names: the names to observe; `nil`: all.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - onMissed: told how many notifications of which name (`nil`: of all names together) were lost, before the next one.
+    ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
+    ///   - handler: what to do with a notification.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func addObserver(
+        forNames names: [Name]?,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
+        queue: DispatchQueue? = nil,
+        using handler: @escaping @Sendable (RawNotification) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let anchor = try core.observe(
+            Interest(
+                names: names, subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            onMissed: onMissed,
+            as: .closure(queue) { handler($0.notification) })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// The notifications of some names, or of all names, with their payloads as they travel, and what was missed.
+    ///
+    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the iterator, or when
+    /// its task is cancelled. Each iterator observes for itself.
+    ///
+    /// - Parameters:
+    ///   - names: the names to observe; `nil`: all.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - bufferSize: how many notifications (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped, and
+    ///     reported as missed.
+    public func deliveries(
+        ofNames names: [Name]?,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        bufferSize: Int = 1024
+    ) -> RawDeliveries {
+        RawDeliveries(
+            core: core,
+            interest: Interest(
+                names: names, subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            bufferSize: bufferSize)
+    }
+}

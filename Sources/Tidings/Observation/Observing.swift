@@ -1,0 +1,187 @@
+public import Dispatch
+
+// Six ways to say the same: where the closure runs (dispatcher thread or queue, main actor, task) × with or without the
+// envelope. Which one is meant shows in the closure; a closure that fits several is taken as the first of them.
+extension SharedNotificationCenter {
+    /// Calls a closure for every message of a type, one at a time and in order.
+    ///
+    /// Promise: every matching notification posted after this returned, once; when the token's
+    /// ``ObservationToken/cancel()`` has returned, the closure is not running and will not run again.
+    ///
+    /// Without a queue the closure runs on the center's own dispatcher thread, which costs no hand-over: keep it short. One that takes
+    /// longer than about 50 ms is set aside with its thread, and another thread serves the other observers.
+    /// On a queue it may take its time: up to 8,192 notifications or 64 MiB wait for it, then the oldest are dropped
+    /// and reported as missed (with `lossless`: posters are held back instead).
+    ///
+    /// - Parameters:
+    ///   - type: the message type; its ``Message/name`` is what is observed.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` is told.
+    ///   - onUndecodable: told of payloads that are not an `M`, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
+    ///   - handler: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func addObserver<M: Message>(
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        queue: DispatchQueue? = nil,
+        using handler: @escaping @Sendable (M) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .closure(queue) { if let message = reading.message($0) { handler(message) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// The same, with the ``Envelope`` as second argument of the closure.
+    public func addObserver<M: Message>(
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        queue: DispatchQueue? = nil,
+        using handler: @escaping @Sendable (M, Envelope) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .closure(queue) { if let message = reading.message($0) { handler(message, $0.envelope) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// Calls a closure on the main actor for every message of a type, one at a time and in order.
+    ///
+    /// Up to 8,192 notifications or 64 MiB wait for the main actor, then the oldest are dropped and reported as missed (with
+    /// `lossless`: posters are held back instead). Otherwise as the closure on a queue.
+    ///
+    /// - Parameters:
+    ///   - type: the message type; its ``Message/name`` is what is observed.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` is told.
+    ///   - onUndecodable: told of payloads that are not an `M`, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - handler: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func addObserver<M: Message>(
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        using handler: @escaping @MainActor @Sendable (M) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .mainActor { if let message = reading.message($0) { handler(message) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// The same, with the ``Envelope`` as second argument of the closure.
+    public func addObserver<M: Message>(
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        using handler: @escaping @MainActor @Sendable (M, Envelope) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .mainActor { if let message = reading.message($0) { handler(message, $0.envelope) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// Calls an asynchronous closure for every message of a type: the next call starts when the one before has returned.
+    ///
+    /// Up to 8,192 notifications or 64 MiB wait for it, then the oldest are dropped and reported as missed (with `lossless`:
+    /// posters are held back instead). Cancelling the token also cancels the task of a running call; see
+    /// ``ObservationToken/cancel()`` for when it waits for it.
+    ///
+    /// - Parameters:
+    ///   - type: the message type; its ``Message/name`` is what is observed.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` is told.
+    ///   - onUndecodable: told of payloads that are not an `M`, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - handler: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func addObserver<M: Message>(
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        using handler: @escaping @Sendable (M) async -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .task { if let message = reading.message($0) { await handler(message) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// The same, with the ``Envelope`` as second argument of the closure.
+    public func addObserver<M: Message>(
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        using handler: @escaping @Sendable (M, Envelope) async -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .task { if let message = reading.message($0) { await handler(message, $0.envelope) } })
+        return ObservationToken(anchor: anchor)
+    }
+}
+
+private func ignoringName(_ onMissed: (@Sendable (Int) -> Void)?) -> MissedHandler? {
+    guard let onMissed else { return nil }
+    return { count, _ in onMissed(count) }
+}

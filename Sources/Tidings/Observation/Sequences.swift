@@ -1,0 +1,147 @@
+extension SharedNotificationCenter {
+    /// The messages of a type, as a sequence.
+    ///
+    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the iterator, or when
+    /// its task is cancelled. Each iterator observes for itself. If observing can't start, ``onDiagnostic`` is told why and
+    /// the sequence is empty.
+    ///
+    /// - Parameters:
+    ///   - type: the message type; its ``Message/name`` is what is observed.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - bufferSize: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped, and
+    ///     reported as missed.
+    ///   - onMissed: told how many were lost, before the next one, where the iterator is asked. `nil`: ``onDiagnostic`` is told.
+    ///   - onUndecodable: told of payloads that are not an `M`. `nil`: ``onDiagnostic`` is told.
+    public func messages<M: Message>(
+        of type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        bufferSize: Int = 1024,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+    ) -> Messages<M> {
+        Messages(
+            deliveries: deliveries(
+                of: type, subject: subject, from: start, excludingOwnPosts: excludingOwnPosts, lossless: lossless,
+                bufferSize: bufferSize, onUndecodable: onUndecodable),
+            onMissed: onMissed)
+    }
+
+    /// The messages of a type with their envelopes, and what was missed, as a sequence. As ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)`` otherwise.
+    public func deliveries<M: Message>(
+        of type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        bufferSize: Int = 1024,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+    ) -> Deliveries<M> {
+        Deliveries(
+            core: core,
+            interest: Interest(
+                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            bufferSize: bufferSize,
+            reading: Reading(type, onUndecodable: onUndecodable, in: core))
+    }
+
+    /// Messages as a sequence. See ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)``.
+    public struct Messages<M: Message>: AsyncSequence, Sendable {
+        public typealias Element = M
+        public typealias Failure = Never
+
+        let deliveries: Deliveries<M>
+        let onMissed: (@Sendable (Int) -> Void)?
+
+        /// Starts to observe.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(deliveries: deliveries.makeAsyncIterator(), onMissed: onMissed)
+        }
+
+        public struct Iterator: AsyncIteratorProtocol {
+            var deliveries: Deliveries<M>.Iterator
+            let onMissed: (@Sendable (Int) -> Void)?
+
+            /// The next message; `nil` when the task was cancelled, or observing has failed.
+            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> M? {
+                while let delivery = await deliveries.next(isolation: actor) {
+                    switch delivery {
+                    case .message(let message, _): return message
+                    case .missed(let count): deliveries.reportMissed(count, to: onMissed)
+                    }
+                }
+                return nil
+            }
+        }
+    }
+
+    /// Deliveries as a sequence. See ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:onUndecodable:)``.
+    public struct Deliveries<M: Message>: AsyncSequence, Sendable {
+        public typealias Element = Delivery<M>
+        public typealias Failure = Never
+
+        let core: CenterCore
+        let interest: Interest
+        let bufferSize: Int
+        let reading: Reading<M>
+
+        /// Starts to observe.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(feed: Feed(core: core, interest: interest, bufferSize: bufferSize), reading: reading)
+        }
+
+        public struct Iterator: AsyncIteratorProtocol {
+            let feed: Feed
+            let reading: Reading<M>
+
+            /// The next delivery; `nil` when the task was cancelled, or observing has failed.
+            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Delivery<M>? {
+                while let item = await feed.next(isolation: actor) {
+                    switch item {
+                    case .arrival(let arrival):
+                        if let message = reading.message(arrival) { return .message(message, arrival.envelope) }
+                    case .missed(let count, _): return .missed(count)
+                    }
+                }
+                return nil
+            }
+
+            func reportMissed(_ count: Int, to handler: (@Sendable (Int) -> Void)?) {
+                if let handler { handler(count) } else { feed.reportMissed(count) }
+            }
+        }
+    }
+
+    /// Raw deliveries as a sequence. See ``deliveries(ofNames:subject:from:excludingOwnPosts:lossless:bufferSize:)``.
+    public struct RawDeliveries: AsyncSequence, Sendable {
+        public typealias Element = RawDelivery
+        public typealias Failure = Never
+
+        let core: CenterCore
+        let interest: Interest
+        let bufferSize: Int
+
+        /// Starts to observe.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(feed: Feed(core: core, interest: interest, bufferSize: bufferSize))
+        }
+
+        public struct Iterator: AsyncIteratorProtocol {
+            let feed: Feed
+
+            /// The next delivery; `nil` when the task was cancelled, or observing has failed.
+            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> RawDelivery? {
+                switch await feed.next(isolation: actor) {
+                case .arrival(let arrival): .notification(arrival.notification)
+                case .missed(let count, let name): .missed(count, name)
+                case nil: nil
+                }
+            }
+        }
+    }
+}

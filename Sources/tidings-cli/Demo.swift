@@ -1,0 +1,167 @@
+import ArgumentParser
+import Foundation
+import Tidings
+
+struct Demo: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show it all at work: a host, two extensions, kills and restarts.",
+        discussion: """
+            Starts two more processes, posts typed payloads to them, kills and restarts one, kills posters in the middle of \
+            posting, stops an observer for longer than the ring holds, and checks that each observer got what it was promised. \
+            Takes a second or so, in a center of its own that is removed at the end. Status 1 if a promise was broken.
+
+              tidings demo
+            """)
+
+    /// Long enough for a machine under load: this ends what hangs, it measures nothing.
+    private static let limit = 60.0
+
+    @Flag(help: ArgumentHelp("After introducing everybody, wait to be interrupted: for tests.", visibility: .hidden))
+    var hold = false
+
+    func run() throws {
+        let started = monotonicNow()
+        let stage = try DemoStage(limit: Self.limit)
+        defer { stage.tearDown() }
+        let host = try DemoHost(stage: stage)
+        try Terminal.print("center \(stage.center.name), \(stage.center.path.printable)")
+        try introduce(host)
+        while hold { pause() }
+        try playTracks(host)
+        let firstLyrics = try killAndRestart(host)
+        try killPosters(host)
+        try stopObserver(host)
+        try host.finish()
+
+        let verdict = DemoVerdict(host, killed: firstLyrics)
+        try Terminal.print(verdict.table)
+        for problem in verdict.problems { try Terminal.print("BROKEN: \(problem)") }
+        let seconds = String(format: "%.2f", Double(monotonicNow() - started) / 1e9)
+        try Terminal.print("\n\(verdict.summary), in \(seconds) s")
+        guard verdict.problems.isEmpty else {
+            throw Failure("the demo found \(counted(verdict.problems.count, "broken promise"))")
+        }
+    }
+
+    private func introduce(_ host: DemoHost) throws {
+        try Terminal.print("  host       pid \(getpid())  posts, and hears what the others answer")
+        for name in ["lyrics", "scrobbler"] {
+            let process = try host.start(name)
+            try Terminal.print("  \(name.padded(to: 9))  pid \(process.pid)  observes, and answers each notification")
+        }
+    }
+
+    private func playTracks(_ host: DemoHost) throws {
+        try Terminal.print("\nTyped payloads: what was posted, and how long after each extension had heard it")
+        try postState(host, isRetained: true)
+        for _ in 0..<4 { try postTrack(host) }
+        try postArtwork(host)
+    }
+
+    /// - Returns: what the extension had heard when it was killed.
+    private func killAndRestart(_ host: DemoHost) throws -> [Kind: Int] {
+        try Terminal.print("\nlyrics killed by SIGKILL; the others go on")
+        let heard = host.posted.mapValues(\.count)
+        try host.kill("lyrics")
+        for _ in 0..<2 { try postTrack(host) }
+        let process = try host.start("lyrics")
+        let number = host.posted[.state, default: []].count - 1
+        _ = try host.heard(.state, number, by: "lyrics")
+        try Terminal.print("lyrics restarted, pid \(process.pid); was given the retained PlayerState \(number) at once")
+        for _ in 0..<3 { try postTrack(host) }
+        try postState(host, isRetained: false)
+        try postArtwork(host)
+        return heard
+    }
+
+    /// Kills posters at random moments of a tight loop: in the middle of a post as likely as not.
+    private func killPosters(_ host: DemoHost) throws {
+        try Terminal.print("\nPosters killed by SIGKILL while they post in a tight loop: what each observer got of it")
+        for run in Int64(1)...6 {
+            let name = "poster \(run)"
+            host.stage.activity.withLock { $0 = "waiting for \(name)" }
+            let ledger = try TemporaryFile()
+            let poster = try host.stage.start(
+                "poster", ["demo-poster", host.center.name, String(run)], output: ledger.descriptor)
+            try host.inbox.take(from: name, on: host.stage) { if case .registered = $0 { () } else { nil } }
+            // Not a wait for anything: the moment is to be a random one.
+            usleep(.random(in: 0...2500))
+            poster.send(SIGKILL)
+            host.stage.forget(poster)
+            _ = poster.waitUntilEnded()
+            let told = ledger.number
+            // It may have been killed between the return of a post and writing that down.
+            let runs = try host.end(run, posted: told...(told + 1))
+            try show("\(name.padded(to: 10)) pid \(poster.pid), \(told.grouped) posts returned", runs)
+        }
+    }
+
+    private func stopObserver(_ host: DemoHost) throws {
+        guard let scrobbler = host.process(of: "scrobbler") else { return }
+        let slots = try host.center.statistics.slots
+        let count = slots + slots / 2
+        try Terminal.print(
+            "\nscrobbler stopped by SIGSTOP while \(count.grouped) are posted to a ring of \(slots.grouped)")
+        host.stage.activity.withLock { $0 = "waiting for the scrobbler to stop" }
+        try scrobbler.stop()
+        // Slowly enough for the others, so that they miss nothing.
+        try host.postTicks(count, run: 100, heardBy: "lyrics")
+        scrobbler.send(SIGCONT)
+        try show("host       \(count.grouped) posts returned", try host.end(100, posted: count...count))
+    }
+
+    private func show(_ what: String, _ runs: [(name: String, run: TickRun)]) throws {
+        let heard = runs.map { name, run in
+            "\(name) \(run.received.grouped)" + (run.missed > 0 ? " and \(run.missed.grouped) missed" : "")
+        }
+        try Terminal.print("  \(what.padded(to: 44))  \(heard.joined(separator: ", "))")
+    }
+
+    private func postTrack(_ host: DemoHost) throws {
+        let titles = ["So What", "Blue in Green", "Naima", "Take Five", "Nefertiti", "Footprints"]
+        let artists = ["Miles Davis", "Bill Evans", "John Coltrane", "Paul Desmond", "Wayne Shorter"]
+        var title = ""
+        let latencies = try host.post(.track) { number in
+            title = titles[number % titles.count]
+            try host.center.post(
+                TrackChanged(
+                    number: number, title: title, artist: artists[number % artists.count],
+                    duration: 180 + Double(number), isFavourite: number.isMultiple(of: 3), at: monotonicNow()))
+        }
+        try show("TrackChanged \"\(title)\"", latencies, host)
+    }
+
+    private func postArtwork(_ host: DemoHost) throws {
+        let latencies = try host.post(.artwork) { number in
+            var artwork = ArtworkChanged(number: number)
+            artwork.at = monotonicNow()
+            try host.center.post(artwork)
+        }
+        try show("ArtworkChanged, \(ArtworkChanged.size.grouped) bytes", latencies, host)
+    }
+
+    private func postState(_ host: DemoHost, isRetained: Bool) throws {
+        let latencies = try host.post(.state) { number in
+            try host.center.post(
+                PlayerState(
+                    number: number, isPlaying: true, volume: 0.5, queue: ["Naima", "Lush Life"], at: monotonicNow()),
+                subject: "player-1", retain: isRetained)
+        }
+        try show("PlayerState\(isRetained ? ", retained" : "")", latencies, host)
+    }
+
+    private func show(_ what: String, _ latencies: [String: UInt64], _ host: DemoHost) throws {
+        let heard = ["lyrics", "scrobbler"].map { name in
+            let time = latencies[name].map { duration($0) } ?? "–"
+            return "\(name) \(time.aligned(to: 8))"
+        }
+        try Terminal.print("  \(what.padded(to: 44))  \(heard.joined(separator: "   "))")
+    }
+}
+
+/// "14.2 µs", "1.2 ms"
+func duration(_ nanoseconds: UInt64) -> String {
+    let microseconds = Double(nanoseconds) / 1000
+    return microseconds < 1000
+        ? String(format: "%.1f µs", microseconds) : String(format: "%.1f ms", microseconds / 1000)
+}

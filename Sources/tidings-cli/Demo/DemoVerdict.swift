@@ -1,0 +1,91 @@
+import Tidings
+
+/// Holds what the observers saw against what was posted and promised.
+struct DemoVerdict {
+    private(set) var problems: [String] = []
+    private(set) var table = ""
+    private(set) var summary = ""
+
+    /// - Parameter killed: how many of each kind the extension that was killed had heard until then.
+    init(_ host: DemoHost, killed: [Kind: Int]) {
+        check(host)
+        table = Self.table(host, killed: killed)
+        let ticks = host.reports["host"]?.runs.reduce(0) { $0 + $1.received + $1.missed } ?? 0
+        let posted = host.posted.values.reduce(0) { $0 + $1.count } + ticks
+        let delivered = host.reports.values.reduce(0) { $0 + $1.delivered } + killed.values.reduce(0, +)
+        let missed = host.reports.values.reduce(0) { $0 + $1.allMissed }
+        summary =
+            "posted \(posted.grouped), delivered \(delivered.grouped) to \(host.reports.count + 1) observers, "
+            + "missed \(missed.grouped) (all counted): "
+            + (problems.isEmpty ? "every promise kept" : counted(problems.count, "promise") + " broken")
+    }
+
+    private mutating func check(_ host: DemoHost) {
+        for (name, seen) in host.reports.sorted(by: { $0.key < $1.key }) {
+            if seen.allDisordered > 0 { problems.append("\(name) got \(seen.allDisordered) out of order or twice") }
+            if seen.damaged > 0 { problems.append("\(name) got \(counted(seen.damaged, "damaged payload"))") }
+            if name != "host" { checkMessages(of: name, seen, host) }
+            checkTicks(of: name, seen, host)
+        }
+        // Those who missed nothing of a loop saw the same of it, also of one that ended in the middle of a post.
+        for run in host.ticks.keys.sorted() {
+            let whole = host.reports.compactMap { $1.runs.first { $0.run == run } }.filter { $0.missed == 0 }
+            if Set(whole.map(\.received)).count > 1 {
+                problems.append("the observers saw different ends of loop \(run)")
+            }
+        }
+    }
+
+    /// Everything since its registration, in order, none twice, and what was retained then.
+    private mutating func checkMessages(of name: String, _ seen: Observations, _ host: DemoHost) {
+        for kind in Kind.allCases {
+            let expected = Array(host.posted[kind, default: []].dropFirst(host.before[name]?[kind] ?? 0))
+            let got = seen.numbers[kind, default: []]
+            if got != expected { problems.append("\(name) should have got \(kind) \(expected), but got \(got)") }
+            if let missed = seen.missed[kind] {
+                problems.append("\(name) was told of \(missed) \(kind) missed, of none lost")
+            }
+        }
+        let retained = (host.before[name]?[.state] ?? 0) > 0 ? [0] : []
+        if seen.retained != retained { problems.append("\(name) got \(seen.retained) as retained, not \(retained)") }
+    }
+
+    private mutating func checkTicks(of name: String, _ seen: Observations, _ host: DemoHost) {
+        if seen.runs.map(\.run) != host.ticks.keys.sorted() { problems.append("\(name) didn't see all loops in order") }
+        for run in seen.runs {
+            if run.miscounted > 0 {
+                problems.append(
+                    "\(name) was told \(counted(run.miscounted, "wrong number")) of missed ones in loop \(run.run)")
+            }
+            let total = run.received + run.missed
+            if let posted = host.ticks[run.run], !posted.contains(total) {
+                problems.append(
+                    "\(name) got \(run.received) and missed \(run.missed) of loop \(run.run), which posted \(posted)")
+            }
+        }
+    }
+
+    private static func table(_ host: DemoHost, killed: [Kind: Int]) -> String {
+        var rows = [["observer", "delivered", "missed", "disordered", "latency p50", "max", "200 KB p50"]]
+        for name in ["host", "lyrics", "scrobbler"] {
+            guard let seen = host.reports[name] else { continue }
+            let small = (seen.latencies[.track, default: []] + seen.latencies[.state, default: []]).sorted()
+            let large = seen.latencies[.artwork, default: []].sorted()
+            rows.append([
+                name == "lyrics" ? "lyrics (restarted)" : name, seen.delivered.grouped, seen.allMissed.grouped,
+                seen.allDisordered.grouped, median(small), small.last.map(duration) ?? "–", median(large),
+            ])
+        }
+        rows.append(["lyrics (killed)", killed.values.reduce(0, +).grouped, "–", "–", "–", "–", "–"])
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            "\n"
+                + row.enumerated().map { $0 == 0 ? $1.padded(to: widths[$0]) : $1.aligned(to: widths[$0]) }
+                .joined(separator: "  ")
+        }.joined()
+    }
+
+    private static func median(_ sorted: [UInt64]) -> String {
+        sorted.isEmpty ? "–" : duration(sorted[sorted.count / 2])
+    }
+}

@@ -1,0 +1,114 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Tidings
+
+struct Observe: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print notifications as they arrive.",
+        discussion: """
+            One line a notification, written at once. Standard error says when the observer is registered (everything posted \
+            after that line is printed), and how many notifications were missed, whenever any were.
+
+              tidings observe com.example.changed
+              tidings observe --all --format json | jq .payload
+              tidings observe com.example.saved --count 1 --timeout 10 && echo saved
+              tidings observe com.example.saved --exec 'jq -r .path | xargs process'
+
+            SIGINT (Control-C) and SIGTERM end it with status 0; so does a reader of its output that goes away.
+            """)
+
+    enum From: String, ExpressibleByArgument, CaseIterable {
+        case now, oldest
+    }
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case pretty, json
+    }
+
+    @Argument(help: "The names to observe.")
+    var names: [String] = []
+
+    @OptionGroup var options: CenterOptions
+
+    @Flag(help: "Observe all names.")
+    var all = false
+
+    @Option(help: ArgumentHelp("End after that many notifications.", valueName: "n"))
+    var count: Int?
+
+    @Option(
+        help: ArgumentHelp("End after that time; with status 2 if there were fewer than --count.", valueName: "seconds")
+    )
+    var timeout: Double?
+
+    @Option(help: "Start with what is posted from now on, or with the oldest that is still there.")
+    var from = From.now
+
+    @Option(help: "Only those posted with this subject.")
+    var subject: String?
+
+    @Option(
+        help: """
+            pretty, or json: an object a line with sequence, name, subject (or null), payload, postedAt (UTC), pid and uid.
+            """)
+    var format = Format.pretty
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Run this by "sh -c" for each notification, one at a time and in order, with the payload as JSON on its standard \
+            input and TIDINGS_NAME, TIDINGS_SEQUENCE and TIDINGS_SUBJECT in its environment.
+            """, valueName: "command"))
+    var exec: String?
+
+    func validate() throws {
+        guard names.isEmpty == all else {
+            throw ValidationError(all ? "Give names or --all, not both." : "Give the names to observe, or --all.")
+        }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
+        if let timeout, !(timeout >= 0) { throw ValidationError("--timeout can't be negative.") }
+    }
+
+    func run() throws {
+        let finish = Finish()
+        finish.includeSignals()
+        let center = try options.open()
+        center.onDiagnostic = { diagnostic in
+            if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.message)) }
+        }
+        let printer = NotificationPrinter(format: format, command: exec, limit: count, finish: finish)
+        var unique = Set<String>()
+        let token = try center.addObserver(
+            forNames: all ? nil : names.filter { unique.insert($0).inserted }.map { Center.Name($0) },
+            subject: subject,
+            from: from == .oldest ? .oldest : .now,
+            onMissed: { count, name in
+                guard !finish.hasEnded else { return }
+                Terminal.note("missed \(counted(count, "notification"))\(name.map { " of \($0)" } ?? "")")
+            },
+            // Printing is quick, or held up by whoever reads; a command may take its time.
+            queue: exec == nil ? nil : DispatchQueue(label: "tidings.exec"),
+            using: { printer.handle($0) })
+        Terminal.note("observing \(all ? "all names" : names.joined(separator: ", ")) in center \(options.center)")
+
+        let reason = finish.wait(seconds: timeout)
+        finish.end(.complete)
+        endObserving(token)
+        switch reason {
+        case .failed(let line): throw Failure(line)
+        case nil where count != nil: throw ExitCode(2)
+        default: return
+        }
+    }
+
+    /// Lets a line or a command that is under way come to its end, but not for long: who reads our lines may have stopped reading.
+    private func endObserving(_ token: Center.ObservationToken) {
+        let ended = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            token.cancel()
+            ended.signal()
+        }
+        _ = ended.wait(timeout: .now() + .seconds(1))
+    }
+}

@@ -1,0 +1,106 @@
+import ArgumentParser
+import Foundation
+import Tidings
+
+struct Post: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Post a notification.",
+        discussion: """
+            Without a payload option the payload is empty. A Swift program gets JSON as the type it observes:
+
+              tidings post com.example.player.trackChanged --json '{"title":"So What","artist":"Miles Davis","position":0}'
+
+            One notification for each line of another command's output:
+              inotifywait -m /srv/in | tidings post com.example.files --stdin-lines
+            """)
+
+    @Argument(help: "The notification's name: 1 to 255 bytes of UTF-8.")
+    var name: String
+
+    @OptionGroup var options: CenterOptions
+
+    @Option(help: "The payload, as JSON. It is checked, and posted as it is.")
+    var json: String?
+
+    @Option(help: "The payload, as text.")
+    var text: String?
+
+    @Option(help: ArgumentHelp("The payload: the bytes of this file.", valueName: "path"))
+    var file: String?
+
+    @Flag(help: "Post each line of standard input, as text, as soon as it is there.")
+    var stdinLines = false
+
+    @Option(help: "Whom or what it is about; observers can ask for one subject only.")
+    var subject: String?
+
+    @Flag(help: "Keep it for observers that register later, until the next retained one of this name.")
+    var retain = false
+
+    @Option(help: ArgumentHelp("Post it that many times.", valueName: "n"))
+    var count = 1
+
+    @Option(help: ArgumentHelp("How long a lossless observer that is behind may hold this up.", valueName: "seconds"))
+    var deadline: Double?
+
+    func validate() throws {
+        let payloads = [json != nil, text != nil, file != nil, stdinLines].filter { $0 }.count
+        guard payloads <= 1 else {
+            throw ValidationError("Give at most one of --json, --text, --file and --stdin-lines.")
+        }
+        guard count >= 1 else { throw ValidationError("--count must be at least 1.") }
+        guard count == 1 || !stdinLines else { throw ValidationError("--count doesn't go with --stdin-lines.") }
+        if let deadline, !(deadline >= 0) { throw ValidationError("--deadline can't be negative.") }
+        if let json, !isJSON(json) { throw ValidationError("What follows --json isn't JSON: \(json.printable)") }
+    }
+
+    func run() throws {
+        let center = try options.open()
+        if stdinLines {
+            while let line = readLine() { try post(.text(line), to: center) }
+        } else {
+            let payload = try payload(for: center)
+            for _ in 0..<count { try post(payload, to: center) }
+        }
+    }
+
+    private func post(_ payload: Center.RawPayload, to center: Center) throws {
+        try center.post(
+            name: Center.Name(name), payload: payload, subject: subject, retain: retain,
+            deadline: deadline.map { .seconds(min($0, 1e9)) })
+    }
+
+    private func payload(for center: Center) throws -> Center.RawPayload {
+        if let json { return .json(json) }
+        if let text { return .text(text) }
+        guard let file else { return .empty }
+        // One byte too many is enough to be told that it is too large, however large it is.
+        let limit = Int(clamping: try center.statistics.maximumPayloadSize)
+        return Center.RawPayload(format: .bytes, bytes: try contents(of: file, upTo: limit + 1))
+    }
+}
+
+/// Whether it is one JSON value.
+func isJSON(_ text: String) -> Bool {
+    (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
+}
+
+/// The bytes of a file, or as many as asked for. A pipe will do.
+private func contents(of path: String, upTo limit: Int) throws -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Failure("can't read \(path)", errno: errno) }
+    defer { close(descriptor) }
+    var result: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while result.count < limit {
+        let count = read(descriptor, &buffer, min(buffer.count, limit - result.count))
+        if count > 0 {
+            result += buffer[..<count]
+        } else if count == 0 {
+            break
+        } else if errno != EINTR {
+            throw Failure("can't read \(path)", errno: errno)
+        }
+    }
+    return result
+}

@@ -1,0 +1,143 @@
+import ArgumentParser
+import Foundation
+import Tidings
+
+struct Stat: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show what happens in a center: numbers, participants, names.",
+        discussion: """
+            This command opens the center to look at it, and is one of the participants itself.
+
+              tidings stat --center com.example.player
+              tidings stat --watch --json | jq .posted
+            """)
+
+    @OptionGroup var options: CenterOptions
+
+    @Flag(help: "Show it again every second, until interrupted.")
+    var watch = false
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func run() throws {
+        guard watch else { return try show() }
+        let finish = Finish()
+        finish.includeSignals()
+        repeat {
+            // On a terminal the picture stays where it is.
+            if Terminal.isInteractive, !json { try Terminal.write(Array("\u{1B}[H\u{1B}[2J".utf8)) }
+            try show()
+        } while finish.wait(seconds: 1) == nil
+    }
+
+    /// Opens the center for each look: by its next one `--watch` shall have noticed that it was removed.
+    private func show() throws {
+        let center = try options.openExisting()
+        let picture = try Picture(of: center)
+        try Terminal.print(json ? picture.json() : picture.text)
+    }
+}
+
+/// All there is to say about a center at one moment.
+private struct Picture: Encodable {
+    var center: String
+    var path: String
+    var posted: UInt64
+    var oldestSequence: UInt64
+    var revoked: UInt64
+    var memory: UInt64
+    var fileSize: UInt64
+    var maximumPayloadSize: UInt64
+    var slots: Int
+    var participants: [Participant]
+    var participantLimit: Int
+    var observers: Int
+    var observerLimit: Int
+    var observersAsleep: Int
+    var observersLossless: Int
+    var names: [Name]
+    var nameLimit: Int
+    var chunks: Int
+    var chunkLimit: Int
+    var formatVersion: Int
+
+    struct Participant: Encodable {
+        var pid: Int32
+        var uid: UInt32
+        var executable: String
+        var isAlive: Bool
+        var isOwn: Bool
+        var joinedAt: String
+    }
+
+    struct Name: Encodable {
+        var name: String
+        var subject: String?
+        var observers: Int
+        var isRetained: Bool
+    }
+
+    init(of center: Center) throws(SharedNotificationError) {
+        let statistics = try center.statistics
+        self.center = center.name
+        path = center.path
+        posted = statistics.posted
+        oldestSequence = statistics.oldestSequence
+        revoked = statistics.revoked
+        memory = statistics.memory
+        fileSize = statistics.fileSize
+        maximumPayloadSize = statistics.maximumPayloadSize
+        slots = statistics.slots
+        participants = try center.participants.map {
+            Participant(
+                pid: $0.pid, uid: $0.uid, executable: $0.executable, isAlive: $0.isAlive, isOwn: $0.isOwn,
+                joinedAt: $0.joinedAt.formatted(.iso8601))
+        }
+        participantLimit = statistics.participantLimit
+        observers = statistics.observers
+        observerLimit = statistics.observerLimit
+        observersAsleep = statistics.observersAsleep
+        observersLossless = statistics.observersLossless
+        names = try center.observedNames.map {
+            Name(name: $0.name.rawValue, subject: $0.subject, observers: $0.observers, isRetained: $0.isRetained)
+        }
+        nameLimit = statistics.nameLimit
+        chunks = statistics.chunks
+        chunkLimit = statistics.chunkLimit
+        formatVersion = statistics.formatVersion
+    }
+
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self).printable
+    }
+
+    var text: String {
+        var lines = [
+            "center        \(center.printable), \(path.printable), format \(formatVersion)",
+            "posted        \(posted.grouped), oldest still there #\(oldestSequence), revoked \(revoked.grouped)",
+            "ring          \(counted(slots, "notification"))",
+            "payloads      up to \(maximumPayloadSize.asBytes), \(chunks.grouped) of \(chunkLimit.grouped) places beside the ring",
+            "memory        \(memory.asBytes)",
+            "observers     \(observers.grouped) of \(observerLimit.grouped), \(observersAsleep.grouped) asleep, "
+                + "\(observersLossless.grouped) lossless",
+            "participants  \(participants.count.grouped) of \(participantLimit.grouped)",
+        ]
+        for participant in participants {
+            let state = participant.isOwn ? "this command" : participant.isAlive ? "alive" : "dead"
+            lines.append(
+                "  pid \(participant.pid), uid \(participant.uid), \(participant.executable.printable), \(state), "
+                    + "since \(participant.joinedAt)")
+        }
+        lines.append("names         \(names.count.grouped) of \(nameLimit.grouped)")
+        for name in names {
+            let subject = name.subject.map { " [\($0.printable)]" } ?? ""
+            lines.append(
+                "  \(name.name.printable)\(subject), \(counted(name.observers, "observer"))"
+                    + (name.isRetained ? ", retained value" : ""))
+        }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Tidings
+
+struct State: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Get or set the value that is kept for a name.",
+        discussion: """
+            The value is the last notification of that name that was posted with --retain, or set here; setting it tells the \
+            name's observers.
+
+              tidings state set com.example.player.volume 0.5
+              tidings state get com.example.player.volume
+            """,
+        subcommands: [Get.self, Set.self])
+
+    struct Get: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the value of a name, as JSON.",
+            discussion: """
+                Fails with status 1 if there is none.
+
+                  tidings state get com.example.player.volume
+                """)
+
+        @Argument(help: "The name.")
+        var name: String
+
+        @OptionGroup var options: CenterOptions
+
+        @Option(help: "The value kept for this subject of the name.")
+        var subject: String?
+
+        @Flag(help: "Print the value's bytes as they are.")
+        var raw = false
+
+        func run() throws {
+            let center = try options.openExisting()
+            guard let value = try center.rawState(for: Center.Name(name), subject: subject) else {
+                throw Failure("center \(options.center) keeps no value for \(name)\(subject.map { " [\($0)]" } ?? "")")
+            }
+            if raw {
+                try Terminal.write(value.bytes)
+            } else {
+                try Terminal.print(value.json.printable)
+            }
+        }
+    }
+
+    struct Set: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Keep a value for a name, and tell the name's observers.",
+            discussion: """
+                A value that is JSON is kept as JSON, any other as text.
+
+                  tidings state set com.example.player '{"playing": true}'
+                  tidings state set com.example.player --clear
+                """)
+
+        @Argument(help: "The name.")
+        var name: String
+
+        @Argument(help: "The value.")
+        var value: String?
+
+        @OptionGroup var options: CenterOptions
+
+        @Option(help: "Keep it for this subject of the name.")
+        var subject: String?
+
+        @Flag(help: "Keep the value as text, even if it is JSON.")
+        var text = false
+
+        @Flag(help: "Forget the value.")
+        var clear = false
+
+        func validate() throws {
+            guard (value == nil) == clear else {
+                throw ValidationError(clear ? "Give a value or --clear, not both." : "Give a value, or --clear.")
+            }
+        }
+
+        func run() throws {
+            let name = Center.Name(name)
+            guard let value else {
+                try options.openExisting().clearState(for: name, subject: subject)
+                return
+            }
+            let payload: Center.RawPayload = !text && isJSON(value) ? .json(value) : .text(value)
+            try options.open().setState(payload, for: name, subject: subject)
+        }
+    }
+}

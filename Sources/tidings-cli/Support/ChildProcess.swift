@@ -1,0 +1,120 @@
+import Glibc
+
+/// A process that this one started.
+struct ChildProcess: Sendable {
+    let pid: pid_t
+
+    enum Ending: Equatable, CustomStringConvertible {
+        case exited(Int32)
+        case killed(signal: Int32)
+
+        var description: String {
+            switch self {
+            case .exited(let status): "ended with status \(status)"
+            case .killed(let signal): "was killed by signal \(signal)"
+            }
+        }
+    }
+
+    /// Starts an executable with default signals, whatever this process does with its own.
+    ///
+    /// - Parameters:
+    ///   - arguments: without the name of the executable.
+    ///   - environment: beside this process's own.
+    ///   - input: its standard input; `nil`: this process's.
+    ///   - output: its standard output; `nil`: this process's.
+    ///   - errors: its standard error; `nil`: this process's.
+    static func start(
+        _ executable: String, _ arguments: [String], environment: [String: String] = [:], input: Int32? = nil,
+        output: Int32? = nil, errors: Int32? = nil
+    ) throws -> ChildProcess {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
+        if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
+        if let errors { posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO) }
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var pid: pid_t = 0
+        let result = withCStrings([executable] + arguments) { arguments in
+            withCStrings(merged(environment)) { environment in
+                posix_spawn(&pid, executable, &actions, &attributes, arguments, environment)
+            }
+        }
+        guard result == 0 else { throw Failure("can't start \(executable)", errno: result) }
+        return ChildProcess(pid: pid)
+    }
+
+    func send(_ signal: Int32) {
+        kill(pid, signal)
+    }
+
+    /// Waits until it has ended. Once only: afterwards its pid may be somebody else's.
+    func waitUntilEnded() -> Ending {
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        return Self.ending(status)
+    }
+
+    /// How it has ended; `nil` while it has not. Not again after it said how.
+    func ending() -> Ending? {
+        var status: Int32 = 0
+        return waitpid(pid, &status, WNOHANG) == pid ? Self.ending(status) : nil
+    }
+
+    /// Stops it, and returns when it has stopped.
+    func stop() throws {
+        send(SIGSTOP)
+        var status: Int32 = 0
+        while waitpid(pid, &status, WUNTRACED) < 0, errno == EINTR {}
+        // The low byte is 0x7f for a stopped process and nothing else.
+        guard status & 0xFF == 0x7F else { throw Failure("process \(pid) \(Self.ending(status)) instead of stopping") }
+    }
+
+    private static func ending(_ status: Int32) -> Ending {
+        status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: status & 0x7F)
+    }
+
+    private static func merged(_ additions: [String: String]) -> [String] {
+        var result: [String] = []
+        var entry = environ
+        while let text = entry.pointee {
+            let line = String(cString: text)
+            if !additions.keys.contains(where: { line.hasPrefix($0 + "=") }) { result.append(line) }
+            entry += 1
+        }
+        return result + additions.map { "\($0)=\($1)" }
+    }
+}
+
+/// A pipe that no child inherits, unless as its standard input or output.
+struct PipeEnds: Sendable {
+    let reading: Int32
+    let writing: Int32
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw Failure("can't make a pipe", errno: errno) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        (reading, writing) = (ends[0], ends[1])
+    }
+}
+
+/// A NULL-terminated array of C strings for the duration of a call.
+private func withCStrings<Result>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+    let copies = strings.map { strdup($0) } + [nil]
+    defer { for copy in copies { free(copy) } }
+    return copies.withUnsafeBufferPointer { body($0.baseAddress!) }
+}

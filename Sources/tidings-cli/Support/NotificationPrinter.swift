@@ -1,0 +1,108 @@
+import Foundation
+import Tidings
+
+/// Prints notifications, runs a command for each, and says when it was enough.
+final class NotificationPrinter: Sendable {
+    private let format: Observe.Format
+    private let command: String?
+    private let finish: Finish
+    private let left: Locked<Int?>
+
+    init(format: Observe.Format, command: String?, limit: Int?, finish: Finish) {
+        self.format = format
+        self.command = command
+        self.finish = finish
+        left = Locked(limit)
+    }
+
+    /// For one thread at a time, in order: an observer's closure.
+    func handle(_ notification: Center.RawNotification) {
+        guard !finish.hasEnded else { return }
+        do {
+            try Terminal.print(format == .json ? Self.json(notification) : Self.pretty(notification))
+            if let command { try run(command, for: notification) }
+        } catch is BrokenPipe {
+            return finish.end(.brokenPipe)
+        } catch {
+            return finish.end(.failed("\(error)"))
+        }
+        let isLast = left.withLock { left in
+            guard let count = left else { return false }
+            left = count - 1
+            return count == 1
+        }
+        if isLast { finish.end(.complete) }
+    }
+
+    /// `12:34:56.789012 #42 com.example.changed [subject] {"volume":0.5} from 4711 (player)`
+    static func pretty(_ notification: Center.RawNotification) -> String {
+        let envelope = notification.envelope
+        let (seconds, rest) = split(envelope.postedAtNanoseconds)
+        let time = local(seconds)
+        var parts = [
+            String(format: "%02d:%02d:%02d.%06d", time.tm_hour, time.tm_min, time.tm_sec, rest / 1000),
+            "#\(envelope.sequence)", notification.name.rawValue.printable,
+        ]
+        if let subject = envelope.subject { parts.append("[\(subject.printable)]") }
+        parts.append(notification.payload.json.printable)
+        parts.append("from \(envelope.poster.pid)")
+        if let executable = envelope.poster.executable { parts.append("(\(executable.printable))") }
+        if envelope.isRetained { parts.append("retained") }
+        return parts.joined(separator: " ")
+    }
+
+    /// An object on one line. Not by an encoder: the payload is JSON text already.
+    static func json(_ notification: Center.RawNotification) -> String {
+        let envelope = notification.envelope
+        return """
+            {"sequence":\(envelope.sequence),"name":\(notification.name.rawValue.jsonString),\
+            "subject":\(envelope.subject?.jsonString ?? "null"),"payload":\(notification.payload.json.printable),\
+            "postedAt":"\(timestamp(envelope.postedAtNanoseconds))","pid":\(envelope.poster.pid),"uid":\(envelope.poster.uid)}
+            """
+    }
+
+    /// ISO 8601 in UTC with nanoseconds, which a JSON number can't hold.
+    static func timestamp(_ nanoseconds: UInt64) -> String {
+        let (seconds, rest) = split(nanoseconds)
+        var time = seconds
+        var fields = tm()
+        gmtime_r(&time, &fields)
+        return String(
+            format: "%04d-%02d-%02dT%02d:%02d:%02d.%09dZ", fields.tm_year + 1900, fields.tm_mon + 1, fields.tm_mday,
+            fields.tm_hour, fields.tm_min, fields.tm_sec, rest)
+    }
+
+    private static func split(_ nanoseconds: UInt64) -> (seconds: time_t, nanoseconds: Int) {
+        (time_t(nanoseconds / 1_000_000_000), Int(nanoseconds % 1_000_000_000))
+    }
+
+    private static func local(_ seconds: time_t) -> tm {
+        var time = seconds
+        var fields = tm()
+        localtime_r(&time, &fields)
+        return fields
+    }
+
+    private func run(_ command: String, for notification: Center.RawNotification) throws {
+        let pipe = try PipeEnds()
+        let child: ChildProcess
+        do {
+            defer { close(pipe.reading) }
+            child = try ChildProcess.start(
+                "/bin/sh", ["-c", command],
+                environment: [
+                    "TIDINGS_NAME": notification.name.rawValue,
+                    "TIDINGS_SEQUENCE": String(notification.envelope.sequence),
+                    "TIDINGS_SUBJECT": notification.envelope.subject ?? "",
+                ], input: pipe.reading)
+        } catch {
+            close(pipe.writing)
+            throw error
+        }
+        // A command that doesn't read its input is as good as one that does.
+        _ = Array((notification.payload.json + "\n").utf8).withUnsafeBytes { Terminal.writeAll($0, to: pipe.writing) }
+        close(pipe.writing)
+        let ending = child.waitUntilEnded()
+        if ending != .exited(0) { Terminal.note("the command \(ending) for #\(notification.envelope.sequence)") }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Tidings
+
+extension String {
+    /// The same with everything that could steer a terminal, or look like another line, written as JSON escapes it.
+    ///
+    /// Names come from other processes. A JSON text stays the same JSON text: such characters only occur in its strings.
+    var printable: String {
+        guard unicodeScalars.contains(where: \.steersTerminals) else { return self }
+        var result = ""
+        for scalar in unicodeScalars {
+            if scalar.steersTerminals {
+                // All of them are in the basic plane, so one escape is enough.
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// As a string of JSON.
+    var jsonString: String { Center.RawPayload.text(self).json.printable }
+
+    /// With spaces up to that many characters, or as it is if it has as many.
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+
+    /// The same, with the spaces in front.
+    func aligned(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - count)) + self
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var steersTerminals: Bool {
+        switch value {
+        case 0..<0x20, 0x7F..<0xA0: true  // control characters of both kinds; C1 has an escape sequence's start, too
+        case 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true  // line ends and reversals of direction
+        default: false
+        }
+    }
+}
+
+extension BinaryInteger {
+    /// With a comma between groups of three digits: 12,345.
+    var grouped: String {
+        let digits = String(magnitude)
+        var result = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { result.append(",") }
+            result.append(digit)
+        }
+        return (self < 0 ? "-" : "") + result
+    }
+
+    /// As an amount of memory: 1.6 MiB.
+    var asBytes: String {
+        let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
+        var amount = Double(self)
+        var unit = 0
+        while amount >= 1024, unit < units.count - 1 {
+            amount /= 1024
+            unit += 1
+        }
+        return unit == 0 ? "\(self) bytes" : String(format: "%.1f %@", amount, units[unit])
+    }
+}
+
+/// One count of something: "1 name", "2 names".
+func counted(_ count: Int, _ one: String, _ many: String? = nil) -> String {
+    "\(count.grouped) \(count == 1 ? one : many ?? one + "s")"
+}

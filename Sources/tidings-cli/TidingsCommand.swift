@@ -1,0 +1,64 @@
+import ArgumentParser
+import Glibc
+import Tidings
+
+typealias Center = SharedNotificationCenter
+
+@main
+struct TidingsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tidings",
+        abstract: "Notifications with typed payloads between the processes of one machine.",
+        discussion: """
+            In one terminal:
+              tidings observe com.example.changed
+
+            In another:
+              tidings post com.example.changed --json '{"volume": 0.5}'
+
+            Centers live in $TIDINGS_DIRECTORY, or else in /dev/shm. Exit status: 0 done, 1 failed (one line on standard error \
+            says why), 2 time-out of "observe --timeout" with fewer than --count, 64 wrong usage.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            Demo.self, Post.self, Observe.self, State.self, Centers.self, Stat.self, Doctor.self, Remove.self,
+            DemoExtension.self, DemoPoster.self,
+        ])
+
+    static func main() {
+        // A reader that has gone away is an error of write(), told apart there, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch is BrokenPipe {
+            // Nobody reads any more, `tidings centers | head -1`: there is nothing to complain about.
+        } catch let error as SharedNotificationError {
+            fail(error.message)
+        } catch let error as Failure {
+            fail(error.description)
+        } catch {
+            // Help and the version with status 0, wrong usage with 64, `ExitCode` with its own.
+            exit(withError: error)
+        }
+    }
+
+    private static func fail(_ line: String) -> Never {
+        Terminal.note(line)
+        Glibc.exit(1)
+    }
+}
+
+/// A failure that is told in one line on standard error, with exit status 1.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+
+    /// What was tried, and what the operating system said.
+    init(_ what: String, errno code: Int32) {
+        description = "\(what): \(String(cString: strerror(code)))"
+    }
+}
