@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+import Tidings
+
+extension TestPeer {
+    /// What a forked child may do with the objects of its parent.
+    static func forkAndPost(_ center: SharedNotificationCenter, _ name: String) throws {
+        let name = SharedNotificationCenter.Name(name)
+        func post(_ number: Int, subject: String? = nil) throws {
+            let payload = try SharedNotificationCenter.RawPayload(encoding: Numbered(number: number))
+            try center.post(name: name, payload: payload, subject: subject)
+        }
+        let got = Got()
+        let token = try center.addObserver(forNames: [name]) { notification in
+            let number = (try? notification.payload.decode(Numbered.self))?.number ?? -1
+            got.add("\(number) \(notification.envelope.isOwn ? "own" : "child")")
+        }
+        try post(1)
+        _ = got.wait(for: 1)
+        // Swift hides fork; the only other thread sleeps in the dispatcher.
+        typealias Fork = @convention(c) () -> Int32
+        let child = unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
+        if child == 0 {
+            var status: Int32 = 0
+            do { try post(2) } catch { status |= 1 }
+            do { try post(3, subject: "s") } catch { status |= 2 }
+            do {
+                _ = try center.addObserver(forNames: [name]) { _ in }
+                status |= 4
+            } catch { if error.code != .forked { status |= 8 } }
+            token.cancel()
+            do { try post(4) } catch { status |= 16 }
+            _exit(status)
+        }
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+        say("child ended with \(status)")
+        say("got " + got.wait(for: 4).joined(separator: ", "))
+        token.cancel()
+    }
+
+    /// What has come so far, in order.
+    private final class Got: @unchecked Sendable {
+        // Sendable: `lines` is only touched under the condition's lock.
+        private let condition = NSCondition()
+        private var lines: [String] = []
+
+        func add(_ line: String) {
+            condition.lock()
+            lines.append(line)
+            condition.broadcast()
+            condition.unlock()
+        }
+
+        func wait(for count: Int) -> [String] {
+            condition.lock()
+            defer { condition.unlock() }
+            while lines.count < count { condition.wait() }
+            return lines
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Glibc
+import Tidings
+
+// The other process in tests of several processes. It does what its arguments say, one after the other, and says on standard output what it
+// has done, one line each; `wait` waits for a line on standard input. So tests wait for events, never for time.
+//
+//   TestPeer DIRECTORY CENTER COMMAND…
+//
+//   post NAME N           posts N notifications of {"number": 0…N-1}                 → posted N
+//   post-subject NAME S N the same, with a subject                                   → posted N
+//   retain NAME N         posts one retained {"number": N}                           → retained
+//   observe NAME N        observes, until N have come                                → observing, then one "got NUMBER SEQUENCE PID" each,
+//                                                                                      or "missed COUNT"
+//   lossless NAME N       the same, losslessly, one for each line on standard input  → observing, got …
+//   participant           opens the center, no more                                  → open PID
+//   wait                  waits for a line on standard input                         → (nothing)
+//   stop                  SIGSTOP to itself                                          → stopping, and after SIGCONT: going on
+//   kill                  SIGKILL to itself                                          → (nothing)
+//   fork NAME             observes, posts 1, forks; the child posts 2 and 3, is refused an observer, and posts 4
+//                                                                                    → child ended with STATUS, got 1 own, 2 child, …
+//   encode-and-kill NAME  dies inside the encoder of a large payload                 → (nothing)
+//   encode-and-stop NAME  stops inside the encoder of a large payload, posts after   → stopping, posted 1
+@main
+struct TestPeer {
+    struct Numbered: Codable, Sendable {
+        var number: Int
+    }
+
+    /// A payload too large for the stack that does something half-way through its encoding.
+    struct Interrupted: Encodable {
+        var interrupt: @Sendable () -> Void
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            for number in 0..<100_000 {
+                if number == 50_000 { interrupt() }
+                try container.encode(number)
+            }
+        }
+    }
+
+    static func main() throws {
+        var words = CommandLine.arguments.dropFirst()
+        guard let directory = words.popFirst(), let name = words.popFirst() else { exit(64) }
+        let center = try SharedNotificationCenter(named: name, configuration: .init(directory: directory))
+        func word() -> String {
+            guard let word = words.popFirst() else { exit(64) }
+            return word
+        }
+        func number() -> Int { Int(word()) ?? 0 }
+        while let command = words.popFirst() {
+            switch command {
+            case "post": try post(center, word(), nil, number())
+            case "post-subject": try post(center, word(), word(), number())
+            case "retain":
+                let name = word()
+                let payload = try SharedNotificationCenter.RawPayload(encoding: Numbered(number: number()))
+                try center.post(name: .init(name), payload: payload, retain: true)
+                say("retained")
+            case "observe": try observe(center, word(), number(), lossless: false)
+            case "lossless": try observe(center, word(), number(), lossless: true)
+            case "participant": say("open \(getpid())")
+            case "wait": if readLine() == nil { exit(0) }
+            case "stop":
+                say("stopping")
+                raise(SIGSTOP)
+                say("going on")
+            case "kill": kill(getpid(), SIGKILL)
+            case "fork": try forkAndPost(center, word())
+            case "encode-and-kill":
+                try center.setState(Interrupted { kill(getpid(), SIGKILL) }, for: .init(word()))
+            case "encode-and-stop":
+                let name = word()
+                try center.setState(
+                    Interrupted {
+                        say("stopping")
+                        raise(SIGSTOP)
+                    }, for: .init(name))
+                say("posted 1")
+            default: exit(64)
+            }
+        }
+    }
+
+    static func say(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+
+    static func post(_ center: SharedNotificationCenter, _ name: String, _ subject: String?, _ count: Int) throws {
+        for number in 0..<count {
+            let payload = try SharedNotificationCenter.RawPayload(encoding: Numbered(number: number))
+            try center.post(name: .init(name), payload: payload, subject: subject, deadline: .seconds(600))
+        }
+        say("posted \(count)")
+    }
+
+    static func observe(_ center: SharedNotificationCenter, _ name: String, _ count: Int, lossless: Bool) throws {
+        let done = DispatchSemaphore(value: 0)
+        let left = Mutable(count)
+        let token = try center.addObserver(
+            forNames: [.init(name)], lossless: lossless,
+            onMissed: { count, _ in say("missed \(count)") },
+            using: { notification in
+                if lossless { _ = readLine() }
+                guard left.value > 0 else { return }
+                let number = (try? notification.payload.decode(Numbered.self).number) ?? -1
+                say("got \(number) \(notification.envelope.sequence) \(notification.envelope.poster.pid)")
+                left.value -= 1
+                if left.value == 0 { done.signal() }
+            })
+        say("observing")
+        done.wait()
+        token.cancel()
+    }
+
+    /// One observer's closure runs one at a time, so nothing more is needed.
+    final class Mutable: @unchecked Sendable {
+        // Sendable: used by one observer's closure only.
+        var value: Int
+        init(_ value: Int) { self.value = value }
+    }
+}

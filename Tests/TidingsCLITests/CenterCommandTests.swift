@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Testing
+import Tidings
+
+@testable import tidings
+
+/// The commands that look at centers: centers, stat, state, doctor, remove.
+struct CenterCommandTests {
+    @Test(.timeLimit(.minutes(10)))
+    func centersListsThemSorted() async throws {
+        let directory = try CenterDirectory()
+        #expect(try await tidings("centers", in: directory).output == [])
+        for name in ["b", "a", "ä"] { try await tidings("post", "x", "--center", name, in: directory) }
+        #expect(try await tidings("centers", in: directory).output == ["a", "b", "ä"])
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func statTellsNumbersParticipantsAndNames() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("com.example.a", in: directory)
+        try await tidings("post", "com.example.a", "--count", "7", in: directory)
+        let stat = object(try await tidings("stat", "--json", in: directory).output.first)
+        // Positions: a post that was revoked, because its poster had no processor for 2 ms, has used two.
+        let posted = try #require(stat["posted"] as? Int)
+        #expect(posted >= 7 && posted < 14)
+        #expect(stat["observers"] as? Int == 1)
+        let participants = stat["participants"] as? [[String: Any]] ?? []
+        #expect(participants.contains { $0["pid"] as? Int32 == observer.process.pid && $0["isAlive"] as? Bool == true })
+        #expect(participants.filter { $0["isOwn"] as? Bool == true }.count == 1)
+        let names = stat["names"] as? [[String: Any]] ?? []
+        #expect(names.contains { $0["name"] as? String == "com.example.a" && $0["observers"] as? Int == 1 })
+
+        let text = try await tidings("stat", in: directory).output
+        #expect(text.contains { $0.hasPrefix("posted ") && $0.contains(" \(posted),") })
+        #expect(text.contains("  com.example.a, 1 observer"))
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func statWatchGoesOnUntilInterrupted() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center()
+        let stat = try Invocation(["stat", "--watch", "--json"], in: directory)
+        _ = await stat.output.first { $0.contains(#""posted":0"#) }
+        try center.post(name: "a", payload: .empty)
+        _ = await stat.output.first { $0.contains(#""posted":1"#) }
+        stat.send(SIGINT)
+        #expect(await stat.ending() == 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func lookingCreatesNothing() async throws {
+        let directory = try CenterDirectory()
+        try await tidings("stat", in: directory)
+        try await tidings("state", "get", "a", in: directory)
+        try await tidings("doctor", in: directory)
+        try await tidings("centers", in: directory)
+        #expect(directory.files.isEmpty)
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            (["0.5"], "0.5", "0.5"), ([#"{"a": [1]}"#], #"{"a":[1]}"#, #"{"a": [1]}"#), (["loud"], #""loud""#, "loud"),
+            (["0.5", "--text"], #""0.5""#, "0.5"),
+        ])
+    func stateKeepsAValue(arguments: [String], json: String, raw: String) async throws {
+        let directory = try CenterDirectory()
+        let set = try Invocation(["state", "set", "a"] + arguments, in: directory)
+        #expect(await set.ending() == 0)
+        #expect(try await tidings("state", "get", "a", in: directory).output == [json])
+        #expect(try await tidings("state", "get", "a", "--raw", in: directory).output == [raw])
+        #expect(try await tidings("state", "get", "b", in: directory).status == 1)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func stateTellsObserversAndCanBeForgotten() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
+        try await tidings("state", "set", "a", "1", in: directory)
+        #expect(object(await observer.output.all().first)["payload"] as? Int == 1)
+        #expect(try await tidings("state", "set", "a", "--clear", in: directory).status == 0)
+        #expect(try await tidings("state", "get", "a", in: directory).status == 1)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func removeDeletesACenterAndNothingElse() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center()
+        #expect(try await tidings("remove", "default", in: directory).status == 0)
+        #expect(directory.files.isEmpty)
+        #expect(throws: SharedNotificationError.self) { try center.post(name: "a", payload: .empty) }
+
+        let impostor = "tidings.\(getuid()).notes"
+        try Data("my notes".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/\(impostor)"))
+        #expect(try await tidings("remove", "notes", in: directory).status == 1)
+        #expect(directory.files == [impostor])
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func doctorCountsTheDeadAndTidiesUp() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", in: directory)
+        var outcome = try await tidings("doctor", in: directory)
+        #expect(outcome.output.contains { $0.hasPrefix("default  opens: 1 participant alive, 0 dead") })
+        observer.send(SIGKILL)
+        #expect(await observer.ending() == -SIGKILL)
+        outcome = try await tidings("doctor", "--repair", in: directory)
+        #expect(outcome.status == 0)
+        outcome = try await tidings("doctor", in: directory)
+        #expect(outcome.output.contains { $0.hasPrefix("default  opens: 0 participants alive, 0 dead") })
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func doctorFindsWhatDoesNotOpen() async throws {
+        let directory = try CenterDirectory()
+        _ = try directory.center("good")
+        try Data("bad".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/tidings.\(getuid()).bad"))
+        let outcome = try await tidings("doctor", in: directory)
+        #expect(outcome.status == 1)
+        #expect(outcome.output.contains { $0.hasPrefix("bad   DOES NOT OPEN: can't open") })
+        #expect(outcome.output.contains { $0.hasPrefix("good  opens") })
+        #expect(outcome.errors.count == 1)
+    }
+}

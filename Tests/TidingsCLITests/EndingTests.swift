@@ -1,0 +1,108 @@
+import Foundation
+import Glibc
+import Testing
+import Tidings
+
+@testable import tidings
+
+/// How commands end: 0 done, 1 failed with one line, 2 time-out, 64 wrong usage.
+struct EndingTests {
+    @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
+    func aSignalEndsAnObserverCleanly(signal: Int32) async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", in: directory)
+        observer.send(signal)
+        #expect(await observer.ending() == 0)
+        #expect(await observer.errors.all() == ["tidings: observing a in center default"])
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aSignalEndsAnObserverWhoseReaderHasStopped() async throws {
+        let directory = try CenterDirectory()
+        let unread = try PipeEnds()
+        let observer = try await observe("a", in: directory, output: unread.writing)
+        close(unread.writing)
+        try directory.center().post(name: "a", payload: .text(String(repeating: "x", count: 1_000_000)))
+        var first: UInt8 = 0
+        #expect(read(unread.reading, &first, 1) == 1)
+        observer.send(SIGTERM)
+        #expect(await observer.ending() == 0)
+        close(unread.reading)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aReaderThatGoesAwayEndsAnObserverQuietly() async throws {
+        let directory = try CenterDirectory()
+        let pipe = try PipeEnds()
+        let observer = try await observe("a", in: directory, output: pipe.writing)
+        close(pipe.writing)
+        close(pipe.reading)
+        try await tidings("post", "a", in: directory)
+        #expect(await observer.ending() == 0)
+        #expect(await observer.errors.all().count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aTimeOutWithFewerThanCountIsStatus2() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", "--count", "2", "--timeout", "0.5", in: directory)
+        try directory.center().post(name: "a", payload: .empty)
+        #expect(await observer.ending() == 2)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aTimeOutWithoutCountIsStatus0() async throws {
+        let outcome = try await tidings("observe", "a", "--timeout", "0.1", in: CenterDirectory())
+        #expect(outcome.status == 0)
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            ["frobnicate"], ["post"], ["post", "a", "--text", "x", "--json", "1"], ["post", "a", "--json", "{"],
+            ["post", "a", "--count", "0"], ["post", "a", "--stdin-lines", "--count", "2"], ["observe"],
+            ["observe", "a", "--all"], ["observe", "a", "--count", "0"], ["observe", "a", "--timeout", "-1"],
+            ["observe", "a", "--timeout", "nan"], ["observe", "a", "--from", "newest"],
+            ["observe", "a", "--format", "xml"], ["state", "set", "a"], ["state", "set", "a", "1", "--clear"],
+            ["remove"],
+        ])
+    func wrongUsageIsStatus64(arguments: [String]) async throws {
+        let directory = try CenterDirectory()
+        let invocation = try Invocation(arguments, in: directory)
+        #expect(await invocation.ending() == 64)
+        #expect(await invocation.output.all().isEmpty)
+        #expect(directory.files.isEmpty)
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            ["post", ""], ["post", String(repeating: "x", count: 300)], ["observe", ""],
+            ["observe", String(repeating: "x", count: 300)], ["post", "a", "--center", ""],
+            ["post", "a", "--center", "a/b"], ["post", "a", "--center", ".a"],
+            ["post", "a", "--center", String(repeating: "x", count: 201)], ["post", "a", "--file", "/nonexistent"],
+            ["post", "a", "--file", "/"], ["post", "a", "--file", "/dev/zero"], ["stat", "--center", "none"],
+            ["state", "get", "a"], ["state", "set", "a", "--clear"], ["remove", "none"], ["remove", "a/../b"],
+        ])
+    func failureIsStatus1WithOneLine(arguments: [String]) async throws {
+        let invocation = try Invocation(arguments, in: CenterDirectory())
+        #expect(await invocation.ending() == 1)
+        let lines = await invocation.errors.all()
+        #expect(lines.count == 1)
+        #expect(lines.first?.hasPrefix("tidings: can't ") == true, "\(lines)")
+        #expect(await invocation.output.all().isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func helpAndVersionAreStatus0() async throws {
+        let directory = try CenterDirectory()
+        for subcommand in ["demo", "post", "observe", "state", "centers", "stat", "doctor", "remove"] {
+            let outcome = try await tidings(subcommand, "--help", in: directory)
+            #expect(outcome.status == 0)
+            #expect(outcome.output.joined(separator: "\n").contains("tidings \(subcommand)"))
+        }
+        let version = try await tidings("--version", in: directory)
+        #expect(version.output.count == 1)
+        #expect(version.status == 0)
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Glibc
+import Testing
+import Tidings
+
+@testable import tidings
+
+struct ObserveTests {
+    @Test(.timeLimit(.minutes(10)))
+    func jsonHasTheseFields() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
+        let poster = try Invocation(["post", "a", "--subject", "s"], in: directory)
+        let line = object(await observer.output.all().first)
+        #expect(line.keys.sorted() == ["name", "payload", "pid", "postedAt", "sequence", "subject", "uid"])
+        #expect(line["name"] as? String == "a")
+        #expect(line["subject"] as? String == "s")
+        #expect(line["sequence"] as? Int == 0)
+        #expect(line["pid"] as? Int32 == poster.process.pid)
+        #expect(line["uid"] as? UInt32 == getuid())
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let postedAt = try style.parse(try #require(line["postedAt"] as? String))
+        #expect(abs(postedAt.timeIntervalSinceNow) < 600)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func prettyTellsNameSubjectPayloadAndPoster() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("com.example.a", "--count", "1", in: directory)
+        let center = try directory.center()
+        try center.post(name: "com.example.a", payload: .json(#"{"x":1}"#), subject: "s")
+        let line = try #require(await observer.output.all().first)
+        #expect(line.contains(#" #0 com.example.a [s] {"x":1} from \#(getpid()) ("#), "\(line)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func namesCannotSteerTheTerminal() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("--all", "--count", "1", in: directory)
+        try await tidings("post", "a\u{1B}[2J\u{9B}b\nc", "--subject", "\u{202E}", in: directory)
+        let lines = await observer.output.all()
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains(#"a\u001b[2J\u009bb\u000ac [\u202e]"#) == true)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func keepsOneOrderOverItsNamesAndSeesNoOthers() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", "b", "--count", "4", "--format", "json", in: directory)
+        let center = try directory.center()
+        for name in ["a", "c", "b", "b", "c", "a"] {
+            try center.post(name: SharedNotificationCenter.Name(name), payload: .empty)
+        }
+        let names = await observer.output.all().map { object($0)["name"] as? String }
+        #expect(names == ["a", "b", "b", "a"])
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func seesOneSubjectOnly() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", "--subject", "s", "--count", "1", "--format", "json", in: directory)
+        try await tidings("post", "a", in: directory)
+        try await tidings("post", "a", "--subject", "t", in: directory)
+        try await tidings("post", "a", "--subject", "s", in: directory)
+        #expect(object(await observer.output.all().first)["sequence"] as? Int == 2)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func startsWithTheOldestIfAsked() async throws {
+        let directory = try CenterDirectory()
+        try await tidings("post", "a", "--count", "5", in: directory)
+        let observer = try await observe("a", "--from", "oldest", "--count", "5", "--format", "json", in: directory)
+        #expect(await observer.output.all().count == 5)
+        let late = try await observe("a", "--count", "1", "--timeout", "0", in: directory)
+        #expect(await late.output.all().isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func isGivenWhatWasRetained() async throws {
+        let directory = try CenterDirectory()
+        try await tidings("post", "a", "--retain", "--text", "old", in: directory)
+        try await tidings("post", "a", "--retain", "--text", "kept", in: directory)
+        let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
+        #expect(object(await observer.output.all().first)["payload"] as? String == "kept")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func tellsHowManyWereMissed() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center(slots: 256)
+        let observer = try await observe("a", "--format", "json", in: directory)
+        try observer.process.stop()
+        for number in 0..<1000 { try center.post(name: "a", payload: .text("\(number)")) }
+        observer.send(SIGCONT)
+        let line = await observer.errors.first { $0.contains("missed") } ?? ""
+        _ = await observer.output.first { $0.contains(#""payload":"999""#) }
+        observer.send(SIGINT)
+        let lines = await observer.output.all()
+        #expect(line == "tidings: missed \(1000 - lines.count) notifications of a")
+        #expect((1...256).contains(lines.count))
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func runsACommandForEach() async throws {
+        let directory = try CenterDirectory()
+        let command = #"read payload; echo "got $payload $TIDINGS_NAME $TIDINGS_SEQUENCE [$TIDINGS_SUBJECT]"; exit 3"#
+        let observer = try await observe("a", "--count", "3", "--exec", command, in: directory)
+        try await tidings("post", "a", "--json", #"{"x": 1}"#, "--subject", "s", in: directory)
+        try await tidings("post", "a", "--count", "2", in: directory)
+        let lines = await observer.output.all().filter { $0.hasPrefix("got") }
+        #expect(lines == [#"got {"x":1} a 0 [s]"#, "got null a 1 []", "got null a 2 []"])
+        #expect(await observer.errors.all().contains("tidings: the command ended with status 3 for #1"))
+        #expect(await observer.ending() == 0)
+    }
+}

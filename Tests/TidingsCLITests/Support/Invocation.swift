@@ -1,0 +1,121 @@
+import Foundation
+import Glibc
+import Tidings
+
+@testable import tidings
+
+/// A directory for the centers of one test, gone with the test.
+final class CenterDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        path = "/dev/shm/tidings-cli-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The same center that the command means by that name.
+    func center(_ name: String = "default", slots: Int? = nil) throws -> SharedNotificationCenter {
+        try SharedNotificationCenter(named: name, configuration: .init(directory: path, slots: slots))
+    }
+
+    var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+}
+
+/// The real command, as a process. It is killed when nobody refers to it any more.
+final class Invocation: @unchecked Sendable {
+    // Sendable: `waiting` and `status` are touched with the lock held only.
+    let process: ChildProcess
+    let output: Lines
+    let errors: Lines
+    private let lock = NSLock()
+    private var waiting: [CheckedContinuation<Int32, Never>] = []
+    private var status: Int32?
+
+    /// Seconds after which it is killed: this ends what hangs, under sanitizers on a busy machine too.
+    private static let limit = 180
+
+    init(_ arguments: [String], in directory: CenterDirectory, input: String = "", output: Int32? = nil) throws {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let executable = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("tidings").path
+        let (inputs, outputs, errorOutputs) = (try PipeEnds(), try PipeEnds(), try PipeEnds())
+        process = try ChildProcess.start(
+            executable, arguments, environment: ["TIDINGS_DIRECTORY": directory.path], input: inputs.reading,
+            output: output ?? outputs.writing, errors: errorOutputs.writing)
+        for end in [inputs.reading, outputs.writing, errorOutputs.writing] { close(end) }
+        self.output = Lines(readingFrom: outputs.reading)
+        errors = Lines(readingFrom: errorOutputs.reading)
+        Thread.detachNewThread { [process, weak self] in
+            _ = Array(input.utf8).withUnsafeBytes { Terminal.writeAll($0, to: inputs.writing) }
+            close(inputs.writing)
+            let status: Int32 =
+                switch process.waitUntilEnded() {
+                case .exited(let status): status
+                case .killed(let signal): -signal
+                }
+            self?.end(status)
+        }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Self.limit)) { [weak self] in self?.send(SIGKILL)
+        }
+    }
+
+    deinit {
+        send(SIGKILL)
+    }
+
+    /// Its exit status, or the negative number of the signal that killed it.
+    func ending() async -> Int32 {
+        await withCheckedContinuation { continuation in
+            lock.lock()
+            let status = status
+            if status == nil { waiting.append(continuation) }
+            lock.unlock()
+            if let status { continuation.resume(returning: status) }
+        }
+    }
+
+    func send(_ signal: Int32) {
+        lock.lock()
+        defer { lock.unlock() }
+        if status == nil { process.send(signal) }
+    }
+
+    private func end(_ status: Int32) {
+        lock.lock()
+        self.status = status
+        let woken = waiting
+        waiting = []
+        lock.unlock()
+        for continuation in woken { continuation.resume(returning: status) }
+    }
+}
+
+/// What came of a command.
+struct Outcome {
+    var status: Int32
+    var output: [String]
+    var errors: [String]
+}
+
+/// Runs the command to its end.
+@discardableResult
+func tidings(_ arguments: String..., in directory: CenterDirectory, input: String = "") async throws -> Outcome {
+    let invocation = try Invocation(arguments, in: directory, input: input)
+    return Outcome(
+        status: await invocation.ending(), output: await invocation.output.all(), errors: await invocation.errors.all())
+}
+
+/// Starts `tidings observe` and returns when it says that it is registered.
+func observe(_ arguments: String..., in directory: CenterDirectory, output: Int32? = nil) async throws -> Invocation {
+    let invocation = try Invocation(["observe"] + arguments, in: directory, output: output)
+    _ = await invocation.errors.first { $0.hasPrefix("tidings: observing") }
+    return invocation
+}
+
+/// A line of `--format json`, or `{}`.
+func object(_ line: String?) -> [String: Any] {
+    (try? JSONSerialization.jsonObject(with: Data((line ?? "").utf8))) as? [String: Any] ?? [:]
+}

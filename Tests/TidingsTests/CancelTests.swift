@@ -1,0 +1,220 @@
+import Dispatch
+import Testing
+
+@testable import Tidings
+
+@Suite(.timeLimit(.minutes(10)))
+struct CancelTests {
+    /// The ways a closure can run that `cancel()` waits for from any thread.
+    enum Kind: CaseIterable {
+        case plain, queue, mainActor, task
+    }
+
+    private func observe(
+        _ center: Center, _ kind: Kind, _ handler: @escaping @Sendable (Track) -> Void
+    ) throws -> Center.ObservationToken {
+        switch kind {
+        case .plain: try center.addObserver(for: Track.self) { handler($0) }
+        case .queue: try center.addObserver(for: Track.self, queue: DispatchQueue(label: "test")) { handler($0) }
+        case .mainActor: try center.addObserver(for: Track.self) { @MainActor in handler($0) }
+        case .task:
+            try center.addObserver(for: Track.self) { track in
+                await Task.yield()
+                handler(track)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func cancelWaitsForTheClosureToReturn(_ kind: Kind) async throws {
+        let test = try TestCenter()
+        let events = Events<String>()
+        let gate = Gate()
+        let token = try observe(test.center, kind) { track in
+            events.add("begin \(track.number)")
+            gate.pass()
+            events.add("end")
+        }
+        for number in 0..<10 { try test.center.post(Track(number)) }
+        await events.wait(for: 1)
+        async let cancelled: Void = onThread {
+            token.cancel()
+            events.add("cancelled")
+        }
+        // That is so from the beginning of `cancel()`.
+        while !token.isCancelled { await Task.yield() }
+        gate.open()
+        await cancelled
+        #expect(events.all == ["begin 0", "end", "cancelled"])
+        // Nothing more comes: what is posted now passes an observer that began later.
+        let later = Events<Int>()
+        let other = try test.center.addObserver(for: Track.self) { later.add($0.number) }
+        try test.center.post(Track(10))
+        await later.wait(for: 1)
+        #expect(events.count == 3)
+        other.cancel()
+    }
+
+    @Test(arguments: Kind.allCases)
+    func cancelInsideTheClosureReturnsAtOnce(_ kind: Kind) async throws {
+        let test = try TestCenter()
+        let events = Events<String>()
+        let token = Locked<Center.ObservationToken?>(nil)
+        let isSet = Gate()
+        let made = try observe(test.center, kind) { track in
+            isSet.pass()
+            token.withLock { $0 }?.cancel()
+            events.add("cancelled in \(track.number)")
+        }
+        token.withLock { $0 = made }
+        isSet.open()
+        for number in 0..<10 { try test.center.post(Track(number)) }
+        await events.wait(for: 1)
+        await made.cancelAndWait()
+        #expect(events.all == ["cancelled in 0"])
+        token.withLock { $0 = nil }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func whatTheClosureHoldsIsReleasedByCancel(_ kind: Kind) async throws {
+        final class Held: Sendable {}
+        let test = try TestCenter()
+        var held: Held? = Held()
+        weak let weakly = held
+        let events = Events<Int>()
+        let token = try observe(test.center, kind) { [held] track in
+            withExtendedLifetime(held) { events.add(track.number) }
+        }
+        held = nil
+        try test.center.post(Track(1))
+        await events.wait(for: 1)
+        #expect(weakly != nil)
+        await onThread { token.cancel() }
+        #expect(weakly == nil)
+    }
+
+    @Test func cancelOfAnotherObserverInsideAClosure() async throws {
+        let test = try TestCenter()
+        let events = Events<String>()
+        let second = Locked<Center.ObservationToken?>(nil)
+        let first = try test.center.addObserver(for: Track.self) { track in
+            events.add("first \(track.number)")
+            second.withLock { $0 }?.cancel()
+        }
+        let other = try test.center.addObserver(for: Track.self) { events.add("second \($0.number)") }
+        second.withLock { $0 = other }
+        try test.center.post(Track(0))
+        try test.center.post(Track(1))
+        // The first is served first, as it began first.
+        #expect(await events.wait(for: 2) == ["first 0", "first 1"])
+        first.cancel()
+        second.withLock { $0 = nil }
+    }
+
+    @Test func cancelAndWaitWaitsForAnAsynchronousClosure() async throws {
+        let test = try TestCenter()
+        let events = Events<String>()
+        let token = try test.center.addObserver(for: Track.self) { _ in
+            events.add("begin")
+            // Ends by cancellation.
+            while !Task.isCancelled { await Task.yield() }
+            events.add("end")
+        }
+        try test.center.post(Track(0))
+        try test.center.post(Track(1))
+        await events.wait(for: 1)
+        await token.cancelAndWait()
+        events.add("cancelled")
+        #expect(events.all == ["begin", "end", "cancelled"])
+    }
+
+    /// The usual deadlock: an actor cancels while the closure waits for that actor.
+    @Test func cancelOnTheActorThatTheClosureNeedsDoesNotDeadlock() async throws {
+        actor Player {
+            var token: Center.ObservationToken?
+            let events = Events<String>()
+
+            func start(_ center: Center) throws {
+                token = try center.addObserver(for: Track.self) { [weak self] track in
+                    self?.events.add("began")
+                    await self?.play(track)
+                    self?.events.add("returned")
+                }
+            }
+            func play(_ track: Track) { events.add("played") }
+            func stopWhileBegun() {
+                // On the actor, with the closure begun and the actor's turn not given up.
+                events.block(for: 1)
+                token?.cancel()
+                token = nil
+            }
+        }
+        let test = try TestCenter()
+        let player = Player()
+        try await player.start(test.center)
+        async let stopped: Void = player.stopWhileBegun()
+        try test.center.post(Track(0))
+        await stopped
+        await player.events.wait(for: 3)
+    }
+
+    @Test func cancelIsIdempotentAndFromManyThreads() async throws {
+        let test = try TestCenter()
+        let events = Events<Int>()
+        let gate = Gate()
+        let token = try test.center.addObserver(for: Track.self) { track in
+            events.add(track.number)
+            gate.pass()
+        }
+        try test.center.post(Track(0))
+        await events.wait(for: 1)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { await onThread { token.cancel() } } }
+            gate.open()
+        }
+        token.cancel()
+        test.center.removeObserver(token)
+        await token.cancelAndWait()
+        #expect(events.all == [0])
+        #expect(try test.center.statistics.observers == 0)
+    }
+
+    @Test func addingAndCancellingWhilePostsGoOn() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let isOver = Locked(false)
+        let poster = Task.detached {
+            var number = 0
+            while !isOver.withLock({ $0 }) {
+                try center.post(Track(number))
+                number += 1
+            }
+        }
+        for round in 0..<300 {
+            // Numbers, and what is missed as negative ones: the poster is not held back.
+            let events = Events<Int>()
+            let token =
+                round % 2 == 0
+                ? try center.addObserver(
+                    for: Track.self, onMissed: { events.add(-$0) }, using: { events.add($0.number) })
+                : try center.addObserver(
+                    for: Track.self, onMissed: { events.add(-$0) }, queue: .global(), using: { events.add($0.number) })
+            await events.wait(for: 3)
+            await onThread { token.cancel() }
+            var expected: Int?
+            var isExact = true
+            for event in events.all {
+                if event < 0 {
+                    expected? -= event
+                } else {
+                    isExact = isExact && (expected ?? event) == event
+                    expected = event + 1
+                }
+            }
+            #expect(isExact)
+        }
+        isOver.withLock { $0 = true }
+        try await poster.value
+        #expect(try center.statistics.observers == 0)
+    }
+}

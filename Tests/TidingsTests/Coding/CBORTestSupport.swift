@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@testable import Tidings
+
+/// Encodes into a buffer that starts small and grows by little, so that growing happens in the middle of things.
+func cborEncode<T: Encodable>(
+    _ value: T, userInfo: [CodingUserInfoKey: any Sendable] = [:], initial: Int = 3
+) throws -> [UInt8] {
+    var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: initial, alignment: 8)
+    defer { memory.deallocate() }
+    return try withoutActuallyEscaping(
+        { (used: Int, needed: Int) -> UnsafeMutableRawBufferPointer in
+            let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: needed + needed / 2, alignment: 8)
+            grown.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<used]))
+            // The old bytes are spoiled: whoever still uses them gives himself away.
+            memory.initializeMemory(as: UInt8.self, repeating: 0xFF)
+            memory.deallocate()
+            memory = grown
+            return grown
+        },
+        do: { grow in
+            var buffer = PayloadBuffer(memory, grow: grow)
+            try CBORPayloadEncoder(userInfo: userInfo).encode(value, into: &buffer)
+            return Array(buffer.bytes)
+        })
+}
+
+func cborDecode<T: Decodable>(
+    _ type: T.Type, _ bytes: [UInt8], userInfo: [CodingUserInfoKey: any Sendable] = [:]
+) throws -> T {
+    // In memory of exactly that size, so that a sanitizer sees a read beyond it.
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+    defer { copy.deallocate() }
+    copy.copyBytes(from: bytes)
+    return try CBORPayloadDecoder(userInfo: userInfo).decode(type, from: UnsafeRawBufferPointer(copy))
+}
+
+func cborDecode<T: Decodable>(_ type: T.Type, hex: String) throws -> T {
+    try cborDecode(type, cborBytes(hex))
+}
+
+func cborBytes(_ hex: String) -> [UInt8] {
+    let digits = hex.filter { $0.isHexDigit }.map { UInt8($0.hexDigitValue!) }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+}
+
+func cborHex(_ bytes: [UInt8]) -> String {
+    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+}
+
+/// Encodes and decodes, and requires the value to come back and the bytes to be valid CBOR for another reader.
+func cborRoundTrip<T: Codable & Equatable>(_ value: T, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let encoded = try cborEncode(value)
+    _ = try #require(CBORTree(encoded), "not CBOR: \(cborHex(encoded))", sourceLocation: sourceLocation)
+    #expect(try cborDecode(T.self, encoded) == value, "\(cborHex(encoded))", sourceLocation: sourceLocation)
+}
+
+/// SplitMix64: the same numbers for the same seed everywhere.
+struct CBORSeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+/// The path in an error, as text.
+func cborPath(of error: any Error) -> String? {
+    let path: [any CodingKey]
+    switch error {
+    case DecodingError.dataCorrupted(let context): path = context.codingPath
+    case DecodingError.keyNotFound(_, let context): path = context.codingPath
+    case DecodingError.typeMismatch(_, let context): path = context.codingPath
+    case DecodingError.valueNotFound(_, let context): path = context.codingPath
+    case EncodingError.invalidValue(_, let context): path = context.codingPath
+    default: return nil
+    }
+    return path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+}
+
+/// The path in the error that some code throws.
+func cborFailingPath(_ body: () throws -> Void) -> String? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return cborPath(of: error)
+    }
+}

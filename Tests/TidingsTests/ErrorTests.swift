@@ -1,0 +1,121 @@
+import Foundation
+import Testing
+
+@testable import Tidings
+
+@Suite(.timeLimit(.minutes(10)))
+struct ErrorTests {
+    private func code(_ body: () throws -> Void) -> SharedNotificationError.Code? {
+        let error = #expect(throws: SharedNotificationError.self) { try body() }
+        // One line, for people.
+        #expect(error?.message.isEmpty == false && error?.message.contains("\n") == false)
+        return error?.code
+    }
+
+    @Test func names() throws {
+        let test = try TestCenter()
+        let long = Center.Name(String(repeating: "n", count: 256))
+        #expect(code { try test.center.post(name: "", payload: .empty) } == .invalidName)
+        #expect(code { try test.center.post(name: long, payload: .empty) } == .invalidName)
+        #expect(code { try test.center.post(name: "a\0b", payload: .empty) } == .invalidName)
+        #expect(code { try test.center.post(Track(1), subject: long.rawValue) } == .invalidName)
+        #expect(code { _ = try test.center.addObserver(forNames: ["fine", long]) { _ in } } == .invalidName)
+        #expect(code { _ = try test.center.addObserver(forNames: []) { _ in } } == .invalidArgument)
+        // Nothing was left behind by the half that was fine.
+        #expect(try test.center.statistics.observers == 0)
+        for name in ["", ".hidden", "a/b", String(repeating: "c", count: 201)] {
+            #expect(
+                code { _ = try Center(named: name, configuration: .init(directory: test.directory)) } == .invalidName)
+        }
+    }
+
+    @Test func configurations() throws {
+        let test = try TestCenter()
+        for configuration in [
+            Center.Configuration(slots: 300), .init(slots: 0), .init(slots: -1), .init(maximumPayloadSize: 2 << 30),
+            .init(participants: 1), .init(observers: 5000),
+        ] {
+            var configuration = configuration
+            configuration.directory = test.directory
+            #expect(code { _ = try Center(named: "new", configuration: configuration) } == .invalidArgument)
+        }
+    }
+
+    @Test func opening() throws {
+        let test = try TestCenter()
+        let directory = test.directory
+        #expect(
+            code { _ = try Center(named: "none", configuration: .init(directory: directory, creation: .never)) }
+                == .notFound)
+        #expect(
+            code { _ = try Center(named: test.name, configuration: .init(directory: directory, creation: .exclusive)) }
+                == .exists)
+        #expect(code { try Center.remove(named: "none", configuration: .init(directory: directory)) } == .notFound)
+        let file =
+            URL(fileURLWithPath: test.center.path).deletingLastPathComponent().path + "/"
+            + URL(fileURLWithPath: test.center.path).lastPathComponent.replacingOccurrences(of: test.name, with: "junk")
+        let isMade = FileManager.default.createFile(
+            atPath: file, contents: Data(repeating: 1, count: 5000), attributes: [.posixPermissions: 0o600])
+        #expect(isMade)
+        #expect(code { _ = try Center(named: "junk", configuration: .init(directory: directory)) } == .notACenter)
+    }
+
+    @Test func removedCenter() throws {
+        let test = try TestCenter()
+        try Center.remove(named: test.name, configuration: .init(directory: test.directory))
+        #expect(code { try test.center.post(Track(1)) } == .removed)
+    }
+
+    @Test func participants() throws {
+        let test = try TestCenter(.init(participants: 2))
+        let second = try test.other()
+        #expect(code { _ = try test.other() } == .tooManyParticipants)
+        withExtendedLifetime(second) {}
+    }
+
+    @Test func observers() throws {
+        let test = try TestCenter(.init(observers: 2))
+        var tokens = [
+            try test.center.addObserver(for: Track.self) { _ in },
+            try test.center.addObserver(for: Track.self, lossless: true) { _ in },
+        ]
+        // Ordinary ones share a place.
+        try test.center.addObserver(for: Track.self) { _ in }.store(in: &tokens)
+        #expect(code { _ = try test.center.addObserver(for: Track.self, lossless: true) { _ in } } == .tooManyObservers)
+    }
+
+    @Test func listing() throws {
+        let test = try TestCenter()
+        let other = try Center(named: "another", configuration: .init(directory: test.directory, slots: 256))
+        #expect(try Center.centers(in: test.directory) == ["another", test.name].sorted())
+        #expect(code { _ = try Center.centers(in: "/nowhere") } == .notFound)
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func looking() throws {
+        let test = try TestCenter()
+        let tokens = [
+            try test.center.addObserver(for: Track.self) { _ in },
+            try test.center.addObserver(for: Track.self, subject: "s") { _ in },
+        ]
+        try test.center.setState(1, for: "kept")
+        let statistics = try test.center.statistics
+        #expect(statistics.posted == 1 && statistics.participants == 1 && statistics.observers == 1)
+        #expect(statistics.slots == 4096 && statistics.maximumPayloadSize == 16 << 20)
+        let participants = try test.center.participants
+        #expect(
+            participants.count == 1 && participants[0].isOwn && participants[0].isAlive
+                && participants[0].pid == getpid())
+        let names = try test.center.observedNames
+        #expect(names.contains { $0.name == Track.name && $0.subject == nil && $0.observers == 1 })
+        #expect(names.contains { $0.name == Track.name && $0.subject == "s" && $0.observers == 1 })
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func smallConfiguration() throws {
+        let test = try TestCenter(.small)
+        let statistics = try test.center.statistics
+        #expect(statistics.slots == 512)
+        #expect(statistics.memory <= 256 << 10)
+    }
+}

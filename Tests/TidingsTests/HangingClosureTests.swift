@@ -1,0 +1,119 @@
+import Testing
+
+@testable import Tidings
+
+@Suite(.timeLimit(.minutes(10)))
+struct HangingClosureTests {
+    @Test func aClosureThatDoesNotReturnHoldsUpNobodyElse() async throws {
+        let test = try TestCenter()
+        let hanging = Events<Int>()
+        let others = Events<String>()
+        let gate = Gate()
+        let tokens = [
+            try test.center.addObserver(for: Track.self) { others.add("before \($0.number)") },
+            try test.center.addObserver(for: Track.self) { track in
+                hanging.add(track.number)
+                if track.number == 0 { gate.pass() }
+            },
+            try test.center.addObserver(for: Track.self) { others.add("after \($0.number)") },
+        ]
+        try test.center.post(Track(0))
+        // The same notification reaches who comes after the one that hangs.
+        #expect(await others.wait(for: 2) == ["before 0", "after 0"])
+        for number in 1..<100 { try test.center.post(Track(number)) }
+        let expected = (0..<100).flatMap { ["before \($0)", "after \($0)"] }
+        #expect(await others.wait(for: 200) == expected)
+        #expect(hanging.all == [0])
+        // It gets everything, in order, when it comes back.
+        gate.open()
+        #expect(await hanging.wait(for: 100) == Array(0..<100))
+        try test.center.post(Track(100))
+        #expect(await hanging.wait(for: 101).last == 100)
+        #expect(await others.wait(for: 202).count == 202)
+        for token in tokens { token.cancel() }
+        #expect(try test.center.statistics.observers == 0)
+    }
+
+    @Test func twoClosuresThatDoNotReturnHoldUpNobodyElse() async throws {
+        let test = try TestCenter()
+        let others = Events<Int>()
+        let hanging = Events<Int>()
+        let gate = Gate()
+        let tokens =
+            try (0..<2).map { _ in
+                try test.center.addObserver(for: Track.self) { track in
+                    gate.pass()
+                    hanging.add(track.number)
+                }
+            } + [try test.center.addObserver(for: Track.self) { others.add($0.number) }]
+        for number in 0..<10 { try test.center.post(Track(number)) }
+        #expect(await others.wait(for: 10) == Array(0..<10))
+        #expect(hanging.count == 0)
+        gate.open()
+        await hanging.wait(for: 20)
+        for token in tokens { token.cancel() }
+    }
+
+    @Test func observersThatComeWhileOneHangsAreServed() async throws {
+        let test = try TestCenter()
+        let others = Events<Int>()
+        let began = Events<Int>()
+        let gate = Gate()
+        let hanging = try test.center.addObserver(for: Track.self) { track in
+            began.add(track.number)
+            gate.pass()
+        }
+        try test.center.post(Track(0))
+        await began.wait(for: 1)
+        let token = try test.center.addObserver(for: Track.self) { others.add($0.number) }
+        try test.center.post(Track(1))
+        #expect(await others.wait(for: 1) == [1])
+        token.cancel()
+        gate.open()
+        hanging.cancel()
+    }
+
+    @Test func cancelOfOneThatWasSetAsideWaitsForIt() async throws {
+        let test = try TestCenter()
+        let events = Events<String>()
+        let others = Events<Int>()
+        let gate = Gate()
+        let hanging = try test.center.addObserver(for: Track.self) { _ in
+            events.add("begin")
+            gate.pass()
+            events.add("end")
+        }
+        let token = try test.center.addObserver(for: Track.self) { others.add($0.number) }
+        try test.center.post(Track(0))
+        try test.center.post(Track(1))
+        await others.wait(for: 2)
+        async let cancelled: Void = onThread {
+            hanging.cancel()
+            events.add("cancelled")
+        }
+        while !hanging.isCancelled { await Task.yield() }
+        gate.open()
+        await cancelled
+        #expect(events.all == ["begin", "end", "cancelled"])
+        token.cancel()
+    }
+
+    @Test func aBlockingAsynchronousClosureHoldsUpNobodyElse() async throws {
+        let test = try TestCenter()
+        let others = Events<Int>()
+        let gate = Gate()
+        var tokens: [Center.ObservationToken] = []
+        // More than there are processors.
+        for _ in 0..<16 {
+            try test.center.addObserver(for: Track.self) { _ in
+                await Task.yield()
+                gate.pass()
+            }.store(in: &tokens)
+        }
+        try test.center.addObserver(for: Track.self) { others.add($0.number) }.store(in: &tokens)
+        for number in 0..<10 { try test.center.post(Track(number)) }
+        #expect(await others.wait(for: 10) == Array(0..<10))
+        gate.open()
+        for token in tokens { await token.cancelAndWait() }
+    }
+}

@@ -1,0 +1,238 @@
+import Testing
+
+@testable import Tidings
+
+// The parts that decide, as values, without threads.
+
+@Suite struct RolesTests {
+    @Test func aClosureThatReturnsIsNeverDeposed() {
+        var roles = Roles()
+        let tenure = roles.lead()
+        #expect(roles.handlerBegins(others: true) == true)
+        #expect(roles.look(pulse: 1) == .again)
+        #expect(roles.handlerReturns(tenure) == true)
+        // In another one at each look.
+        #expect(roles.handlerBegins(others: true) == false)
+        #expect(roles.look(pulse: 3) == .again)
+        #expect(roles.look(pulse: 5) == .again)
+        #expect(roles.handlerReturns(tenure) == true)
+        #expect(roles.look(pulse: 6) == .again)
+        #expect(roles.look(pulse: 6) == .rest)
+        #expect(!roles.isWatched)
+        // The next asks again.
+        #expect(roles.handlerBegins(others: true) == true)
+    }
+
+    @Test func theFirstLookNeverDeposes() {
+        var roles = Roles()
+        _ = roles.lead()
+        #expect(roles.handlerBegins(others: true) == true)
+        #expect(roles.look(pulse: 1) == .again)
+        #expect(roles.look(pulse: 1) == .depose)
+    }
+
+    @Test func whatIsNotInTheClosureYetIsNotDeposed() {
+        var roles = Roles()
+        _ = roles.lead()
+        #expect(roles.handlerBegins(others: true) == true)
+        // Copying a large payload: the pulse has not begun.
+        #expect(roles.look(pulse: 0) == .again)
+        #expect(roles.look(pulse: 0) == .again)
+        #expect(roles.look(pulse: 0) == .again)
+    }
+
+    @Test func theDeposedDoesNotLead() {
+        var roles = Roles()
+        let old = roles.lead()
+        _ = roles.handlerBegins(others: true)
+        let new = roles.lead()
+        #expect(roles.handlerReturns(old) == false)
+        #expect(roles.leads(new) && !roles.leads(old) && !roles.isInHandler)
+    }
+
+    @Test func aloneNobodyIsWatched() {
+        var roles = Roles()
+        let tenure = roles.lead()
+        #expect(roles.handlerBegins(others: false) == false)
+        // Somebody comes while the closure runs.
+        #expect(roles.othersArrive() == true)
+        #expect(roles.othersArrive() == false)
+        #expect(roles.handlerReturns(tenure) == true)
+    }
+
+    @Test func othersThatArriveBetweenClosuresNeedNoWatch() {
+        var roles = Roles()
+        _ = roles.lead()
+        #expect(roles.othersArrive() == false)
+    }
+
+    @Test func stopping() {
+        var idle = Roles()
+        #expect(idle.stop(byLeader: false) == .nothing)
+        var waiting = Roles()
+        _ = waiting.lead()
+        #expect(waiting.stop(byLeader: false) == .join)
+        #expect(waiting.stop(byLeader: false) == .nothing)
+        var own = Roles()
+        _ = own.lead()
+        #expect(own.stop(byLeader: true) == .detach)
+        var busy = Roles()
+        _ = busy.lead()
+        _ = busy.handlerBegins(others: true)
+        #expect(busy.stop(byLeader: false) == .detach)
+        #expect(busy.look(pulse: 1) == .rest)
+    }
+}
+
+@Suite struct ObservationMachineTests {
+    private func machine(inline: Bool = true, lossless: Bool = false, items: Int = 4) -> ObservationMachine {
+        ObservationMachine(
+            isInline: inline, needsDrain: true, isLossless: lossless,
+            bounds: .init(items: items, bytes: 1 << 20))
+    }
+
+    @Test func aPlainClosureRunsOnTheDispatcherThread() {
+        var machine = machine()
+        #expect(machine.arrives(on: .current) == .run)
+        #expect(machine.runner == .thread(.current))
+        machine.returns()
+        #expect(machine.runner == .nobody)
+    }
+
+    @Test func oneDrainAtATime() {
+        var machine = machine(inline: false)
+        #expect(machine.arrives(on: .current) == .keep)
+        #expect(machine.keep(.missed(1, nil)) == .keptAndDrain)
+        #expect(machine.keep(.missed(2, nil)) == .kept)
+        #expect(machine.take(for: .task) != nil)
+        #expect(machine.runner == .task)
+        #expect(machine.take(for: .task) != nil)
+        #expect(machine.take(for: .task) == nil)
+        #expect(machine.runner == .nobody)
+        #expect(machine.keep(.missed(1, nil)) == .keptAndDrain)
+    }
+
+    @Test func nothingHappensAfterCancel() {
+        var machine = machine(inline: false)
+        _ = machine.keep(.missed(1, nil))
+        #expect(machine.cancel() == true)
+        #expect(machine.cancel() == false)
+        #expect(machine.take(for: .task) == nil)
+        #expect(machine.arrives(on: .current) == .ignore)
+        #expect(machine.keep(.missed(1, nil)) == .ignore)
+    }
+
+    @Test func aLosslessOneWaitsForRoom() {
+        var machine = machine(inline: false, lossless: true, items: 2)
+        #expect(machine.keep(.missed(1, nil)) == .keptAndDrain)
+        #expect(machine.keep(.missed(1, nil)) == .kept)
+        #expect(machine.keep(.missed(1, nil)) == .wait)
+        _ = machine.take(for: .task)
+        #expect(machine.keep(.missed(1, nil)) == .kept)
+        _ = machine.cancel()
+        #expect(machine.keep(.missed(1, nil)) == .ignore)
+    }
+
+    @Test func setAsideAndBack() {
+        var machine = machine()
+        #expect(machine.arrives(on: .current) == .run)
+        machine.setAside()
+        // Its thread is the drain.
+        #expect(machine.arrives(on: .current) == .keep)
+        #expect(machine.keep(.missed(1, nil)) == .kept)
+        #expect(machine.take(for: .thread(.current)) != nil)
+        #expect(machine.take(for: .thread(.current)) == nil)
+        #expect(machine.isAside)
+        // 64 prompt runs, and one slow one in between that begins the count anew.
+        for _ in 0..<63 { machine.ran(nanoseconds: 1000) }
+        machine.ran(nanoseconds: ObservationMachine.prompt + 1)
+        for _ in 0..<63 { machine.ran(nanoseconds: 1000) }
+        #expect(machine.take(for: .thread(.current)) == nil)
+        #expect(machine.isAside)
+        machine.ran(nanoseconds: 1000)
+        #expect(machine.take(for: .thread(.current)) == nil)
+        #expect(!machine.isAside)
+        #expect(machine.arrives(on: .current) == .run)
+        // The second time it takes twice as many.
+        machine.setAside()
+        for _ in 0..<127 { machine.ran(nanoseconds: 1000) }
+        _ = machine.take(for: .thread(.current))
+        #expect(machine.isAside)
+        machine.ran(nanoseconds: 1000)
+        _ = machine.take(for: .thread(.current))
+        #expect(!machine.isAside)
+    }
+}
+
+@Suite struct DeliveryBufferTests {
+    private func arrival(_ number: UInt64, name: Center.Name = "a", size: Int = 0) -> Item {
+        .arrival(
+            Arrival(
+                name: name, format: 0, bytes: .owned(Array(repeating: 0, count: size)),
+                envelope: .init(
+                    sequence: number, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0), subject: nil,
+                    isRetained: false, isOwn: false)))
+    }
+
+    private func describe(_ item: Item?) -> String {
+        switch item {
+        case .arrival(let arrival): "\(arrival.envelope.sequence)"
+        case .missed(let count, let name): "missed \(count) \(name?.rawValue ?? "any")"
+        case nil: "nothing"
+        }
+    }
+
+    private func all(_ buffer: inout DeliveryBuffer) -> [String] {
+        var all: [String] = []
+        while let item = buffer.pop() { all.append(describe(item)) }
+        return all
+    }
+
+    @Test func inOrder() {
+        var buffer = DeliveryBuffer(.init(items: 1000, bytes: 1 << 20))
+        var popped: [String] = []
+        for number in 0..<500 {
+            buffer.push(arrival(UInt64(number)))
+            if number % 3 == 0 { popped.append(describe(buffer.pop())) }
+        }
+        #expect(popped + all(&buffer) == (0..<500).map { "\($0)" })
+        #expect(buffer.isEmpty)
+    }
+
+    @Test func theOldestGoFirstAndAreCountedInFront() {
+        var buffer = DeliveryBuffer(.init(items: 3, bytes: 1 << 20))
+        for number in 0..<5 { buffer.push(arrival(UInt64(number))) }
+        #expect(all(&buffer) == ["missed 2 a", "2", "3", "4"])
+    }
+
+    @Test func lossesBeforeAreAddedToWhatIsDropped() {
+        var buffer = DeliveryBuffer(.init(items: 2, bytes: 1 << 20))
+        buffer.push(arrival(0))
+        buffer.push(.missed(10, "a"))
+        buffer.push(arrival(11))
+        buffer.push(arrival(12))
+        #expect(all(&buffer) == ["missed 11 a", "11", "12"])
+    }
+
+    @Test func severalNamesAreCountedTogether() {
+        var buffer = DeliveryBuffer(.init(items: 1, bytes: 1 << 20))
+        buffer.push(arrival(0, name: "a"))
+        buffer.push(arrival(1, name: "b"))
+        buffer.push(arrival(2, name: "b"))
+        #expect(all(&buffer) == ["missed 2 any", "2"])
+        buffer.push(arrival(3, name: "b"))
+        buffer.push(arrival(4, name: "a"))
+        #expect(all(&buffer) == ["missed 1 b", "4"])
+    }
+
+    @Test func bytesAreBoundedButOneAlwaysFits() {
+        var buffer = DeliveryBuffer(.init(items: 100, bytes: 1000))
+        buffer.push(arrival(0, size: 400))
+        buffer.push(arrival(1, size: 400))
+        buffer.push(arrival(2, size: 400))
+        #expect(!buffer.isFull)
+        buffer.push(arrival(3, size: 5000))
+        #expect(buffer.isFull)
+        #expect(all(&buffer) == ["missed 3 a", "3"])
+    }
+}

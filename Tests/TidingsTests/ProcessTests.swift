@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import Tidings
+
+struct Numbered: Codable, Equatable {
+    var number: Int
+}
+
+/// More than one process. What they do is in `TestPeer`.
+@Suite(.timeLimit(.minutes(10)))
+struct ProcessTests {
+    struct Ticks: Center.Message, Equatable {
+        static let name: Center.Name = "ticks"
+        var number: Int
+    }
+
+    @Test func aForeignPostArrivesWithItsPoster() async throws {
+        let test = try TestCenter()
+        let got = Events<(Ticks, Center.Envelope)>()
+        let token = try test.center.addObserver(for: Ticks.self) { got.add(($0, $1)) }
+        let peer = try Peer(test, "post", "ticks", "100", "wait")
+        let all = await got.wait(for: 100)
+        #expect(all.map(\.0.number) == Array(0..<100))
+        #expect(all.allSatisfy { !$0.1.isOwn && $0.1.poster.pid == peer.pid && $0.1.poster.executable == "TestPeer" })
+        token.cancel()
+    }
+
+    @Test func oneOrderForAll() async throws {
+        let test = try TestCenter()
+        let watchers = try (0..<2).map { _ in try Peer(test, "observe", "ticks", "400") }
+        for watcher in watchers { #expect(await watcher.line() == "observing") }
+        let posters = try (0..<4).map { _ in try Peer(test, "wait", "post", "ticks", "100") }
+        for poster in posters { poster.send() }
+        for watcher in watchers { await watcher.waitForEnd() }
+        for poster in posters { await poster.waitForEnd() }
+        var seen: [[String]] = []
+        for watcher in watchers { seen.append(await watcher.lines.wait(for: 401)) }
+        #expect(seen[0].count == 401)
+        #expect(seen[0] == seen[1])
+    }
+
+    @Test func aKilledPosterLeavesNothingBehind() async throws {
+        let test = try TestCenter()
+        let got = Events<Int>()
+        let token = try test.center.addObserver(for: Ticks.self) { got.add($0.number) }
+        let peer = try Peer(test, "post", "ticks", "10", "encode-and-kill", "ticks")
+        await peer.waitForEnd()
+        #expect(await got.wait(for: 10) == Array(0..<10))
+        try test.center.post(Ticks(number: 10))
+        #expect(await got.wait(for: 11) == Array(0...10))
+        try test.center.tidy()
+        let statistics = try test.center.statistics
+        #expect(statistics.participants == 1 && statistics.chunks == 0)
+        token.cancel()
+    }
+
+    @Test func aPosterStoppedInItsEncoderDelaysNobody() async throws {
+        let test = try TestCenter()
+        let got = Events<Center.RawNotification>()
+        let token = try test.center.addObserver(forNames: ["ticks"]) { got.add($0) }
+        let peer = try Peer(test, "encode-and-stop", "ticks")
+        #expect(await peer.line() == "stopping")
+        try peer.waitUntilStopped()
+        for number in 0..<10_000 { try test.center.post(Ticks(number: number)) }
+        await got.wait(for: 1)
+        let before = got.count
+        peer.signal(SIGCONT)
+        await peer.waitForEnd()
+        while got.all.last?.payload.bytes.count ?? 0 < 100_000 { await Task.yield() }
+        #expect(before > 0)
+        #expect(got.all.last?.envelope.poster.pid == peer.pid)
+        token.cancel()
+    }
+
+    @Test func aKilledObserverIsForgotten() async throws {
+        let test = try TestCenter()
+        let peer = try Peer(test, "lossless", "ticks", "100000")
+        #expect(await peer.line() == "observing")
+        // It takes none, so posters are held back at the end of the ring, until it dies.
+        var posted = 0
+        while (try? test.center.post(Ticks(number: posted))) != nil { posted += 1 }
+        peer.signal(SIGKILL)
+        await peer.waitForEnd()
+        #expect(throws: Never.self) { try test.center.post(Ticks(number: posted), deadline: .seconds(60)) }
+        try test.center.tidy()
+        #expect(try test.center.statistics.observersLossless == 0)
+    }
+
+    @Test func aStoppedObserverIsToldWhatItMissed() async throws {
+        let test = try TestCenter(smallRing)
+        let peer = try Peer(test, "observe", "ticks", "1000000")
+        #expect(await peer.line() == "observing")
+        peer.signal(SIGSTOP)
+        try peer.waitUntilStopped()
+        for number in 0..<1000 { try test.center.post(Ticks(number: number)) }
+        peer.signal(SIGCONT)
+        try test.center.post(Ticks(number: 1000))
+        while !(peer.lines.all.last?.hasPrefix("got 1000 ") ?? false) { await Task.yield() }
+        let missed = peer.lines.all.compactMap { $0.hasPrefix("missed ") ? Int($0.dropFirst(7)) : nil }.reduce(0, +)
+        let got = peer.lines.all.filter { $0.hasPrefix("got ") }.count
+        #expect(missed > 0 && missed + got == 1001)
+    }
+
+    @Test func retainedValuesOutliveTheirPoster() async throws {
+        let test = try TestCenter()
+        let peer = try Peer(test, "retain", "ticks", "7")
+        #expect(await peer.line() == "retained")
+        await peer.waitForEnd()
+        #expect(try test.center.state(for: Ticks.self) == Ticks(number: 7))
+        var iterator = test.center.messages(of: Ticks.self).makeAsyncIterator()
+        #expect(await iterator.next() == Ticks(number: 7))
+    }
+
+    /// `fork` without `exec`, of a process with a running dispatcher. In the peer, whose other threads sleep while it forks: Swift's runtime
+    /// does not survive a fork while another of its threads holds one of its locks, whatever we do.
+    @Test func aForkedChildPostsAndIsToldThatItCantObserve() async throws {
+        let test = try TestCenter()
+        let peer = try Peer(test, "fork", "ticks")
+        #expect(await peer.line() == "child ended with 0")
+        #expect(await peer.line(2) == "got 1 own, 2 child, 3 child, 4 child")
+        await peer.waitForEnd()
+    }
+}

@@ -1,0 +1,142 @@
+import Testing
+
+@testable import Tidings
+
+@Suite(.timeLimit(.minutes(10)))
+struct SequenceTests {
+    @Test func messagesComeInOrder() async throws {
+        let test = try TestCenter()
+        var iterator = test.center.messages(of: Track.self).makeAsyncIterator()
+        for number in 0..<500 { try test.center.post(Track(number)) }
+        for number in 0..<500 { #expect(await iterator.next() == Track(number)) }
+    }
+
+    @Test func observationStartsWithTheIterator() async throws {
+        let test = try TestCenter()
+        let messages = test.center.messages(of: Track.self)
+        try test.center.post(Track(0))
+        #expect(try test.center.statistics.observers == 0)
+        var iterator: Center.Messages<Track>.Iterator? = messages.makeAsyncIterator()
+        #expect(try test.center.statistics.observers == 1)
+        try test.center.post(Track(1))
+        #expect(await iterator?.next() == Track(1))
+        iterator = nil
+        #expect(try test.center.statistics.observers == 0)
+    }
+
+    @Test func aWaitingIteratorIsResumed() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let got = Events<Int>()
+        let task = Task {
+            for await message in center.messages(of: Track.self) {
+                got.add(message.number)
+                if message.number == 2 { return }
+            }
+        }
+        while try center.statistics.observers == 0 { await Task.yield() }
+        for number in 0..<3 {
+            try center.post(Track(number))
+            await got.wait(for: number + 1)
+        }
+        await task.value
+        #expect(got.all == [0, 1, 2])
+    }
+
+    @Test func cancellingTheTaskEndsTheSequence() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let got = Events<String>()
+        let task = Task {
+            for await message in center.messages(of: Track.self) { got.add("\(message.number)") }
+            got.add("ended")
+        }
+        while try center.statistics.observers == 0 { await Task.yield() }
+        try center.post(Track(0))
+        await got.wait(for: 1)
+        task.cancel()
+        #expect(await got.wait(for: 2) == ["0", "ended"])
+        #expect(try center.statistics.observers == 0)
+    }
+
+    @Test func aFullBufferDropsTheOldestAndSaysHowMany() async throws {
+        let test = try TestCenter()
+        // Its own posts in order with a closure's, which says when all have been dispatched.
+        var iterator = test.center.deliveries(of: Track.self, bufferSize: 10).makeAsyncIterator()
+        let seen = Events<Int>()
+        let token = try test.center.addObserver(for: Track.self) { seen.add($0.number) }
+        for number in 0..<100 { try test.center.post(Track(number)) }
+        await seen.wait(for: 100)
+        guard case .missed(90) = await iterator.next() else {
+            Issue.record("90 should have been missed")
+            return
+        }
+        for number in 90..<100 {
+            guard case .message(let track, let envelope) = await iterator.next() else {
+                Issue.record("nothing more should have been missed")
+                return
+            }
+            #expect(track == Track(number) && envelope.isOwn)
+        }
+        #expect(try test.center.statistics.missed == 90)
+        token.cancel()
+    }
+
+    @Test func messagesTellOnMissed() async throws {
+        let test = try TestCenter()
+        let missed = Events<Int>()
+        var iterator = test.center.messages(of: Track.self, bufferSize: 1, onMissed: { missed.add($0) })
+            .makeAsyncIterator()
+        let seen = Events<Int>()
+        let token = try test.center.addObserver(for: Track.self) { seen.add($0.number) }
+        for number in 0..<5 { try test.center.post(Track(number)) }
+        await seen.wait(for: 5)
+        #expect(await iterator.next() == Track(4))
+        #expect(missed.all == [4])
+        token.cancel()
+    }
+
+    @Test func messagesThatNobodyIsToldOfGoToDiagnostics() async throws {
+        let test = try TestCenter()
+        let told = Events<String>()
+        test.center.onDiagnostic = { told.add("\($0)") }
+        var iterator = test.center.messages(of: Track.self, bufferSize: 1).makeAsyncIterator()
+        let seen = Events<Int>()
+        let token = try test.center.addObserver(for: Track.self) { seen.add($0.number) }
+        for number in 0..<3 { try test.center.post(Track(number)) }
+        await seen.wait(for: 3)
+        _ = await iterator.next()
+        #expect(told.all == ["missed(2, Optional(test.track))"])
+        token.cancel()
+    }
+
+    @Test func rawDeliveriesOfSeveralNames() async throws {
+        let test = try TestCenter()
+        var iterator = test.center.deliveries(ofNames: ["a", "b"]).makeAsyncIterator()
+        for name in ["b", "c", "a"] as [Center.Name] { try test.center.post(name: name, payload: .text("\(name)")) }
+        var names: [Center.Name] = []
+        for _ in 0..<2 {
+            if case .notification(let notification) = await iterator.next() { names.append(notification.name) }
+        }
+        #expect(names == ["b", "a"])
+    }
+
+    @Test func aSequenceThatCantStartEndsAndSaysWhy() async throws {
+        let test = try TestCenter()
+        let told = Events<String>()
+        test.center.onDiagnostic = {
+            if case .sequenceFailed(let error) = $0 { told.add("\(error.code)") }
+        }
+        for await _ in test.center.deliveries(ofNames: [""]) { Issue.record("nothing can come") }
+        #expect(told.all == ["invalidName"])
+    }
+
+    @Test @MainActor func iteratorsStayOnTheirActor() async throws {
+        let test = try TestCenter()
+        var iterator = test.center.messages(of: Track.self).makeAsyncIterator()
+        try test.center.post(Track(1))
+        let message = await iterator.next()
+        MainActor.assertIsolated()
+        #expect(message == Track(1))
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Glibc
+
+@testable import Tidings
+
+/// Another process: `TestPeer`, which stands beside the tests' own executable. See its source for the commands.
+final class Peer: @unchecked Sendable {
+    // Sendable: `Process` is used from the test that made it only; lines come through `Events`.
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    let lines = Events<String>()
+    let ended = Events<Int32>()
+
+    init(_ center: TestCenter, _ commands: String...) throws {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        process.executableURL = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("TestPeer")
+        process.arguments = [center.directory, center.name] + commands
+        process.standardInput = input
+        process.standardOutput = output
+        let ended = ended
+        process.terminationHandler = { ended.add($0.terminationStatus) }
+        try process.run()
+        let lines = lines
+        let reading = output.fileHandleForReading
+        try WorkerThread {
+            var rest = Data()
+            while true {
+                let data = reading.availableData
+                if data.isEmpty { return }
+                rest += data
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    lines.add(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
+                    rest = rest[(end + 1)...]
+                }
+            }
+        }.detach()
+    }
+
+    deinit {
+        if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
+    }
+
+    var pid: Int32 { process.processIdentifier }
+
+    /// Waits for its next line but `count`.
+    func line(_ count: Int = 1) async -> String {
+        await lines.wait(for: count)[count - 1]
+    }
+
+    func send(_ line: String = "") {
+        input.fileHandleForWriting.write(Data("\(line)\n".utf8))
+    }
+
+    func signal(_ signal: Int32) {
+        Glibc.kill(pid, signal)
+    }
+
+    func waitForEnd() async {
+        await ended.wait(for: 1)
+    }
+
+    /// Until the kernel says it stands still.
+    func waitUntilStopped() throws {
+        while true {
+            let status = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+            if status[status.lastIndex(of: ")")!...].dropFirst(2).first == "T" { return }
+            sched_yield()
+        }
+    }
+}
