@@ -1,0 +1,29 @@
+// The few steps that every Tidings driver takes. A failed call ends the driver with its errno; `bench_last_error` has
+// the sentence.
+#ifndef BENCH_CENTER_H
+#define BENCH_CENTER_H
+
+#include "internal.h"
+
+#include <tidings.h>
+
+#define BENCH_TRY(call)                      \
+    do {                                     \
+        int bench_result = (call);           \
+        if (bench_result < 0) return bench_result; \
+    } while (0)
+
+static inline int bench_topic(tidings_center *center, const char *name, tidings_topic **topic) {
+    return tidings_topic_open(center, name, strlen(name), NULL, 0, topic);
+}
+
+// Opens an observer of one name. Nothing here is closed again by peers: their process ends instead.
+static inline int bench_observe(tidings_center *center, const char *name, uint32_t flags, uint32_t spin_ns,
+                                tidings_observer **observer) {
+    uint32_t interest;
+    BENCH_TRY(tidings_observer_open(center, flags, observer));
+    tidings_observer_spin(*observer, spin_ns);
+    return tidings_observer_add(*observer, name, strlen(name), NULL, 0, 0, &interest);
+}
+
+#endif

@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "tidings-benchmarks",
+    dependencies: [
+        .package(name: "tidings", path: "../"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+    ],
+    targets: [
+        // What is timed in C, so that no Swift stands between the clock and the thing.
+        .target(
+            name: "CBenchmarks",
+            dependencies: [.product(name: "CTidings", package: "tidings")],
+            path: "CBenchmarks",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("src")]
+        ),
+        .executableTarget(
+            name: "tidings-benchmarks",
+            dependencies: [
+                "CBenchmarks",
+                .product(name: "Tidings", package: "tidings"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,133 @@
+import CBenchmarks
+import Foundation
+
+struct BenchError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+
+    /// For a negative errno from the C side.
+    init(code: Int, during what: String) {
+        let sentence = String(cString: bench_last_error())
+        description = "\(what): \(String(cString: strerror(Int32(-code))))\(sentence.isEmpty ? "" : " (\(sentence))")"
+    }
+}
+
+/// What rows measure with: two cores, a directory, and peers on the second core.
+final class Bench {
+    let quick: Bool
+    /// Side A's core and side B's. The first core of the machine is left to interrupts where there are enough.
+    let here: Int32
+    let there: Int32
+    /// The others; the same two where there are no more.
+    let elsewhere: [Int32]
+    let directory: String
+    private var names = 0
+    private var peers: [Int32] = []
+
+    init(quick: Bool) throws {
+        var cores = [Int32](repeating: 0, count: 1024)
+        let count = Int(bench_cores(&cores, 1024))
+        guard count >= 2 else { throw BenchError("needs two processors, may use \(max(count, 0))") }
+        guard let directory = RunDirectory.current else { throw BenchError("has no directory") }
+        self.quick = quick
+        self.directory = directory
+        here = count > 2 ? cores[1] : cores[0]
+        there = count > 2 ? cores[2] : cores[1]
+        let others = cores[..<count].filter { [here, there] in $0 != here && $0 != there }
+        elsewhere = others.isEmpty ? [here, there] : others
+        let code = bench_introduce()
+        guard code == 0 else { throw BenchError(code: Int(code), during: "can't open a center in \(directory)") }
+        bench_pin(here)
+        bench_calibrate()
+    }
+
+    /// How many rounds; an odd number, so that the median is one of them.
+    var rounds: Int { quick ? 5 : 15 }
+
+    /// Scales a number of samples.
+    func count(_ full: Int) -> Int { quick ? max(full / 2, 20) : full }
+
+    /// A name that nothing else in this run has.
+    func name(_ stem: String) -> String {
+        names += 1
+        return "\(stem)-\(names)"
+    }
+
+    /// Runs `body` while a peer in that role is ready on the other core, and waits for the peer's end.
+    func withPeer<Result>(
+        _ role: Peer.Role, center: String = "", detail: Int = 0, _ body: (OpaquePointer) throws -> Result
+    ) throws -> Result {
+        try withPeer(role, center: center, detail: detail) { arena, _ in try body(arena) }
+    }
+
+    /// The same, with the arena's path, for another peer.
+    func withPeer<Result>(
+        _ role: Peer.Role, center: String = "", detail: Int = 0, _ body: (OpaquePointer, String) throws -> Result
+    ) throws -> Result {
+        try withArena { arena, path in
+            let peer = try start(role, arena: path, center: center, detail: detail, cores: [there])
+            defer { stop(peer) }
+            try waitReady(arena, [peer])
+            let result = try body(arena, path)
+            let status = bench_wait(peer, 10)
+            guard status == 0 else { throw BenchError("peer \"\(role)\" ended with status \(status)") }
+            return result
+        }
+    }
+
+    /// Runs a peer on this side's core, which the runner leaves meanwhile.
+    func runPeer(_ role: Peer.Role, arena: String, center: String, detail: Int) throws {
+        bench_pin_any(elsewhere, Int32(elsewhere.count))
+        defer { bench_pin(here) }
+        let peer = try start(role, arena: arena, center: center, detail: detail, cores: [here])
+        defer { stop(peer) }
+        let status = bench_wait(peer, 30)
+        guard status == 0 else { throw BenchError("peer \"\(role)\" ended with status \(status)") }
+    }
+
+    func withArena<Result>(_ body: (OpaquePointer, String) throws -> Result) throws -> Result {
+        let path = "\(directory)/\(name("arena"))"
+        var arena: OpaquePointer?
+        let code = bench_arena_open(path, true, &arena)
+        guard let arena, code == 0 else { throw BenchError(code: Int(code), during: "can't create \(path)") }
+        defer {
+            bench_arena_close(arena)
+            unlink(path)
+        }
+        return try body(arena, path)
+    }
+
+    /// Starts a peer on some of `cores`.
+    func start(_ role: Peer.Role, arena: String, center: String, detail: Int, cores: [Int32]) throws -> Int32 {
+        let arguments = [
+            CommandLine.arguments[0], "peer", role.rawValue, String(getpid()), arena,
+            cores.map(String.init).joined(separator: ","),
+            center, String(detail),
+        ]
+        var pid: Int32 = 0
+        let code = withCStrings(arguments) { bench_spawn($0, &pid) }
+        guard code == 0 else { throw BenchError(code: Int(code), during: "can't start peer \"\(role)\"") }
+        peers.append(pid)
+        return pid
+    }
+
+    /// Ends a peer that may have ended already.
+    func stop(_ peer: Int32) {
+        guard let index = peers.firstIndex(of: peer) else { return }
+        peers.remove(at: index)
+        bench_kill(peer)
+        _ = bench_wait(peer, 10)
+    }
+
+    func waitReady(_ arena: OpaquePointer, _ waitedFor: [Int32]) throws {
+        let start = ContinuousClock.now
+        while bench_arena_peers(arena) < waitedFor.count {
+            if waitedFor.contains(where: bench_ended) { throw BenchError("a peer failed (see standard error)") }
+            if ContinuousClock.now - start > .seconds(20) { throw BenchError("peers don't get ready") }
+            usleep(200)
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/// In the order of the table.
+let allRows: [Row] = limitRows + CenterRows.all + SwiftRows.all + SleeperRows.all

@@ -1,0 +1,84 @@
+import Foundation
+
+/// What became of a row; also the shape of `--json`.
+struct RowResult: Codable {
+    let id: String
+    let title: String
+    let limitTitle: String
+    let requirement: String
+    var verdict: Verdict
+    /// Nanoseconds, or a count where the requirement is 0.
+    var ours: Series?
+    var limit: Series?
+    /// Ours to the limit (of throughput where that is required): the median of the rounds' own ratios, so that a
+    /// machine that slows down for a while slows down both.
+    var ratio: Double?
+    var failure: String?
+}
+
+/// Runs rows, limit and ours by turns, and prints each when it is done.
+enum Table {
+    private static let columns: [(title: String, width: Int)] = [
+        ("what", 44), ("ours", 8), ("p99", 8), ("spread", 15), ("limit", 8), ("limit is", 28), ("ratio", 6),
+        ("required", 19), ("", 6),
+    ]
+
+    static func run(_ rows: [Row], on bench: Bench) -> [RowResult] {
+        line(columns.map(\.title))
+        line(columns.map { String(repeating: "-", count: $0.width) })
+        var results: [RowResult] = []
+        for row in rows {
+            let result = run(row, on: bench)
+            results.append(result)
+            line([
+                row.title, text(result.ours?.median), text(result.ours?.p99),
+                result.ours.map { "\(text($0.least))–\(text($0.greatest))" } ?? "", text(result.limit?.median),
+                row.limitTitle, result.ratio?.short ?? "", result.requirement, result.verdict.rawValue,
+            ])
+            if let failure = result.failure { print("    \(failure)") }
+        }
+        print("\nNanoseconds; ours and limit: median of \(bench.rounds) rounds, taken by turns; p99 of all samples;")
+        print("spread: least and greatest round; ratio: median of the rounds' ratios. See Benchmarks/README.md.")
+        return results
+    }
+
+    private static func run(_ row: Row, on bench: Bench) -> RowResult {
+        var result = RowResult(
+            id: row.id, title: row.title, limitTitle: row.limitTitle, requirement: row.requirement.text,
+            verdict: .failed)
+        var limits: [Round] = []
+        var ours: [Round] = []
+        do {
+            try row.measure(bench) { measureLimit, measureOurs in
+                for _ in 0..<bench.rounds {
+                    // Ends a run whose two sides wait for each other for ever: nobody looks at a clock inside a timed
+                    // loop.
+                    alarm(60)
+                    limits.append(try measureLimit())
+                    ours.append(try measureOurs())
+                    alarm(0)
+                }
+            }
+            let series = Series(ours)
+            let ratio = zip(ours, limits).map { $0.figure / $1.figure }.middle
+            result.ours = series
+            result.limit = Series(limits)
+            result.ratio = ratio.isFinite ? row.requirement.shown(ratio) : nil
+            result.verdict = row.requirement.verdict(ours: series, ratio: ratio)
+        } catch {
+            alarm(0)
+            result.failure = "\(error)"
+        }
+        return result
+    }
+
+    private static func text(_ nanoseconds: Double?) -> String { nanoseconds?.short ?? "" }
+
+    private static func line(_ cells: [String]) {
+        let padded = zip(cells, columns).map { cell, column in
+            cell + String(repeating: " ", count: max(column.width - cell.count, 0))
+        }
+        print(padded.joined(separator: "  "))
+        fflush(nil)
+    }
+}

@@ -1,0 +1,27 @@
+import Tidings
+
+/// The host to its extensions: another track plays.
+public struct TrackChanged: SharedNotificationCenter.Message {
+    public static let name: SharedNotificationCenter.Name = "com.example.player.trackChanged"
+
+    public var title: String
+    public var artist: String
+    public var position: Double
+
+    public init(title: String, artist: String, position: Double = 0) {
+        self.title = title
+        self.artist = artist
+        self.position = position
+    }
+}
+
+/// An extension to the host: somebody likes what plays.
+public struct Liked: SharedNotificationCenter.Message {
+    public static let name: SharedNotificationCenter.Name = "com.example.player.liked"
+
+    public var title: String
+
+    public init(title: String) {
+        self.title = title
+    }
+}
