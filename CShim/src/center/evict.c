@@ -91,7 +91,7 @@ static bool needed(const tidings__segment *s, tidings__name *name, uint64_t posi
         uint64_t bits = tidings__acquire(&name->members[word]) & tidings__acquire(&s->header->lossless[word]);
         for (; bits; bits &= bits - 1) {
             uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (index >= s->shape.observers || (int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0) continue;
+            if (index >= s->shape.observers || (int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0 || !tidings__observer_alive(s, index)) continue;
             *holder = index;
             return true;
         }
@@ -183,8 +183,9 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     uint32_t owner = tidings__acquire(&entry->owner);
     // Gone meanwhile: it took its bit away before it gave up its place.
     if (!(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1)) return 0;
-    // A dead one holds nobody back: this is where its death is noticed.
-    if (owner != 0 && tidings__tidy_participant(center, owner - 1)) return 0;
+    // A dead one holds nobody back: this is where its death is noticed. Somebody else may be tidying up after it already; it doesn't count any more either way.
+    if (owner != 0) tidings__tidy_participant(center, owner - 1);
+    if (!tidings__observer_alive(s, holder)) return 0;
     if (deadline == 0)
         return tidings__fail(EAGAIN, "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; give a deadline, or let it catch up",
                              s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid));

@@ -105,11 +105,11 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     tidings__segment *s = &center->segment;
     tidings__thread *thread = tidings__thread_self();
     uint8_t flags = TIDINGS__RECORD_CHUNK;
+    uint32_t entry = TIDINGS__NAME_NONE;
     int error = 0;
     if (options && options->flags & TIDINGS_POST_RETAIN) {
         flags |= TIDINGS__RECORD_RETAIN | (options->flags & TIDINGS__POST_CLEAR ? TIDINGS__RECORD_CLEAR : 0);
         // The entry must be there before the record is: eviction moves the value to it.
-        uint32_t entry;
         error = tidings__join_name(center, &topic->key, UINT32_MAX, &entry);
     }
     uint64_t deadline = tidings__deadline(options);
@@ -127,6 +127,15 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         error = claim_position(center, owner, thread, deadline, &claim);
         if (error) break;
         uint64_t resolved = tidings__resolved(topic);
+        if (flags & TIDINGS__RECORD_RETAIN) {
+            if (!tidings__name_stays(s, entry, &topic->key)) {
+                // Taken out of a full table between joining and claiming: a value without an entry would be lost with its eviction.
+                tidings__abandon(&claim, owner, thread);
+                error = tidings__join_name(center, &topic->key, UINT32_MAX, &entry);
+                continue;
+            }
+            resolved = (resolved & ~UINT64_C(0xffffffff)) | entry;
+        }
         tidings__cell *cell = claim.cell;
         tidings__fence_release();
         uint64_t header[4] = {time, center->pid | size, center->poster | topic->poster,

@@ -76,7 +76,8 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) info->observers += (uint32_t)__builtin_popcountll(tidings__relaxed(&entry->members[i]));
     uint64_t retained = tidings__relaxed(&entry->retained);
     info->retained = (retained & 0xffff) != 0 && (retained & 0xffff) != TIDINGS__RETAINED_EXPECTED;
-    if (info->observers == 0 && !info->retained && retained != TIDINGS__RETAINED_EXPECTED) return -ENOENT;
+    if (info->observers == 0 && !info->retained && !((retained & 0xffff) == TIDINGS__RETAINED_EXPECTED && tidings__ring_may_hold(s, index, true)))
+        return -ENOENT;
     uint32_t name_length, subject_length;
     return tidings__name_text(s, index, info->name, &name_length, info->subject, &subject_length) ? 0 : -ENOENT;
 }

@@ -11,8 +11,8 @@ static uint64_t with_state(uint64_t word, uint32_t participant, uint32_t state) 
 }
 
 static bool needed(const tidings__name *entry) {
-    // A value, or one on its way, or one that was cleared: then a newer one may be in the ring, where only the ring would know.
-    if (tidings__acquire(&entry->retained) != 0) return true;
+    uint64_t retained = tidings__acquire(&entry->retained) & 0xffff;
+    if (retained != 0 && retained != TIDINGS__RETAINED_EXPECTED) return true;
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
         if (tidings__acquire(&entry->members[i]) != 0) return true;
     return false;
@@ -80,9 +80,11 @@ uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32
         uint64_t leaving = with_state(state + (UINT64_C(1) << 20), participant, TIDINGS__NAME_LEAVING);
         if (!tidings__cas(&entry->state, &state, leaving)) continue;
         tidings__barrier_after_rmw();
-        // A member that came before this look is seen here; one that comes later sees LEAVING and turns it back.
+        // A member that came before this look is seen here; one that comes later sees LEAVING and turns it back. So does who posts a retained record: after
+        // its claim. What was claimed before is in the ring now, or, evicted since, the entry's value: ring first, then value.
         uint64_t expected = leaving;
-        if (needed(entry)) {
+        bool expects = tidings__acquire(&entry->retained) != 0;
+        if ((expects && tidings__ring_may_hold(s, index, true)) || needed(entry)) {
             tidings__cas(&entry->state, &expected, with_state(leaving, 0, TIDINGS__NAME_LINKED));
             continue;
         }

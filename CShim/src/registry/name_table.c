@@ -5,6 +5,7 @@
 
 #include "platform/error.h"
 #include "segment/eviction.h"
+#include "segment/position.h"
 
 // The hash only spreads names over chains, and names are not secrets: fast and simple. Eight bytes at a time, multiply and fold.
 static uint64_t mix(uint64_t hash, const char *bytes, size_t length) {
@@ -114,7 +115,9 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
                 tidings__name *entry = tidings__name_at(s, candidate);
                 if (!entry) break;
                 uint64_t state = tidings__acquire(&entry->state);
-                if (STATE(state) != TIDINGS__NAME_FREE || (int64_t)(tidings__acquire(&entry->birth) - oldest) > 0) continue;
+                if (STATE(state) != TIDINGS__NAME_FREE) continue;
+                // In quarantine; whether the ring really holds records that carry this number is looked up only if there is no other.
+                if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0 && (round == 0 || tidings__ring_may_hold(s, candidate, false))) continue;
                 if (tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING))) {
                     tidings__set_relaxed(&turn, candidate + 1);
                     *index = candidate;
@@ -207,7 +210,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
             tidings__set_relaxed(&entry->member_words, 0);
-            tidings__set_relaxed(&entry->retained, 0);
+            // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it was.
             write_key(entry, key);
             set_member(entry, observer);
         }
@@ -233,7 +236,6 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
         if (!tidings__cas(&entry->state, &linked, state_of(GENERATION(preparing), participant, TIDINGS__NAME_PREPARING))) {
             // Somebody looks whether it may be recycled. Let it be: nothing holds it.
             clear_member(entry, observer);
-            tidings__set_relaxed(&entry->retained, 0);
             mine = TIDINGS__NAME_NONE;
         }
     }
@@ -248,6 +250,23 @@ joined:
     }
     if (!error) moved(s);
     return error;
+}
+
+bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key *key) {
+    tidings__name *entry = &s->names[index];
+    uint64_t state = tidings__acquire(&entry->state);
+    for (;;) {
+        uint64_t generation = GENERATION(state);
+        if ((STATE(state) != TIDINGS__NAME_LINKED && STATE(state) != TIDINGS__NAME_LEAVING) || !same_key(entry, key)) return false;
+        tidings__fence_acquire();
+        uint64_t now = tidings__acquire(&entry->state);
+        if (GENERATION(now) != generation) return false;
+        if (STATE(now) == TIDINGS__NAME_LINKED) return true;
+        if (STATE(now) == TIDINGS__NAME_LEAVING &&
+            tidings__cas(&entry->state, &now, state_of(generation, PREPARER(now), TIDINGS__NAME_LINKED)))
+            return true;
+        state = now;
+    }
 }
 
 int tidings__name_join_all(tidings__segment *s, uint32_t observer) {

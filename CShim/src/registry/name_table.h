@@ -20,8 +20,11 @@ tidings__name *tidings__name_at(tidings__segment *s, uint32_t index);
 // The entry's index, TIDINGS__NAME_NONE if nobody looks at this name.
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key);
 
-// Finds or adds the entry and makes `observer` a member of it (UINT32_MAX: makes it wait for a retained record instead). Moves G on.
+// Finds or adds the entry and makes `observer` a member of it (UINT32_MAX: nobody, but a retained record is to come). Moves G on.
 int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer, uint32_t *index);
+// For who has claimed a position for a retained record: will this entry, joined before the claim, be there when the record is evicted? False: it is going,
+// or serves another name already.
+bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key *key);
 int tidings__name_join_all(tidings__segment *s, uint32_t observer);
 void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer);
 

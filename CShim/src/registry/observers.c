@@ -58,6 +58,7 @@ uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t *history, u
         for (uint64_t bits = tidings__acquire(&s->header->lossless[word]); bits; bits &= bits - 1) {
             uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if (index >= s->shape.observers) break;
+            if (!tidings__observer_alive(s, index)) continue;
             uint64_t cursor = tidings__acquire(&s->observers[index].cursor);
             if (cursor < least) least = cursor;
             if (cursor < *history && cursor < tidings__acquire(&s->observers[index].history)) {

@@ -19,6 +19,13 @@ static inline void tidings__lossless_advance(const tidings__segment *s, uint32_t
 static inline void tidings__lossless_history(const tidings__segment *s, uint32_t index, uint64_t until) {
     tidings__set_release(&s->observers[index].history, until);
 }
+// Does its owner live, as far as anybody has found out?
+static inline bool tidings__observer_alive(const tidings__segment *s, uint32_t index) {
+    uint32_t participant = tidings__acquire(&s->observers[index].owner) - 1;
+    if (participant >= s->shape.participants) return false;
+    uint64_t instance = tidings__relaxed(&s->observers[index].instance);
+    return instance & 1 && tidings__acquire(&s->participants[participant].instance) == instance;
+}
 // The least cursor of lossless observers, UINT64_MAX if there are none. `*history`: the least of those that need every record, `*holder` is whose that is.
 uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t *history, uint32_t *holder);
 

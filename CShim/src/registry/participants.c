@@ -61,6 +61,11 @@ void tidings__participant_leave(tidings__segment *s, uint32_t index) {
 
 bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32_t own) {
     if (index == own || index >= s->shape.participants) return false;
-    if (tidings__acquire(&s->participants[index].instance) == 0) return false;
-    return tidings__lock_held(s->fd, index) == 0;
+    uint64_t instance = tidings__acquire(&s->participants[index].instance);
+    if (instance == 0) return false;
+    if (!(instance & 1)) return true;
+    if (tidings__lock_held(s->fd, index) != 0) return false;
+    // Whoever took the place meanwhile is described by another number, so only the one whose lock was gone is declared dead.
+    if (s->writable) tidings__cas(&s->participants[index].instance, &instance, instance & ~UINT64_C(1));
+    return true;
 }

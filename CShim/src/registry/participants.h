@@ -13,7 +13,8 @@ uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index);
 // Leaves: the description first, then the lock.
 void tidings__participant_leave(tidings__segment *s, uint32_t index);
 
-// Is somebody described there who is dead? A system call if anybody is described.
+// Is somebody described there who is dead? A system call if anybody is described. Who can write declares it too, so that all stop counting on the dead one at
+// once, whoever comes to tidy up after it, and however long that takes.
 bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32_t own);
 
 #endif

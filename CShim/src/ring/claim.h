@@ -122,4 +122,7 @@ static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tiding
     return counts;
 }
 
+// Gives a claimed position up: nobody is delivered anything there. The cell is no longer ours.
+void tidings__abandon(const tidings__claim *claim, uint32_t owner, tidings__thread *thread);
+
 #endif

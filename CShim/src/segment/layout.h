@@ -21,7 +21,7 @@
 #define TIDINGS__NAME_ALL 1u            // entry 1: those who look at all names
 #define TIDINGS__NAME_FIRST 2u
 #define TIDINGS__CHUNK_NONE UINT32_MAX
-#define TIDINGS__RETAINED_EXPECTED UINT64_C(0xffff)  // a retained record of this name is on its way through the ring
+#define TIDINGS__RETAINED_EXPECTED UINT64_C(0xffff)  // no value: cleared at the position above it (0: never had one); the ring may hold a newer record
 
 // MARK: The ring
 
@@ -69,7 +69,7 @@ typedef struct tidings__cell {
 // MARK: Participants, observers, names
 
 typedef struct tidings__participant {
-    _Alignas(128) _Atomic uint64_t instance;  // random, never 0 while in use; 0: tidied. Written under the lock of this entry's byte
+    _Alignas(128) _Atomic uint64_t instance;  // random, odd; even: declared dead; 0: tidied. Written under the lock of this entry's byte, but for the declaration: a CAS of the odd value
     _Atomic uint32_t pid;
     _Atomic uint32_t uid;
     _Atomic uint64_t pid_namespace;

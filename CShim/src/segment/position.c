@@ -23,3 +23,19 @@ uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
     }
     return low;
 }
+
+bool tidings__ring_may_hold(const tidings__segment *s, uint32_t entry, bool retained) {
+    // What is evicted while we look has been given to the entry before.
+    uint64_t oldest = tidings__oldest(s);
+    for (uint64_t p = tidings__frontier(s, oldest); p-- > oldest;) {
+        tidings__cell *cell = tidings__cell_at(s, p);
+        uint64_t w = tidings__acquire(&cell->claim);
+        if (tidings__lap_ahead(w, tidings__lap_at(s, p)) != 0 || w & (TIDINGS__W_SKIPPED)) continue;
+        bool written = tidings__acquire(&cell->commit) >> 1 == p;
+        if (!written && !(w & TIDINGS__W_DIED)) return true;
+        uint64_t topic = tidings__relaxed(&cell->topic);
+        if (!written || (retained && !((topic >> 24) & TIDINGS__RECORD_RETAIN))) continue;
+        if (((uint32_t)topic & 0xffffff) == entry || ((uint32_t)(topic >> 32) & 0xffffff) == entry) return true;
+    }
+    return false;
+}

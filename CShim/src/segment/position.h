@@ -30,4 +30,7 @@ static inline int32_t tidings__lap_ahead(uint64_t w, uint64_t lap) {
 // The first undecided position at or after `from` (all before `from` must be decided, or evicted). May be decided by the time it returns.
 uint64_t tidings__frontier(const tidings__segment *s, uint64_t from);
 
+// May the ring hold a record (a retained one) of this name entry? A claimed cell may: nobody knows what is being written there. Costs a look at every cell.
+bool tidings__ring_may_hold(const tidings__segment *s, uint32_t entry, bool retained);
+
 #endif
