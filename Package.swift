@@ -52,9 +52,15 @@ let package = Package(
             path: "Tests/CoreScenarios",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
         ),
+        .executableTarget(
+            name: "CTestPeer",
+            dependencies: ["CTidings"],
+            path: "Tests/CTestPeer",
+            cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
+        ),
         .testTarget(
             name: "CTidingsTests",
-            dependencies: ["CTidings", "CoreScenarios"],
+            dependencies: ["CTidings", "CoreScenarios", "CTestPeer"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

@@ -2,27 +2,53 @@ import Foundation
 import Testing
 
 /// What several processes do with one center, told in C (`Tests/CTestPeer`, because they fork) and named by a sentence.
-struct Story: CustomTestStringConvertible, ExpressibleByStringLiteral, Sendable {
+struct Story: CustomTestStringConvertible, Sendable {
+    enum Kind: String {
+        case plain, stepped
+    }
+
     let name: String
 
-    init(stringLiteral sentence: String) {
-        name = sentence.replacing(" ", with: "_")
+    /// Each ends itself much sooner, unless it was asked for every instruction.
+    static var limit: TimeLimitTrait.Duration {
+        ProcessInfo.processInfo.environment["TIDINGS_TEST_FULL"] == "1" ? .minutes(24 * 60) : .minutes(3)
     }
 
     var testDescription: String {
         name.replacing("_", with: " ")
     }
 
+    /// As `CTestPeer` lists them, so that none can be written and then never told.
+    static func all(_ kind: Kind) throws -> [Story] {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = executable
+        process.arguments = ["--list"]
+        process.standardOutput = output
+        try process.run()
+        let list = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let stories = list.split(separator: "\n").map { $0.split(separator: " ") }
+            .filter { $0.first == Substring(kind.rawValue) }.map { Story(name: String($0[1])) }
+        // An empty list would be a test that passes because it does nothing.
+        guard process.terminationStatus == 0, !stories.isEmpty else {
+            throw NoStories(kind: kind)
+        }
+        return stories
+    }
+
     /// In a directory of its own, with a seed that is printed when it fails. Blocks no thread meanwhile.
     func tell(seed: UInt64 = .random(in: 1...1_000_000)) async throws {
         let directory = try TestDirectory()
+        // Beside the directory, not in it: a story may look at everything there is in its own.
+        let errors = directory.path + ".complaint"
+        defer { try? FileManager.default.removeItem(atPath: errors) }
         let process = Process()
         process.executableURL = Self.executable
         process.arguments = [name, String(seed), directory.path]
-        let errors = directory.path + "/complaint"
-        FileManager.default.createFile(atPath: errors, contents: nil)
+        try Data().write(to: URL(fileURLWithPath: errors))
         // A file, not a pipe: who inherits it and lives on keeps nobody waiting.
-        process.standardError = FileHandle(forWritingAtPath: errors)
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
             do {
@@ -47,10 +73,9 @@ struct Story: CustomTestStringConvertible, ExpressibleByStringLiteral, Sendable 
     }
 }
 
-/// One story of each half at a time: each keeps two processors busy at most.
-@Suite(.serialized) enum Stories {}
-/// Those that go instruction by instruction.
-@Suite(.serialized) enum SteppedStories {}
+struct NoStories: Error {
+    let kind: Story.Kind
+}
 
 /// A directory under /dev/shm, removed with the last reference.
 final class TestDirectory: Sendable {

@@ -1,0 +1,46 @@
+// Tells one story, named on the command line.
+#include "peer.h"
+
+#define STORY(name) void name(void);
+#define STEPPED STORY
+#include "stories.h"
+#undef STORY
+#undef STEPPED
+
+static const struct {
+    const char *kind, *name;
+    void (*tell)(void);
+} stories[] = {
+#define STORY(name) {"plain", #name, name},
+#define STEPPED(name) {"stepped", #name, name},
+#include "stories.h"
+#undef STORY
+#undef STEPPED
+};
+
+#define STORIES (sizeof stories / sizeof stories[0])
+
+int main(int count, char **arguments) {
+    if (count == 2 && strcmp(arguments[1], "--list") == 0) {
+        for (size_t i = 0; i < STORIES; i++) printf("%s %s\n", stories[i].kind, stories[i].name);
+        return 0;
+    }
+    if (count != 4) {
+        fprintf(stderr, "usage: CTestPeer --list | CTestPeer STORY SEED DIRECTORY\n");
+        return 64;
+    }
+    random_seed(strtoull(arguments[2], NULL, 10));
+    setenv("TIDINGS_DIRECTORY", arguments[3], 1);
+    // Foundation's Process starts it from a thread that has all signals blocked, which is inherited, and the watchdog is one of them.
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    watchdog();
+    for (size_t i = 0; i < STORIES; i++) {
+        if (strcmp(stories[i].name, arguments[1]) != 0) continue;
+        stories[i].tell();
+        return 0;
+    }
+    fprintf(stderr, "CTestPeer: there is no story \"%s\"\n", arguments[1]);
+    return 64;
+}

@@ -1,0 +1,168 @@
+#include "peer.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+
+// MARK: The center of the story
+
+tidings_center *join_center_with(tidings_configuration configuration) {
+    tidings_center *center;
+    OK(tidings_open("story", &configuration, &center));
+    return center;
+}
+
+tidings_center *join_center(uint32_t slots) { return join_center_with((tidings_configuration){.slots = slots}); }
+
+tidings_topic *topic_with(tidings_center *center, const char *name, const char *subject) {
+    tidings_topic *topic;
+    OK(tidings_topic_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &topic));
+    return topic;
+}
+
+tidings_topic *topic_of(tidings_center *center, const char *name) { return topic_with(center, name, NULL); }
+
+tidings_observer *observer_with(tidings_center *center, const char *name, uint32_t flags, uint32_t add_flags) {
+    tidings_observer *observer;
+    uint32_t interest;
+    OK(tidings_observer_open(center, flags, &observer));
+    if (add_flags & TIDINGS_ADD_HISTORY) OK(tidings_observer_seek(observer, 0));
+    OK(tidings_observer_add(observer, name, name ? strlen(name) : 0, NULL, 0, add_flags, &interest));
+    return observer;
+}
+
+tidings_observer *observer_of(tidings_center *center, const char *name) { return observer_with(center, name, 0, 0); }
+
+tidings_statistics statistics_of(tidings_center *center) {
+    tidings_statistics statistics;
+    OK(tidings_statistics_get(center, &statistics));
+    return statistics;
+}
+
+uint64_t post_number(tidings_topic *topic, uint32_t number) {
+    uint64_t sequence;
+    const stamp stamp = {.number = number};
+    OK(tidings_post(topic, &stamp, sizeof stamp, NULL, &sequence));
+    return sequence;
+}
+
+stamp stamp_of(const tidings_delivery *delivery) {
+    stamp stamp;
+    CHECK(delivery->size >= sizeof stamp, "%zu bytes", delivery->size);
+    memcpy(&stamp, delivery->payload, sizeof stamp);
+    return stamp;
+}
+
+account drain(tidings_observer *observer) {
+    account account = {0};
+    tidings_delivery delivery;
+    int result;
+    while ((result = tidings_next(observer, 0, &delivery)) == 0) {
+        if (delivery.kind == TIDINGS_DELIVERY_MISSED) account.missed += delivery.missed;
+        else account.received++;
+    }
+    CHECK(result == -EAGAIN, "the end of what is there is %d", result);
+    return account;
+}
+
+tidings_delivery receive(tidings_observer *observer) {
+    tidings_delivery delivery;
+    OK(tidings_next(observer, -1, &delivery));
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE, "missed %lu", (unsigned long)delivery.missed);
+    return delivery;
+}
+
+// MARK: Others
+
+static uint64_t state = 1;
+
+uint64_t random_next(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+void random_seed(uint64_t seed) {
+    state = seed * 2 + 1;
+    for (int i = 0; i < 16; i++) random_next();
+}
+
+uint64_t random_below(uint64_t limit) { return random_next() % limit; }
+
+void spin_cycles(uint64_t cycles) {
+#if defined(__x86_64__)
+    const uint64_t until = __builtin_ia32_rdtsc() + cycles;
+    while (__builtin_ia32_rdtsc() < until) {}
+#else
+    for (volatile uint64_t i = 0; i < cycles / 4; i++) {}
+#endif
+}
+
+bool full(void) {
+    const char *asked = getenv("TIDINGS_TEST_FULL");
+    return asked && strcmp(asked, "1") == 0;
+}
+
+void watchdog(void) {
+    if (!full()) alarm(WATCHDOG);
+}
+
+pid_t start_with(void (*body)(void), bool traced) {
+    fflush(NULL);
+    const pid_t pid = fork();
+    CHECK(pid >= 0, "%s", strerror(errno));
+    if (pid > 0) return pid;
+    watchdog();
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // a story that fails leaves nobody behind
+    if (traced) CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0, "%s", strerror(errno));
+    body();
+    _exit(0);
+}
+
+pid_t start(void (*body)(void)) { return start_with(body, false); }
+
+void ends_well(pid_t pid) {
+    int status;
+    CHECK(waitpid(pid, &status, 0) == pid, "%s", strerror(errno));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child ended with status %x", (unsigned)status);
+}
+
+void kill_and_reap(pid_t pid) {
+    int status;
+    CHECK(kill(pid, SIGKILL) == 0, "%s", strerror(errno));
+    do CHECK(waitpid(pid, &status, 0) == pid, "%s", strerror(errno));
+    while (!WIFSIGNALED(status) && !WIFEXITED(status));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "it was gone already, with status %x", (unsigned)status);
+}
+
+void *shared_memory(size_t size) {
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED, "%s", strerror(errno));
+    return memory;
+}
+
+pipe_pair pipe_open(void) {
+    pipe_pair made;
+    CHECK(pipe(made.ends) == 0, "%s", strerror(errno));
+    return made;
+}
+void tell(const pipe_pair *pipe) { CHECK(write(pipe->ends[1], "x", 1) == 1, "%s", strerror(errno)); }
+void told(const pipe_pair *pipe) {
+    char byte;
+    CHECK(read(pipe->ends[0], &byte, 1) == 1, "%s", strerror(errno));
+}
+
+static char process_state(pid_t pid) {
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    CHECK(file, "%s", strerror(errno));
+    CHECK(fgets(line, sizeof line, file), "no line in %s", path);
+    fclose(file);
+    return strrchr(line, ')')[2];
+}
+
+void until_asleep(pid_t pid, tidings_center *center, uint32_t observers_asleep) {
+    while (statistics_of(center).observers_asleep < observers_asleep) usleep(100);
+    while (process_state(pid) != 'S') usleep(100);
+}

@@ -1,0 +1,146 @@
+// Values that stay: the newest one, whoever set it, whoever died since.
+#include "peer.h"
+
+static _Atomic uint64_t *set_by;  // shared: per poster, the number it returned from; and the highest of all, by position
+
+static void sets_values(void) {
+    tidings_center *center = join_center(0);
+    tidings_topic *topic = topic_of(center, NAME);
+    for (uint32_t number = 1; number <= 3000; number++) {
+        uint64_t sequence;
+        const stamp stamp = {.poster = (uint32_t)getpid(), .number = number};
+        OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
+        uint64_t newest = atomic_load(set_by);
+        while (newest < sequence && !atomic_compare_exchange_weak(set_by, &newest, sequence)) {}
+        // Whatever is read now is not older than what was set by anybody who had returned before.
+        const uint64_t floor = atomic_load(set_by);
+        struct stamp value;
+        size_t size = sizeof value;
+        OK(tidings_state_get(topic, &value, &size, NULL, &sequence));
+        CHECK(sequence >= floor, "the value of %lu, though %lu was set", (unsigned long)sequence, (unsigned long)floor);
+    }
+}
+
+void the_newest_value_wins_across_posters(void) {
+    set_by = shared_memory(4096);
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    const pid_t posters[3] = {start(sets_values), start(sets_values), start(sets_values)};
+    for (int i = 0; i < 3; i++) ends_well(posters[i]);
+    uint64_t sequence;
+    stamp value;
+    size_t size = sizeof value;
+    OK(tidings_state_get(topic, &value, &size, NULL, &sequence));
+    CHECK(sequence == atomic_load(set_by), "%lu instead of %lu", (unsigned long)sequence, (unsigned long)atomic_load(set_by));
+    CHECK(value.number == 3000, "somebody's last one");
+    // Turned over, only one chunk is left.
+    for (uint32_t i = 0; i < 600; i++) post_number(topic_of(center, "filler"), i);
+    tidings_tidy(center);
+    CHECK(statistics_of(center).chunks_used <= 1, "%u chunks", statistics_of(center).chunks_used);
+}
+
+static void sets_for_ever(void) {
+    tidings_center *center = join_center(0);
+    tidings_topic *topic = topic_of(center, NAME);
+    for (;;) {
+        const uint64_t number = atomic_load(&set_by[0]) + 1;
+        OK(tidings_state_set(topic, &number, sizeof number, NULL));
+        atomic_store(&set_by[0], number);
+    }
+}
+
+// Killed again and again, at random moments, in the middle of setting the next number: what is read is the last one that returned, or the one after it.
+void a_killed_poster_never_brings_back_an_older_value(void) {
+    set_by = shared_memory(4096);
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME), *filler = topic_of(center, "filler");
+    for (uint32_t round = 0; round < 200; round++) {
+        const pid_t pid = start(sets_for_ever);
+        const uint64_t enough = atomic_load(&set_by[0]) + 1 + random_below(40);
+        while (atomic_load(&set_by[0]) < enough) {}
+        spin_cycles(random_below(20000));
+        kill_and_reap(pid);
+        uint64_t value, returned = atomic_load(&set_by[0]), before = 0;
+        // At once, after the ring has turned, and after its remains were tidied up.
+        for (int look = 0; look < 3; look++) {
+            size_t size = sizeof value;
+            OK(tidings_state_get(topic, &value, &size, NULL, NULL));
+            CHECK(value == returned || value == returned + 1, "round %u, look %d: %lu, after %lu had returned", round, look, (unsigned long)value, (unsigned long)returned);
+            CHECK(look == 0 || value == before, "round %u, look %d: %lu, and %lu before", round, look, (unsigned long)value, (unsigned long)before);
+            before = value;
+            if (look == 0 && round % 2) for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
+            if (look == 1) CHECK(tidings_tidy(center) >= 0, "tidy");
+        }
+        atomic_store(&set_by[0], value);
+    }
+    for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
+    tidings_tidy(center);
+    const tidings_statistics statistics = statistics_of(center);
+    CHECK(statistics.chunks_used <= 1 && statistics.participants == 1 && statistics.names == 1, "%u chunks, %u participants, %u names", statistics.chunks_used,
+          statistics.participants, statistics.names);
+}
+
+void a_value_survives_everybody_and_the_ring(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME), *filler = topic_of(center, "filler");
+    static uint8_t large[70000];
+    for (size_t i = 0; i < sizeof large; i++) large[i] = (uint8_t)(i * 7);
+    for (uint32_t round = 0; round < 4; round++) {
+        const size_t length = round % 2 ? sizeof large - round : 3 + round;
+        OK(tidings_state_set(topic, large, length, &(tidings_post_options){.format = TIDINGS_FORMAT_CBOR}));
+        for (uint32_t i = 0; i < 300 * round; i++) post_number(filler, i);
+        tidings_topic_close(topic);
+        tidings_topic_close(filler);
+        tidings_close(center);  // nobody is left
+        center = join_center(256);
+        topic = topic_of(center, NAME);
+        filler = topic_of(center, "filler");
+        for (uint32_t i = 0; i < 300 * (3 - round); i++) post_number(filler, i);
+        static uint8_t copy[70000];
+        size_t size = sizeof copy;
+        uint8_t format = 0;
+        OK(tidings_state_get(topic, copy, &size, &format, NULL));
+        CHECK(size == length && memcmp(copy, large, length) == 0 && format == TIDINGS_FORMAT_CBOR, "round %u: %zu bytes", round, size);
+    }
+    OK(tidings_state_set(topic, NULL, 0, NULL));
+    size_t size = 0;
+    CHECK(tidings_state_get(topic, NULL, &size, NULL, NULL) == -ENOENT, "cleared");
+    for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
+    CHECK(tidings_state_get(topic, NULL, &size, NULL, NULL) == -ENOENT, "cleared, and the ring has turned");
+    tidings_tidy(center);
+    CHECK(statistics_of(center).chunks_used == 0, "%u chunks", statistics_of(center).chunks_used);
+    // An empty value is a value.
+    OK(tidings_state_set(topic, "", 0, NULL));
+    size = 5;
+    OK(tidings_state_get(topic, large, &size, NULL, NULL));
+    CHECK(size == 0, "%zu", size);
+}
+
+void a_late_comer_is_told_that_it_is_retained(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME), *with_subject = topic_with(center, NAME, "s"), *filler = topic_of(center, "filler");
+    tidings_observer *early = observer_of(center, NAME);
+    for (uint32_t round = 0; round < 4; round++) {
+        OK(tidings_state_set(topic, &round, sizeof round, NULL));
+        if (round % 2) for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
+        tidings_observer *late = observer_with(center, NAME, 0, TIDINGS_ADD_RETAINED), *indifferent = observer_of(center, NAME);
+        tidings_delivery delivery = receive(late);
+        CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && *(const uint32_t *)delivery.payload == round, "the value first");
+        CHECK(tidings_next(late, 0, &delivery) == -EAGAIN && tidings_next(indifferent, 0, &delivery) == -EAGAIN, "once, and for those who asked");
+        post_number(topic, 99);
+        delivery = receive(late);
+        CHECK(!(delivery.flags & TIDINGS_DELIVERY_RETAINED) && stamp_of(&delivery).number == 99, "then what is posted");
+        tidings_observer_close(late);
+        tidings_observer_close(indifferent);
+        const account account = drain(early);
+        CHECK(account.received + account.missed == 2, "who was there got it once: %lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+    }
+    // One value a name, whatever the subject.
+    OK(tidings_post(with_subject, "5678", 4, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL));
+    tidings_observer *of_subject;
+    uint32_t interest;
+    OK(tidings_observer_open(center, 0, &of_subject));
+    OK(tidings_observer_add(of_subject, NAME, strlen(NAME), "s", 1, TIDINGS_ADD_RETAINED, &interest));
+    const tidings_delivery delivery = receive(of_subject);
+    CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && strcmp(delivery.subject, "s") == 0, "with its subject");
+}

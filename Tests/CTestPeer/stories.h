@@ -1,0 +1,84 @@
+// Every story there is, by file: STORY(name), or STEPPED(name) if it needs single steps. The tests read this list by `CTestPeer --list`.
+// clang-format off
+
+// loss.c
+STORY(several_names_of_one_bucket_are_counted_apart)
+STORY(interests_of_one_observer_are_counted_apart)
+STORY(a_rare_name_beside_a_chatty_one_loses_nothing_unsaid)
+STORY(a_name_added_while_receiving_is_counted_exactly)
+
+// crowds.c
+STORY(three_hundred_processes_share_one_center)
+STORY(a_place_of_the_dead_is_taken_by_the_next)
+STORY(a_hundred_thousand_names_are_posted)
+STORY(ten_thousand_names_are_observed)
+STORY(a_thousand_and_twenty_four_observers_and_no_more)
+STORY(all_observers_see_one_order_of_all_posters)
+
+// lossless.c
+STORY(nothing_is_lost_at_full_speed)
+STORY(held_back_posts_are_told_so_and_post_nothing)
+STORY(the_death_of_a_lossless_observer_releases_posters)
+STORY(a_dead_lossless_observer_holds_back_none_of_several_threads)
+STORY(a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back)
+STORY(a_lossless_observer_loses_nothing_of_the_history_it_asked_for)
+STORY(a_stopped_lossless_observer_holds_until_the_deadline)
+
+// kills.c
+STORY(posters_killed_at_random_leave_no_gap_and_no_trace)
+STORY(observers_killed_at_random_hold_up_nobody)
+STORY(a_poster_killed_at_random_wakes_for_whatever_it_committed)
+
+// states.c
+STORY(skips_a_tombstone_at_once)
+STORY(revokes_a_claim_whose_owner_never_comes_back)
+STORY(passes_over_a_slot_that_is_busy_from_an_earlier_lap)
+STORY(finishes_a_verdict_that_a_dead_revoker_left_open)
+STORY(finishes_an_eviction_that_was_left_half_way)
+STORY(rings_again_where_a_ringer_died)
+STORY(rings_a_dead_sleeper_once)
+STORY(frees_the_chunks_of_the_dead_and_keeps_those_they_posted)
+STORY(tidies_up_half_tidied_remains)
+
+// wakes.c
+STORY(a_post_with_nobody_asleep_on_its_name_makes_no_system_call)
+STORY(a_sleeper_is_left_alone_by_posts_on_other_names)
+STORY(an_interrupt_ends_one_wait_and_no_more)
+STORY(a_signal_does_not_end_a_wait)
+STORY(a_descriptor_tells_of_everything_also_beside_blocking_waits)
+
+// retained.c
+STORY(the_newest_value_wins_across_posters)
+STORY(a_killed_poster_never_brings_back_an_older_value)
+STORY(a_value_survives_everybody_and_the_ring)
+STORY(a_late_comer_is_told_that_it_is_retained)
+
+// names.c
+STEPPED(a_name_joined_while_its_chain_is_rebuilt_stays_one_name)
+STEPPED(a_value_set_while_its_name_is_being_cleared_away_is_kept)
+STORY(names_that_are_observed_no_longer_make_room)
+STORY(names_whose_value_was_cleared_make_room)
+STORY(retained_posts_that_failed_leave_no_name)
+STORY(half_made_names_of_the_dead_are_freed)
+
+// forks.c
+STORY(a_forked_child_posts_through_what_it_inherited)
+STORY(a_child_forked_beside_posting_threads_can_post)
+STORY(a_forked_child_does_not_keep_its_dead_parent_alive)
+STORY(a_program_that_was_executed_does_not_keep_its_dead_parent_alive)
+STORY(no_descriptor_survives_an_exec)
+
+// steps.c
+STEPPED(killed_anywhere_in_a_small_post)
+STEPPED(killed_anywhere_in_a_chunk_post)
+STEPPED(killed_anywhere_in_a_retained_post)
+STEPPED(stopped_anywhere_in_a_small_post)
+STEPPED(stopped_anywhere_in_a_chunk_post)
+STEPPED(stopped_anywhere_in_a_retained_post)
+STEPPED(stopped_anywhere_before_sleeping)
+STEPPED(killed_anywhere_while_evicting)
+STEPPED(stopped_anywhere_while_evicting)
+STEPPED(killed_anywhere_while_revoking)
+STEPPED(killed_anywhere_while_ringing)
+STEPPED(killed_anywhere_while_observing)
+STEPPED(killed_anywhere_while_tidying)
