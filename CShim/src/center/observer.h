@@ -45,7 +45,7 @@ struct tidings_observer {
     uint32_t index, flags, fork_epoch;
     // The cursor: the next position to look at. The thread in `tidings_next` owns it (before the first call: whoever sets up).
     uint64_t cursor;
-    uint64_t published;  // what posters know of it (lossless only)
+    uint64_t published, woken;  // what posters know of it, and where they were last woken (lossless only)
     bool lossless, telling;
     _Atomic bool started;  // `tidings_next` has been called: no more history
     tidings__stuck stuck;
@@ -111,7 +111,9 @@ bool tidings__record_text(tidings_observer *observer, const tidings__record *rec
 // wait.c
 // A claimed position: waits a moment for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
 void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position);
-void tidings__publish_cursor(tidings_observer *observer);
+// `wake`: also posters that wait for room, however little there is. Otherwise they are woken when a quarter of the ring is free; they look by themselves every
+// millisecond.
+void tidings__publish_cursor(tidings_observer *observer, bool wake);
 
 // descriptor.c
 int tidings__descriptor_arm(tidings_observer *observer, tidings_delivery *delivery);

@@ -221,6 +221,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     if (__builtin_expect(o->telling, 0) && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
     if (__builtin_expect(t->special != 0, 0) && deliver_retained(o, t, d)) return TIDINGS__DELIVERED;
     if (__builtin_expect(t->fresh, 0)) welcome(o, t);
+    // Often enough that a poster that waits for room and is still awake finds some soon; as much as an eviction takes at most.
+    const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
     // Never further than the ring can reach, whatever its words say.
     uint64_t reach = tidings__oldest(s) + s->shape.slots;
     for (int rounds = 0;;) {
@@ -267,7 +269,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
                     }
                     if (copied) {
                         describe(o, &r, position, matched, 0, d);
-                        if (o->lossless && o->cursor - o->published >= s->shape.slots / 16) tidings__publish_cursor(o);
+                        if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
                         return TIDINGS__DELIVERED;
                     }
                     if (tell_missed(o, t, d)) return TIDINGS__DELIVERED;
@@ -283,7 +285,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         }
         if (finding == TIDINGS__UNDECIDED) return TIDINGS__NOTHING;
         if (finding == TIDINGS__CLAIMED) return TIDINGS__IN_FLIGHT;
-        if (o->lossless && o->cursor - o->published >= s->shape.slots / 16) tidings__publish_cursor(o);
+        if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
     }
     return TIDINGS__NOTHING;
 }
