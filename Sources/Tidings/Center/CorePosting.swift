@@ -7,6 +7,8 @@ extension CenterCore {
     func post<M: Message>(
         _ message: M, subject: String?, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
+        // The cache, and with it the topic, lives until the post is done.
+        defer { withExtendedLifetime(self) {} }
         let topic = try topics.topic(for: M.self, subject: subject)
         switch M.encoding.kind {
         case .cbor: return try postCBOR(message, what: { M.name }, to: topic, options: options)
@@ -36,7 +38,7 @@ extension CenterCore {
     func state<M: Message>(message: M.Type, subject: String?) throws(SharedNotificationError) -> M? {
         let topic = try topics.topic(for: M.self, subject: subject)
         return try state(of: topic, M.name) { format, bytes in
-            try PayloadCoding.message(M.self, format: format, bytes: bytes, fingerprint: topic.fingerprint)
+            try PayloadCoding.message(M.self, format: format, bytes: bytes)
         }
     }
 
@@ -58,7 +60,7 @@ extension CenterCore {
     }
 
     private func state<Value>(
-        of topic: TopicHandle, _ name: Name, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
+        of topic: Topic, _ name: Name, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
         guard let (format, bytes) = try topic.state() else { return nil }
         do {
@@ -78,7 +80,7 @@ extension CenterCore {
 
     /// Encodes straight into what is posted. Nothing of the center is claimed while the encoder, that is user code, runs.
     private func postCBOR<Value: Encodable>(
-        _ value: Value, what: () -> Name, to topic: TopicHandle, options: PostOptions
+        _ value: Value, what: () -> Name, to topic: Topic, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
             (scratch) throws(SharedNotificationError) in
@@ -106,22 +108,30 @@ extension CenterCore {
     }
 
     private func postBitwise<M>(
-        _ message: M, to topic: TopicHandle, options: PostOptions
+        _ message: M, to topic: Topic, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        let size = PayloadCoding.fingerprintSize + MemoryLayout<M>.size
-        return try withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) {
-            (bytes) throws(SharedNotificationError) in
-            bytes.storeBytes(of: topic.fingerprint.littleEndian, as: UInt64.self)
+        try withUnsafeTemporaryAllocation(
+            byteCount: PayloadCoding.fingerprintSize + MemoryLayout<M>.size, alignment: 16
+        ) { (room) throws(SharedNotificationError) in
             withUnsafeBytes(of: message) { value in
-                UnsafeMutableRawBufferPointer(rebasing: bytes[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
+                UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
             }
-            return try topic.post(
-                UnsafeRawBufferPointer(bytes), format: PayloadCoding.Format.bitwise.rawValue, options: options)
+            return try postBitwise(room, to: topic, options: options)
         }
     }
 
+    /// `room`: a place for the fingerprint, then the value.
+    @inline(__always)
+    func postBitwise(
+        _ room: UnsafeMutableRawBufferPointer, to topic: Topic, options: PostOptions
+    ) throws(SharedNotificationError) -> UInt64 {
+        room.storeBytes(of: topic.fingerprint.littleEndian, as: UInt64.self)
+        return try topic.post(
+            UnsafeRawBufferPointer(room), format: PayloadCoding.Format.bitwise.rawValue, options: options)
+    }
+
     private func post(
-        _ bytes: [UInt8], _ format: PayloadCoding.Format, to topic: TopicHandle, options: PostOptions
+        _ bytes: [UInt8], _ format: PayloadCoding.Format, to topic: Topic, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         // Not `withUnsafeBytes`, which loses the error's type.
         let span = bytes.span.bytes

@@ -1,6 +1,6 @@
 /// Names prepared for posting, so that a post costs no look-up in the center.
 ///
-/// Bounded: subjects may be without end. When it is full all are let go, and those in use come back by being used.
+/// A topic of this cache is open as long as the cache, or as long as whoever got it holds its handle.
 final class TopicCache: Sendable {
     private let center: CenterHandle
     // A forked child posts through the same center, but may find the lock held and the dictionary half changed.
@@ -9,18 +9,17 @@ final class TopicCache: Sendable {
     private final class Contents: @unchecked Sendable {
         // Sendable: what changes is touched with the lock held only.
         let lock = Lock()
-        /// Types without a subject, by a few bits of the type's address: one look, no hashing. A collision replaces.
-        var byType: [(type: ObjectIdentifier, topic: TopicHandle)?] = Array(repeating: nil, count: slots)
+        /// Bounded: subjects may be without end. When it is full all are let go, and those in use come back by being used.
         var byName: [Key: TopicHandle] = [:]
-
-        static let slots = 64
+        /// What `byType` refers to.
+        var kept: [TopicHandle] = []
+        /// Types without a subject. Never let go: a program has so many types.
+        let byType = TypeTable<Topic.KeptTopic>()
     }
 
     private struct Key: Hashable {
         var name: SharedNotificationCenter.Name
         var subject: String?
-        /// For the fingerprint, which is a type's.
-        var type: ObjectIdentifier?
     }
 
     private static let limit = 1024
@@ -30,50 +29,48 @@ final class TopicCache: Sendable {
         contents = ForkLocal { Contents() }
     }
 
-    func topic<M: SharedNotificationCenter.Message>(
-        for type: M.Type, subject: String?
-    ) throws(SharedNotificationError) -> TopicHandle {
-        let id = ObjectIdentifier(type)
+    /// The cache must outlive the use of what is returned.
+    @inline(__always)
+    func topic(
+        for type: any SharedNotificationCenter.Message.Type, subject: String?
+    ) throws(SharedNotificationError) -> Topic {
         guard subject == nil else {
-            return try topic(Key(name: M.name, subject: subject, type: id)) { PayloadCoding.fingerprint(of: type) }
+            return try topic(for: type.name, subject: subject, fingerprint: PayloadCoding.fingerprint(of: type))
         }
+        let found = contents.borrowed._withUnsafeGuaranteedRef { $0.byType.value(of: ObjectIdentifier(type)) }
+        if let found { return found.topic }
+        return try newTopic(for: type)
+    }
+
+    @inline(never)
+    private func newTopic(
+        for type: any SharedNotificationCenter.Message.Type
+    ) throws(SharedNotificationError) -> Topic {
         let contents = contents.object
-        // Type metadata is aligned to 16 bytes and a few dozen long.
-        let slot = (UInt(bitPattern: id) >> 5) % UInt(Contents.slots)
-        let found = contents.lock.withLock { () -> TopicHandle? in
-            guard let entry = contents.byType[Int(slot)], entry.type == id else { return nil }
-            return entry.topic
-        }
-        if let found { return found }
-        let topic = try TopicHandle(
-            center: center, name: M.name.rawValue, subject: nil, fingerprint: PayloadCoding.fingerprint(of: type))
-        let replaced = contents.lock.withLock {
-            defer { contents.byType[Int(slot)] = (id, topic) }
-            return contents.byType[Int(slot)]
-        }
-        withExtendedLifetime(replaced) {}
-        return topic
+        let handle = try TopicHandle(center: center, name: type.name.rawValue, subject: nil)
+        // Kept before others can find it. One too many if another thread was first.
+        contents.lock.withLock { contents.kept.append(handle) }
+        let new = Topic(handle, fingerprint: PayloadCoding.fingerprint(of: type))
+        return contents.byType.insert(new.kept, for: ObjectIdentifier(type)).topic
     }
 
     func topic(
-        for name: SharedNotificationCenter.Name, subject: String?
-    ) throws(SharedNotificationError) -> TopicHandle {
-        try topic(Key(name: name, subject: subject, type: nil)) { 0 }
-    }
-
-    private func topic(_ key: Key, fingerprint: () -> UInt64) throws(SharedNotificationError) -> TopicHandle {
+        for name: SharedNotificationCenter.Name, subject: String?, fingerprint: UInt64 = 0
+    ) throws(SharedNotificationError) -> Topic {
         let contents = contents.object
-        if let found = contents.lock.withLock({ contents.byName[key] }) { return found }
-        let topic = try TopicHandle(
-            center: center, name: key.name.rawValue, subject: key.subject, fingerprint: fingerprint())
+        let key = Key(name: name, subject: subject)
+        if let found = contents.lock.withLock({ contents.byName[key] }) {
+            return Topic(found, fingerprint: fingerprint)
+        }
+        let handle = try TopicHandle(center: center, name: name.rawValue, subject: subject)
         // Topics are closed outside the lock.
         let dropped = contents.lock.withLock { () -> [Key: TopicHandle] in
             var dropped: [Key: TopicHandle] = [:]
             if contents.byName.count >= Self.limit { swap(&dropped, &contents.byName) }
-            contents.byName[key] = topic
+            contents.byName[key] = handle
             return dropped
         }
         withExtendedLifetime(dropped) {}
-        return topic
+        return Topic(handle, fingerprint: fingerprint)
     }
 }

@@ -28,12 +28,16 @@ enum Forking {
 /// even releasing it is safe.
 final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
     private final class Box: Sendable {
-        let object: Object
+        let object: Unmanaged<Object>
         let generation: UInt
 
         init(_ object: Object) {
-            self.object = object
+            self.object = .passRetained(object)
             generation = Forking.generation
+        }
+
+        deinit {
+            object.release()
         }
     }
 
@@ -53,11 +57,14 @@ final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
         }
     }
 
+    @inline(__always)
+    var object: Object { borrowed.takeUnretainedValue() }
+
     /// Valid while the `ForkLocal` lives.
     @inline(__always)
-    var object: Object {
+    var borrowed: Unmanaged<Object> {
         if let box = current.load(ordering: .acquiring) {
-            // A box is released by deinit only, so it is alive here.
+            // A box is released by deinit only, so it is alive here, and with it what it refers to.
             let (object, generation) = box._withUnsafeGuaranteedRef { ($0.object, $0.generation) }
             if generation == Forking.generation { return object }
         }
@@ -65,7 +72,7 @@ final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
     }
 
     @inline(never)
-    private func renewed() -> Object {
+    private func renewed() -> Unmanaged<Object> {
         let old = current.load(ordering: .acquiring)
         let fresh = Unmanaged.passRetained(Box(make()))
         let (done, found) = current.compareExchange(

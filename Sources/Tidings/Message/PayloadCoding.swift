@@ -12,15 +12,13 @@ enum PayloadCoding {
 
     /// A message from a payload of whatever format it says it is.
     static func message<M: SharedNotificationCenter.Message>(
-        _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer, fingerprint: UInt64
+        _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
     ) throws -> M {
         // The usual ones first.
         if format == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
         switch (Format(rawValue: format), M.encoding.kind) {
         case (.bitwise, .bitwise):
-            return try bitwise(type, bytes, fingerprint)
-        case (.bitwise, _) where type is any SharedNotificationCenter.BitwiseMessage.Type:
-            return try bitwise(type, bytes, fingerprint)
+            return try bitwise(type, bytes)
         case (let format, .custom(let coder)) where coder.format == format:
             return try coder.decode(type, from: bytes)
         case (let format, _):
@@ -28,11 +26,11 @@ enum PayloadCoding {
         }
     }
 
-    /// A value of any type; no bitwise and custom formats.
+    /// A value of any type; no custom formats.
     static func decode<T: Decodable>(_ type: T.Type, format: Format, bytes: UnsafeRawBufferPointer) throws -> T {
+        // The usual one first.
+        if format.rawValue == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
         switch format {
-        case .cbor:
-            return try CBORPayloadDecoder().decode(type, from: bytes)
         case .json:
             return try JSONDecoder().decode(type, from: Data(bytes))
         case .text where type == String.self:
@@ -40,6 +38,9 @@ enum PayloadCoding {
                 throw undecodable("the text is not UTF-8")
             }
             return text
+        case .bitwise:
+            guard let value = try bitwiseIfAny(type, bytes) else { fallthrough }
+            return value
         default:
             throw undecodable(
                 bytes.isEmpty ? "there is no payload" : "\(T.self) can't be decoded from a payload of format \(format)")
@@ -51,9 +52,22 @@ enum PayloadCoding {
     /// Eight bytes of fingerprint, then the value's bytes.
     static let fingerprintSize = 8
 
+    private static let fingerprints = TypeTable<UInt64>()
+
+    /// What the type's bitwise payloads begin with.
+    @inline(__always)
+    static func fingerprint(of type: any SharedNotificationCenter.Message.Type) -> UInt64 {
+        fingerprints.value(of: ObjectIdentifier(type)) ?? newFingerprint(of: type)
+    }
+
+    @inline(never)
+    private static func newFingerprint(of type: any SharedNotificationCenter.Message.Type) -> UInt64 {
+        fingerprints.insert(computedFingerprint(of: type), for: ObjectIdentifier(type))
+    }
+
     /// FNV-1a, 64 bits, of the name's bytes and the numbers that say how the type lies in memory. Part of the format: all processes must
     /// come to the same.
-    static func fingerprint<M: SharedNotificationCenter.Message>(of type: M.Type) -> UInt64 {
+    private static func computedFingerprint<M: SharedNotificationCenter.Message>(of type: M.Type) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         func mix(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
         for byte in M.name.rawValue.utf8 { mix(byte) }
@@ -63,10 +77,20 @@ enum PayloadCoding {
         return hash
     }
 
-    private static func bitwise<M>(_ type: M.Type, _ bytes: UnsafeRawBufferPointer, _ fingerprint: UInt64) throws -> M {
-        guard bytes.count == fingerprintSize + MemoryLayout<M>.size,
-            UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) == fingerprint
-        else { throw undecodable("\(M.self) lies otherwise in memory where this was posted, or is another type") }
+    /// Throws unless they are the fingerprint and a value of that size.
+    @inline(__always)
+    static func checkBitwise(
+        _ bytes: UnsafeRawBufferPointer, for type: any SharedNotificationCenter.Message.Type, size: Int
+    ) throws {
+        guard bytes.count == fingerprintSize + size,
+            UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) == fingerprint(of: type)
+        else { throw undecodable("\(type) lies otherwise in memory where this was posted, or is another type") }
+    }
+
+    private static func bitwise<M: SharedNotificationCenter.Message>(
+        _ type: M.Type, _ bytes: UnsafeRawBufferPointer
+    ) throws -> M {
+        try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
         return withUnsafeTemporaryAllocation(of: M.self, capacity: 1) { value in
             // The type is BitwiseCopyable: the callers have seen its encoding, which is out of reach for others, or its conformance.
             UnsafeMutableRawBufferPointer(value).copyMemory(
@@ -75,6 +99,14 @@ enum PayloadCoding {
         }
     }
 
+    /// A bitwise payload as a type that is one of those only perhaps.
+    @inline(never)
+    private static func bitwiseIfAny<T>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) throws -> T? {
+        guard let message = type as? any SharedNotificationCenter.BitwiseMessage.Type else { return nil }
+        return try bitwise(message, bytes) as? T
+    }
+
+    @inline(never)
     private static func undecodable(_ why: String) -> DecodingError {
         DecodingError.dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: why))
     }

@@ -67,7 +67,7 @@ extension SharedNotificationCenter {
         /// JSON, by Foundation's encoder.
         @inlinable public static var json: PayloadEncoding { PayloadEncoding(kind: .json) }
         /// Raw bytes; by adopting ``BitwiseMessage`` only.
-        @usableFromInline static var bitwise: PayloadEncoding { PayloadEncoding(kind: .bitwise) }
+        @inlinable static var bitwise: PayloadEncoding { PayloadEncoding(kind: .bitwise) }
         /// A coder of your own. Payloads with its format number are decoded by it too.
         public static func custom(_ coder: any PayloadCoder) -> PayloadEncoding {
             PayloadEncoding(kind: .custom(coder))

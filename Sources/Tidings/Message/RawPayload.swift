@@ -31,11 +31,35 @@ extension SharedNotificationCenter {
         /// No payload at all.
         public static let empty = RawPayload(format: .bytes, bytes: [])
 
-        /// Decodes a value from CBOR or JSON.
+        /// Decodes a value from CBOR, JSON or, for a ``BitwiseMessage``, its bytes in memory.
         ///
-        /// - Throws: what the decoder threw, or a `DecodingError` if the format is neither.
+        /// - Throws: what the decoder threw, or a `DecodingError` if the format is none of these, or the bytes are those of another
+        ///   type.
         public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
             try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
+        }
+
+        /// The same, and faster where the type is known to the compiler.
+        @inlinable
+        public func decode<M: BitwiseMessage>(_ type: M.Type = M.self) throws -> M {
+            guard format.rawValue == PayloadFormat.bitwise.rawValue else { return try decodeAsEncoded(type) }
+            return try bytes.withUnsafeBytes { bytes in
+                try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
+                return bytes.loadUnaligned(fromByteOffset: 8, as: M.self)
+            }
+        }
+
+        @usableFromInline
+        func decodeAsEncoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
+        }
+
+        /// Throws unless they are a fingerprint of that type and a value of that size.
+        @usableFromInline
+        func checkBitwise(
+            _ bytes: UnsafeRawBufferPointer, for type: any BitwiseMessage.Type, size: Int
+        ) throws {
+            try PayloadCoding.checkBitwise(bytes, for: type, size: size)
         }
 
         /// The payload as one line of JSON, whatever its format. Never fails: what can't be shown otherwise becomes a string of

@@ -2,7 +2,6 @@
 struct Reading<M: SharedNotificationCenter.Message>: Sendable {
     private let onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?
     private let diagnostics: Diagnostics
-    private let fingerprint: UInt64
 
     init(
         _ type: M.Type, onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?,
@@ -10,14 +9,13 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
     ) {
         self.onUndecodable = onUndecodable
         diagnostics = core.diagnostics
-        fingerprint = PayloadCoding.fingerprint(of: type)
     }
 
     /// `nil`: it does not decode, and that has been told.
     func message(_ arrival: Arrival) -> M? {
         do {
             return try arrival.withBytes {
-                try PayloadCoding.message(M.self, format: arrival.format, bytes: $0, fingerprint: fingerprint)
+                try PayloadCoding.message(M.self, format: arrival.format, bytes: $0)
             }
         } catch {
             report(arrival, error)
