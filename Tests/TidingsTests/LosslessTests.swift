@@ -38,8 +38,11 @@ struct LosslessTests {
         let test = try TestCenter(smallRing)
         let center = test.center
         var iterator = center.deliveries(of: Track.self, lossless: true, bufferSize: 4).makeAsyncIterator()
-        let poster = Task.detached {
-            for number in 0..<3000 { try center.post(Track(number), deadline: .seconds(600)) }
+        // Held back it keeps its thread, and the pool may have as few as two.
+        let poster = Task {
+            await onThread {
+                Result { for number in 0..<3000 { try center.post(Track(number), deadline: .seconds(600)) } }
+            }
         }
         for number in 0..<3000 {
             guard case .message(let track, _) = await iterator.next() else {
@@ -48,7 +51,7 @@ struct LosslessTests {
             }
             #expect(track.number == number)
         }
-        try await poster.value
+        try await poster.value.get()
     }
 
     @Test func losslessClosuresOnAQueueAndInTasks() async throws {
@@ -74,13 +77,16 @@ struct LosslessTests {
         let center = test.center
         let gate = Gate()
         let token = try center.addObserver(for: Track.self, lossless: true, queue: .global()) { _ in gate.pass() }
-        let poster = Task.detached {
-            for number in 0..<3000 { try center.post(Track(number), deadline: .seconds(600)) }
+        // Held back it keeps its thread, and the pool may have as few as two.
+        let poster = Task {
+            await onThread {
+                Result { for number in 0..<3000 { try center.post(Track(number), deadline: .seconds(600)) } }
+            }
         }
         while (try? center.post(Track(-1))) != nil { await Task.yield() }
         async let cancelled: Void = onThread { token.cancel() }
         gate.open()
         await cancelled
-        try await poster.value
+        try await poster.value.get()
     }
 }
