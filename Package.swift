@@ -45,13 +45,7 @@ let package = Package(
             path: "Tests/TestPeer",
             swiftSettings: swiftSettings
         ),
-        // Stories of several processes, told in C because they fork; some set the core's shared words by hand.
-        .executableTarget(
-            name: "CoreScenarios",
-            dependencies: ["CTidings"],
-            path: "Tests/CoreScenarios",
-            cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
-        ),
+        // Stories of several processes on one center, told in C because they fork; some set the core's shared words by hand.
         .executableTarget(
             name: "CTestPeer",
             dependencies: ["CTidings"],
@@ -60,7 +54,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CTidingsTests",
-            dependencies: ["CTidings", "CoreScenarios", "CTestPeer"],
+            dependencies: ["CTestPeer"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

@@ -1,5 +1,5 @@
 // Many of everything: processes, names, observers.
-#include <sys/resource.h>
+#include <pthread.h>
 
 #include "peer.h"
 
@@ -137,6 +137,44 @@ void a_thousand_and_twenty_four_observers_and_no_more(void) {
     OK(tidings_observer_open(center, 0, &observers[500]));
     for (uint32_t i = 0; i < 1024; i++) tidings_observer_close(observers[i]);
     CHECK(statistics_of(center).observers == 0, "%u", statistics_of(center).observers);
+}
+
+#define SLEEPERS 1000
+#define SLEEPERS_EACH 50
+
+static void *waits_for_each(void *observer) {
+    for (uint32_t i = 0; i < ROUNDS(12); i++) {
+        const tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == i, "%u instead of %u", stamp_of(&delivery).number, i);
+    }
+    return NULL;
+}
+
+static void sleeps_in_threads(void) {
+    tidings_center *own = join_center(0);
+    pthread_t threads[SLEEPERS_EACH];
+    for (int i = 0; i < SLEEPERS_EACH; i++) {
+        tidings_observer *observer = observer_of(own, NAME);
+        tidings_observer_spin(observer, 0);
+        OK(pthread_create(&threads[i], NULL, waits_for_each, observer));
+    }
+    for (int i = 0; i < SLEEPERS_EACH; i++) pthread_join(threads[i], NULL);
+}
+
+// Waking them all takes a post longer than the first of them have patience with its claim: it must come to an end all the same, and they must all hear of it.
+void a_thousand_sleepers_hear_of_every_post(void) {
+    center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    pid_t pids[SLEEPERS / SLEEPERS_EACH];
+    for (int i = 0; i < SLEEPERS / SLEEPERS_EACH; i++) pids[i] = start(sleeps_in_threads);
+    for (uint32_t i = 0; i < ROUNDS(12); i++) {
+        while (statistics_of(center).observers_asleep < SLEEPERS) usleep(1000);
+        post_number(topic, i);
+        // A poster may lose its processor now and then; but those who are many are not therefore impatient.
+        const uint64_t revoked = statistics_of(center).revoked;
+        CHECK(revoked <= 4 * (i + 1), "%u posts were revoked %lu times", i + 1, (unsigned long)revoked);
+    }
+    for (int i = 0; i < SLEEPERS / SLEEPERS_EACH; i++) ends_well(pids[i]);
 }
 
 static void posts_in_turn(void) {

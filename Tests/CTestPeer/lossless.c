@@ -56,6 +56,7 @@ void held_back_posts_are_told_so_and_post_nothing(void) {
     static uint8_t large[100000];
     CHECK(tidings_post(topic, "x", 1, NULL, NULL) == -EAGAIN, "at once");
     CHECK(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT, "by a deadline");
+    CHECK(tidings_post(topic_of(center, "other"), "x", 1, NULL, NULL) == -EAGAIN, "whatever the name: what would have to go is the observer's");
     CHECK(tidings_post(topic, large, sizeof large, NULL, NULL) == -EAGAIN, "large, at once");
     CHECK(tidings_post(topic, large, sizeof large, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT, "large, by a deadline");
     CHECK(tidings_post(topic, "x", 1, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL) == -EAGAIN, "retained");

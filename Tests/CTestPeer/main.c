@@ -1,11 +1,16 @@
 // Tells one story, named on the command line.
 #include "peer.h"
+#include "privileges.h"
 
 #define STORY(name) void name(void);
 #define STEPPED STORY
+#define MOUNTING STORY
+#define AS_OTHERS STORY
 #include "stories.h"
 #undef STORY
 #undef STEPPED
+#undef MOUNTING
+#undef AS_OTHERS
 
 static const struct {
     const char *kind, *name;
@@ -13,9 +18,13 @@ static const struct {
 } stories[] = {
 #define STORY(name) {"plain", #name, name},
 #define STEPPED(name) {"stepped", #name, name},
+#define MOUNTING(name) {"mounting", #name, name},
+#define AS_OTHERS(name) {"others", #name, name},
 #include "stories.h"
 #undef STORY
 #undef STEPPED
+#undef MOUNTING
+#undef AS_OTHERS
 };
 
 #define STORIES (sizeof stories / sizeof stories[0])
@@ -25,8 +34,9 @@ int main(int count, char **arguments) {
         for (size_t i = 0; i < STORIES; i++) printf("%s %s\n", stories[i].kind, stories[i].name);
         return 0;
     }
+    if (count == 3 && strcmp(arguments[1], "--may") == 0) return !may(arguments[2]);
     if (count != 4) {
-        fprintf(stderr, "usage: CTestPeer --list | CTestPeer STORY SEED DIRECTORY\n");
+        fprintf(stderr, "usage: CTestPeer --list | CTestPeer --may mounts|users | CTestPeer STORY SEED DIRECTORY\n");
         return 64;
     }
     random_seed(strtoull(arguments[2], NULL, 10));

@@ -1,9 +1,7 @@
 // Shared words set by hand to what a death or a stop leaves behind; the next one who comes along makes good.
 #include "center/observer.h"
 #include "peer.h"
-#include "registry/doorbell.h"
 #include "registry/tally.h"
-#include "ring/chunk.h"
 #include "ring/verdict.h"
 
 static tidings_center *center;
@@ -81,6 +79,28 @@ void revokes_a_claim_whose_owner_never_comes_back(void) {
     nothing_comes();
     CHECK(!tidings__verdict_of_owner(tidings__cell_at(s, position), position), "its owner is told");
     CHECK(tidings__look(s, position) == TIDINGS__VOID, "void");
+}
+
+static bool busy(uint64_t position) {
+    const tidings__cell *cell = tidings__cell_at(s, position);
+    return tidings__busy(tidings__relaxed(&cell->claim), tidings__relaxed(&cell->commit), tidings__relaxed(&cell->verdict));
+}
+
+// Its owner goes on three laps later, commits, and reads its verdict: only then is the slot free, and then it is used.
+void a_revoked_slot_serves_again_once_its_owner_knows(void) {
+    begin();
+    const uint64_t position = claim_by(TIDINGS__W_FOREIGN | 77);
+    for (uint32_t i = 0; i < 3 * 256; i++) CHECK(post_number(topic, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
+    CHECK(busy(position), "its owner hasn't moved");
+    commit_at(position);
+    CHECK(busy(position), "its owner doesn't know yet");
+    CHECK(!tidings__verdict_of_owner(tidings__cell_at(s, position), position), "its owner is told");
+    CHECK(!busy(position), "its owner has left it");
+    bool used = false;
+    for (uint32_t i = 0; i < 256; i++) used |= post_number(topic, i) % 256 == position % 256;
+    CHECK(used, "the slot is not used again");
+    const account account = drain(observer);
+    CHECK(account.received + account.missed == 4 * 256, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
 }
 
 void passes_over_a_slot_that_is_busy_from_an_earlier_lap(void) {
@@ -173,115 +193,4 @@ void finishes_an_eviction_that_was_left_half_way(void) {
     CHECK(first.received + first.missed == posted[0], "%lu + %lu of %lu", (unsigned long)first.received, (unsigned long)first.missed, (unsigned long)posted[0]);
     CHECK(second.received + second.missed == posted[1], "%lu + %lu of %lu", (unsigned long)second.received, (unsigned long)second.missed, (unsigned long)posted[1]);
     CHECK(third.received + third.missed == posted[0] + posted[1], "%lu + %lu", (unsigned long)third.received, (unsigned long)third.missed);
-}
-
-static pipe_pair ready, woken;
-
-static void sleeps_once(void) {
-    tidings_center *own = join_center(0);
-    tidings_observer *sleeper = observer_of(own, NAME);
-    tidings_observer_spin(sleeper, 0);
-    receive(sleeper);
-    tell(&woken);
-    tidings_observer_close(sleeper);
-}
-
-// A poster bumped the doorbell and died before waking anybody: the next one wakes, it isn't taken for done.
-void rings_again_where_a_ringer_died(void) {
-    begin();
-    woken = pipe_open();
-    tidings_observer_close(observer);
-    for (uint32_t round = 0; round < 20; round++) {
-        const pid_t pid = start(sleeps_once);
-        until_asleep(pid, center, 1);
-        uint32_t index = 0;
-        while (!(tidings__acquire(&s->header->asleep[0]) >> index & 1)) index++;
-        tidings__fetch_add(&s->observers[index].doorbell, 2);
-        if (round % 2) claim_by(TIDINGS__W_DIED);
-        post_number(topic, round);
-        told(&woken);
-        ends_well(pid);
-        tidings_tidy(center);
-        CHECK(statistics_of(center).observers_asleep == 0, "its bit is still up");
-    }
-}
-
-// What dies asleep stays in the map until it is tidied up: posters ring it in vain, and once only.
-void rings_a_dead_sleeper_once(void) {
-    begin();
-    woken = pipe_open();
-    const pid_t pid = start(sleeps_once);
-    until_asleep(pid, center, 1);
-    kill_and_reap(pid);
-    CHECK(statistics_of(center).observers_asleep == 1, "its bit is up");
-    uint32_t index = 0;
-    while (!(tidings__acquire(&s->header->asleep[0]) >> index & 1)) index++;
-    post_number(topic, 1);
-    const uint32_t after = tidings__acquire(&s->observers[index].doorbell);
-    for (uint32_t i = 0; i < 100; i++) post_number(topic, i);
-    CHECK(tidings__acquire(&s->observers[index].doorbell) == after, "it was rung again");
-    CHECK(tidings_tidy(center) == 1 && statistics_of(center).observers == 1 && statistics_of(center).observers_asleep == 0, "tidied up");
-}
-
-static _Atomic uint32_t *chunk_kind;
-
-static void dies_with_chunks(void) {
-    tidings_center *own = join_center(0);
-    tidings__segment *segment = &own->segment;
-    tidings_topic *own_topic = topic_of(own, "other");
-    static uint8_t bytes[500];
-    tidings_reservation reservation;
-    OK(tidings_reserve(own, 500, &reservation));
-    const uint32_t chunk = (uint32_t)reservation.internal;
-    uint64_t sequence;
-    OK(tidings_post(own_topic, bytes, sizeof bytes, NULL, &sequence));
-    const uint32_t posted = (uint32_t)tidings__relaxed(&tidings__cell_at(segment, sequence)->body[0]);
-    switch (atomic_load(chunk_kind)) {
-    case 0: break;  // being filled
-    case 1:         // claimed, not committed
-        tidings__chunk_claimed(segment, own->participant, chunk, sequence + 1);
-        break;
-    default:  // committed, not said to be in the ring
-        tidings__chunk_claimed(segment, own->participant, posted, sequence);
-        break;
-    }
-    kill(getpid(), SIGKILL);
-}
-
-void frees_the_chunks_of_the_dead_and_keeps_those_they_posted(void) {
-    begin();
-    chunk_kind = shared_memory(4096);
-    tidings_observer *of_other = observer_of(center, "other");
-    for (uint32_t round = 0; round < 30; round++) {
-        atomic_store(chunk_kind, round % 3);
-        waitpid(start(dies_with_chunks), NULL, 0);
-        CHECK(tidings_tidy(center) == 1, "one died");
-        const tidings_delivery delivery = receive(of_other);
-        CHECK(delivery.size == 500, "%zu bytes", delivery.size);
-        for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
-        CHECK(drain(of_other).received == 0, "nothing more");
-        CHECK(statistics_of(center).chunks_used == 0, "kind %u: %u chunks", round % 3, statistics_of(center).chunks_used);
-    }
-}
-
-// The remains of a participant whose tidier died half-way, with all it had taken still there or not.
-void tidies_up_half_tidied_remains(void) {
-    begin();
-    ready = pipe_open();
-    for (uint32_t round = 0; round < 10; round++) {
-        woken = pipe_open();
-        const pid_t pid = start(sleeps_once);
-        until_asleep(pid, center, 1);
-        kill_and_reap(pid);
-        uint32_t index = 0;
-        while (!(tidings__acquire(&s->header->asleep[0]) >> index & 1)) index++;
-        const uint32_t entry = tidings__name_find(s, &topic->key);
-        if (round & 1) tidings__fetch_and(&s->names[entry].members[0], ~(UINT64_C(1) << index));
-        if (round & 2) tidings__doorbell_withdraw(s, index);
-        if (round & 4) tidings__set_relaxed(&s->observers[index].instance, 0);
-        CHECK(tidings_tidy(center) == 1, "one");
-        const tidings_statistics statistics = statistics_of(center);
-        CHECK(statistics.participants == 1 && statistics.observers == 1 && statistics.observers_asleep == 0, "left");
-        CHECK(tidings__relaxed(&s->names[entry].members[0]) == UINT64_C(1) << observer->index, "members");
-    }
 }

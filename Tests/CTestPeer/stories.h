@@ -1,5 +1,49 @@
-// Every story there is, by file: STORY(name), or STEPPED(name) if it needs single steps. The tests read this list by `CTestPeer --list`.
+// Every story there is, by file: STORY(name); STEPPED if it needs single steps, MOUNTING if file systems of its own, AS_OTHERS if
+// to become another user. The tests read this list by `CTestPeer --list`.
 // clang-format off
+
+// births.c
+STORY(a_hundred_creators_of_one_name_end_on_one_center)
+STORY(one_of_many_exclusive_creators_succeeds)
+STEPPED(a_creator_killed_anywhere_leaves_a_center_or_nothing)
+
+// strangers.c
+STORY(files_that_are_no_centers_are_refused_and_left_alone)
+STORY(a_center_of_another_length_is_refused)
+STORY(a_center_of_another_version_is_refused_and_can_be_removed)
+STORY(a_center_with_a_damaged_head_is_refused)
+STORY(links_pipes_sockets_and_directories_are_refused)
+
+// names_refused.c
+STORY(center_names_that_cannot_be_are_refused)
+STORY(names_and_subjects_that_cannot_be_are_refused)
+STORY(configurations_that_cannot_be_are_refused)
+STORY(payloads_over_the_limit_are_refused)
+
+// full.c
+MOUNTING(a_file_system_of_64_kib_holds_no_center)
+MOUNTING(a_file_system_of_1_mib_holds_a_small_center)
+MOUNTING(a_payload_that_finds_no_room_is_refused_until_there_is_some)
+MOUNTING(a_reservation_that_finds_no_room_to_grow_keeps_what_it_has)
+MOUNTING(names_that_find_no_room_are_refused_until_there_is_some)
+MOUNTING(it_fills_up_while_large_payloads_are_posted)
+MOUNTING(what_a_center_has_it_can_use_though_the_rest_is_full)
+MOUNTING(a_file_system_without_room_for_files_holds_no_center)
+MOUNTING(a_read_only_file_system_is_said_to_be_one)
+
+// users.c
+AS_OTHERS(a_center_of_another_user_is_refused_and_left_alone)
+AS_OTHERS(one_without_permission_is_told_so)
+
+// removal.c
+STORY(a_removed_center_takes_no_more_posts)
+STORY(centers_come_and_go_under_one_name)
+
+// payloads.c
+STORY(payloads_of_every_size_arrive_whole)
+STORY(a_delivery_says_who_posted_what_and_when)
+STORY(a_reservation_grows_and_arrives)
+STORY(history_and_what_comes_meet_without_a_seam)
 
 // loss.c
 STORY(several_names_of_one_bucket_are_counted_apart)
@@ -7,13 +51,9 @@ STORY(interests_of_one_observer_are_counted_apart)
 STORY(a_rare_name_beside_a_chatty_one_loses_nothing_unsaid)
 STORY(a_name_added_while_receiving_is_counted_exactly)
 
-// crowds.c
-STORY(three_hundred_processes_share_one_center)
-STORY(a_place_of_the_dead_is_taken_by_the_next)
-STORY(a_hundred_thousand_names_are_posted)
-STORY(ten_thousand_names_are_observed)
-STORY(a_thousand_and_twenty_four_observers_and_no_more)
-STORY(all_observers_see_one_order_of_all_posters)
+// threads.c
+STORY(threads_that_share_a_topic_post_each_in_its_order)
+STORY(names_added_and_removed_meanwhile_disturb_no_account)
 
 // lossless.c
 STORY(nothing_is_lost_at_full_speed)
@@ -24,21 +64,22 @@ STORY(a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back)
 STORY(a_lossless_observer_loses_nothing_of_the_history_it_asked_for)
 STORY(a_stopped_lossless_observer_holds_until_the_deadline)
 
-// kills.c
-STORY(posters_killed_at_random_leave_no_gap_and_no_trace)
-STORY(observers_killed_at_random_hold_up_nobody)
-STORY(a_poster_killed_at_random_wakes_for_whatever_it_committed)
+// retained.c
+STORY(the_newest_value_wins_across_posters)
+STORY(a_killed_poster_never_brings_back_an_older_value)
+STORY(a_value_survives_everybody_and_the_ring)
+STORY(a_late_comer_is_told_that_it_is_retained)
 
-// states.c
-STORY(skips_a_tombstone_at_once)
-STORY(revokes_a_claim_whose_owner_never_comes_back)
-STORY(passes_over_a_slot_that_is_busy_from_an_earlier_lap)
-STORY(finishes_a_verdict_that_a_dead_revoker_left_open)
-STORY(finishes_an_eviction_that_was_left_half_way)
-STORY(rings_again_where_a_ringer_died)
-STORY(rings_a_dead_sleeper_once)
-STORY(frees_the_chunks_of_the_dead_and_keeps_those_they_posted)
-STORY(tidies_up_half_tidied_remains)
+// names.c
+STORY(names_that_are_observed_no_longer_make_room)
+STORY(names_whose_value_was_cleared_make_room)
+STORY(retained_posts_that_failed_leave_no_name)
+STORY(a_name_on_its_way_out_is_turned_back_or_made_anew)
+STORY(half_made_names_of_the_dead_are_freed)
+
+// chains.c
+STEPPED(a_name_joined_while_its_chain_is_rebuilt_stays_one_name)
+STEPPED(a_value_set_while_its_name_is_being_cleared_away_is_kept)
 
 // wakes.c
 STORY(a_post_with_nobody_asleep_on_its_name_makes_no_system_call)
@@ -47,19 +88,44 @@ STORY(an_interrupt_ends_one_wait_and_no_more)
 STORY(a_signal_does_not_end_a_wait)
 STORY(a_descriptor_tells_of_everything_also_beside_blocking_waits)
 
-// retained.c
-STORY(the_newest_value_wins_across_posters)
-STORY(a_killed_poster_never_brings_back_an_older_value)
-STORY(a_value_survives_everybody_and_the_ring)
-STORY(a_late_comer_is_told_that_it_is_retained)
+// states.c
+STORY(skips_a_tombstone_at_once)
+STORY(revokes_a_claim_whose_owner_never_comes_back)
+STORY(a_revoked_slot_serves_again_once_its_owner_knows)
+STORY(passes_over_a_slot_that_is_busy_from_an_earlier_lap)
+STORY(finishes_a_verdict_that_a_dead_revoker_left_open)
+STORY(finishes_an_eviction_that_was_left_half_way)
 
-// names.c
-STEPPED(a_name_joined_while_its_chain_is_rebuilt_stays_one_name)
-STEPPED(a_value_set_while_its_name_is_being_cleared_away_is_kept)
-STORY(names_that_are_observed_no_longer_make_room)
-STORY(names_whose_value_was_cleared_make_room)
-STORY(retained_posts_that_failed_leave_no_name)
-STORY(half_made_names_of_the_dead_are_freed)
+// remains.c
+STORY(rings_again_where_a_ringer_died)
+STORY(rings_a_dead_sleeper_once)
+STORY(frees_the_chunks_of_the_dead_and_keeps_those_they_posted)
+STORY(tidies_up_half_tidied_remains)
+
+// kills.c
+STORY(posters_killed_at_random_leave_no_gap_and_no_trace)
+STORY(observers_killed_at_random_hold_up_nobody)
+STORY(a_poster_killed_at_random_wakes_for_whatever_it_committed)
+
+// stops.c
+STORY(a_poster_stopped_at_random_loses_nothing_uncounted)
+
+// stepped_posts.c
+STEPPED(killed_anywhere_in_a_small_post)
+STEPPED(killed_anywhere_in_a_chunk_post)
+STEPPED(killed_anywhere_in_a_retained_post)
+STEPPED(killed_anywhere_while_evicting)
+STEPPED(stopped_anywhere_in_a_small_post)
+STEPPED(stopped_anywhere_in_a_chunk_post)
+STEPPED(stopped_anywhere_in_a_retained_post)
+STEPPED(stopped_anywhere_while_evicting)
+
+// stepped_observers.c
+STEPPED(stopped_anywhere_before_sleeping)
+STEPPED(killed_anywhere_while_ringing)
+STEPPED(killed_anywhere_while_observing)
+STEPPED(killed_anywhere_while_tidying)
+STEPPED(killed_anywhere_while_revoking)
 
 // forks.c
 STORY(a_forked_child_posts_through_what_it_inherited)
@@ -68,17 +134,17 @@ STORY(a_forked_child_does_not_keep_its_dead_parent_alive)
 STORY(a_program_that_was_executed_does_not_keep_its_dead_parent_alive)
 STORY(no_descriptor_survives_an_exec)
 
-// steps.c
-STEPPED(killed_anywhere_in_a_small_post)
-STEPPED(killed_anywhere_in_a_chunk_post)
-STEPPED(killed_anywhere_in_a_retained_post)
-STEPPED(stopped_anywhere_in_a_small_post)
-STEPPED(stopped_anywhere_in_a_chunk_post)
-STEPPED(stopped_anywhere_in_a_retained_post)
-STEPPED(stopped_anywhere_before_sleeping)
-STEPPED(killed_anywhere_while_evicting)
-STEPPED(stopped_anywhere_while_evicting)
-STEPPED(killed_anywhere_while_revoking)
-STEPPED(killed_anywhere_while_ringing)
-STEPPED(killed_anywhere_while_observing)
-STEPPED(killed_anywhere_while_tidying)
+// descriptors.c
+STORY(descriptors_closed_behind_its_back_harm_nobody)
+STORY(descriptors_that_became_devices_harm_nobody)
+STORY(descriptors_that_became_files_leave_them_as_they_were)
+STORY(descriptors_that_became_pipes_are_not_read)
+
+// crowds.c
+STORY(three_hundred_processes_share_one_center)
+STORY(a_place_of_the_dead_is_taken_by_the_next)
+STORY(a_hundred_thousand_names_are_posted)
+STORY(ten_thousand_names_are_observed)
+STORY(a_thousand_and_twenty_four_observers_and_no_more)
+STORY(a_thousand_sleepers_hear_of_every_post)
+STORY(all_observers_see_one_order_of_all_posters)

@@ -14,6 +14,26 @@ import Testing
     func comesTrue(story: Story) async throws {
         try await story.tell()
     }
+
+    @Test(
+        .timeLimit(Story.limit),
+        .enabled("full and read-only file systems need the right to mount, as root or in a user namespace") {
+            try Story.may("mounts")
+        },
+        arguments: try Story.all(.mounting)
+    )
+    func comesTrueOnAFileSystemOfItsOwn(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(
+        .timeLimit(Story.limit),
+        .enabled("files of other users need root") { try Story.may("users") },
+        arguments: try Story.all(.others)
+    )
+    func comesTrueWithOtherUsers(story: Story) async throws {
+        try await story.tell()
+    }
 }
 
 /// The same with a debugger's single steps, which put the moment of a death, or of a stop, at any instruction.

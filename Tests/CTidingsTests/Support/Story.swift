@@ -4,7 +4,7 @@ import Testing
 /// What several processes do with one center, told in C (`Tests/CTestPeer`, because they fork) and named by a sentence.
 struct Story: CustomTestStringConvertible, Sendable {
     enum Kind: String {
-        case plain, stepped
+        case plain, stepped, mounting, others
     }
 
     let name: String
@@ -20,21 +20,29 @@ struct Story: CustomTestStringConvertible, Sendable {
 
     /// As `CTestPeer` lists them, so that none can be written and then never told.
     static func all(_ kind: Kind) throws -> [Story] {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = executable
-        process.arguments = ["--list"]
-        process.standardOutput = output
-        try process.run()
-        let list = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let (status, list) = try ask("--list")
         let stories = list.split(separator: "\n").map { $0.split(separator: " ") }
             .filter { $0.first == Substring(kind.rawValue) }.map { Story(name: String($0[1])) }
         // An empty list would be a test that passes because it does nothing.
-        guard process.terminationStatus == 0, !stories.isEmpty else {
-            throw NoStories(kind: kind)
-        }
+        guard status == 0, !stories.isEmpty else { throw NoStories(kind: kind) }
         return stories
+    }
+
+    /// Whether the stories that need it may do that here.
+    static func may(_ what: String) throws -> Bool {
+        try ask("--may", what).status == 0
+    }
+
+    private static func ask(_ arguments: String...) throws -> (status: Int32, answer: String) {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = executable
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+        let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, answer)
     }
 
     /// In a directory of its own, with a seed that is printed when it fails. Blocks no thread meanwhile.

@@ -1,0 +1,146 @@
+// Names, sizes and configurations that can't be: refused in one line, with nothing begun.
+#include "foreign.h"
+
+typedef struct text {
+    const char *bytes;
+    size_t length;
+    const char *word;  // what the refusal must say
+} text;
+
+static char long_text[TIDINGS_NAME_MAX + 2];
+static const char *const not_utf8[] = {
+    "\xff", "a\xfe",         // never in UTF-8
+    "\x80", "ab\xbf",        // a continuation of nothing
+    "\xc3", "a\xe2\x82",     // cut short
+    "\xc0\x80", "\xe0\x80\xaf", "\xf0\x80\x80\xaf",  // longer than need be: NUL, '/'
+    "\xed\xa0\x80",          // half of a surrogate pair
+    "\xf4\x90\x80\x80",      // beyond the last character
+    "\xc3(", "\xe2\x28\xa1", // a continuation missing
+};
+#define NOT_UTF8 (sizeof not_utf8 / sizeof not_utf8[0])
+
+void center_names_that_cannot_be_are_refused(void) {
+    memset(long_text, 'x', sizeof long_text);
+    long_text[TIDINGS_CENTER_NAME_MAX + 1] = 0;
+    const text names[] = {
+        {"", 0, "empty"}, {".", 0, "'.'"}, {"..", 0, "'.'"}, {".hidden", 0, "'.'"}, {"../story", 0, "'.'"}, {"a/b", 0, "'/'"}, {"/etc/passwd", 0, "'/'"},
+        {"a\nb", 0, "control"}, {"\x7f", 0, "control"}, {"a\xc2\x85", 0, "control"}, {long_text, 0, "at most 200"},
+    };
+    tidings_center *center = (void *)1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        REFUSED(tidings_open(names[i].bytes, NULL, &center), EINVAL, names[i].word);
+        CHECK(!center, "a handle all the same");
+        REFUSED(tidings_remove(names[i].bytes, NULL), EINVAL, names[i].word);
+    }
+    for (size_t i = 0; i < NOT_UTF8; i++) {
+        REFUSED(tidings_open(not_utf8[i], NULL, &center), EINVAL, "UTF-8");
+        REFUSED(tidings_remove(not_utf8[i], NULL), EINVAL, "UTF-8");
+    }
+    REFUSED(tidings_open(NULL, NULL, &center), EINVAL, "name");
+    REFUSED(tidings_remove(NULL, NULL), EINVAL, "name");
+    CHECK(files_there() == 0, "%u files were made", files_there());
+    // And what just about can be.
+    long_text[TIDINGS_CENTER_NAME_MAX] = 0;
+    const char *good[] = {long_text, "a", "a..b", " ", "æøå €𝄞", "-rf", "con", "a\\b"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        OK(tidings_open(good[i], &(tidings_configuration){.slots = 256, .flags = TIDINGS_OPEN_EXCLUSIVE}, &center));
+        works(center);
+        tidings_close(center);
+        CHECK(files_there() == 1, "%u files", files_there());
+        OK(tidings_remove(good[i], NULL));
+    }
+}
+
+static void expect_refusals(tidings_center *center, tidings_observer *observer, const char *bytes, size_t length, const char *word) {
+    tidings_topic *topic = NULL;
+    uint32_t interest;
+    REFUSED(tidings_topic_open(center, bytes, length, NULL, 0, &topic), EINVAL, word);
+    REFUSED(tidings_observer_add(observer, bytes, length, NULL, 0, 0, &interest), EINVAL, word);
+    if (length > 0) {
+        REFUSED(tidings_topic_open(center, "n", 1, bytes, length, &topic), EINVAL, word);
+        REFUSED(tidings_observer_add(observer, "n", 1, bytes, length, 0, &interest), EINVAL, word);
+    }
+    CHECK(!topic, "a handle all the same");
+}
+
+void names_and_subjects_that_cannot_be_are_refused(void) {
+    tidings_center *center = join_center(256);
+    tidings_observer *observer;
+    OK(tidings_observer_open(center, 0, &observer));
+    memset(long_text, 'x', sizeof long_text);
+    expect_refusals(center, observer, "", 0, "empty");
+    expect_refusals(center, observer, long_text, TIDINGS_NAME_MAX + 1, "at most 255");
+    expect_refusals(center, observer, long_text, SIZE_MAX, "at most 255");
+    expect_refusals(center, observer, "a\0b", 3, "NUL");
+    expect_refusals(center, observer, "\0", 1, "NUL");
+    tidings_topic *topic;
+    REFUSED(tidings_topic_open(center, NULL, 5, NULL, 0, &topic), EINVAL, "NULL");
+    for (size_t i = 0; i < NOT_UTF8; i++) expect_refusals(center, observer, not_utf8[i], strlen(not_utf8[i]), "UTF-8");
+    const tidings_statistics statistics = statistics_of(center);
+    CHECK(statistics.names == 0 && statistics.posted == 0, "%u names", statistics.names);
+    // What a center can't be called is no matter here; the longest of both arrive whole.
+    uint32_t interest;
+    OK(tidings_topic_open(center, "../a/b\n", 7, long_text, TIDINGS_SUBJECT_MAX, &topic));
+    OK(tidings_observer_add(observer, "../a/b\n", 7, NULL, 0, 0, &interest));
+    post_number(topic, 1);
+    tidings_delivery delivery = receive(observer);
+    CHECK(strcmp(delivery.name, "../a/b\n") == 0 && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%s", delivery.name);
+    OK(tidings_topic_open(center, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, &topic));
+    OK(tidings_observer_add(observer, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, 0, &interest));
+    post_number(topic, 2);
+    delivery = receive(observer);
+    CHECK(delivery.name_length == TIDINGS_NAME_MAX && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%zu, %zu", delivery.name_length, delivery.subject_length);
+    CHECK(!memcmp(delivery.name, long_text, TIDINGS_NAME_MAX) && !memcmp(delivery.subject, long_text, TIDINGS_SUBJECT_MAX) && !delivery.name[TIDINGS_NAME_MAX], "as posted");
+    CHECK(tidings_observer_remove(observer, interest + 1) == -ENOENT && tidings_observer_remove(observer, 0xffffffff) == -ENOENT, "no such interest");
+    OK(tidings_observer_remove(observer, interest));
+    CHECK(tidings_observer_remove(observer, interest) == -ENOENT, "twice");
+    CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late to seek");
+}
+
+void configurations_that_cannot_be_are_refused(void) {
+    const tidings_configuration bad[] = {
+        {.slots = 1000}, {.slots = 128}, {.slots = 1 << 21}, {.participants = 1}, {.participants = 4001}, {.observers = 1}, {.observers = 1025},
+        {.names = 63}, {.names = (1 << 20) + 1}, {.maximum_payload = (UINT64_C(1) << 30) + 1}, {.maximum_payload = UINT64_MAX}, {.slots = UINT32_MAX},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        tidings_center *center = (void *)1;
+        const int result = tidings_open("story", &bad[i], &center);
+        CHECK(result == -EINVAL && !center && strlen(tidings_last_error()) > 20, "configuration %zu: %d", i, result);
+        CHECK(files_there() == 0, "%u files were made", files_there());
+    }
+    REFUSED(tidings_open("story", &(tidings_configuration){.directory = "/nowhere/at/all"}, &(tidings_center *){NULL}), ENOENT, "/nowhere/at/all");
+    REFUSED(tidings_open("story", &(tidings_configuration){.directory = "/dev/null"}, &(tidings_center *){NULL}), ENOTDIR, "/dev/null");
+}
+
+void payloads_over_the_limit_are_refused(void) {
+    static uint8_t bytes[20000];
+    const uint64_t limits[] = {1, 100, 1000, 1024, 1025, 8192, 10000};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        const uint64_t limit = limits[i];
+        tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .maximum_payload = limit});
+        CHECK(statistics_of(center).maximum_payload == limit, "%lu", (unsigned long)statistics_of(center).maximum_payload);
+        tidings_topic *topic = topic_of(center, NAME);
+        tidings_observer *observer = observer_of(center, NAME);
+        tidings_reservation reservation;
+        REFUSED(tidings_post(topic, bytes, limit + 1, NULL, NULL), EMSGSIZE, "story");
+        REFUSED(tidings_post(topic, bytes, SIZE_MAX, NULL, NULL), EMSGSIZE, "story");
+        REFUSED(tidings_state_set(topic, bytes, limit + 1, NULL), EMSGSIZE, "story");
+        REFUSED(tidings_reserve(center, limit + 1, &reservation), EMSGSIZE, "story");
+        REFUSED(tidings_reserve(center, SIZE_MAX, &reservation), EMSGSIZE, "story");
+        OK(tidings_reserve(center, 1, &reservation));
+        ((uint8_t *)reservation.bytes)[0] = 42;
+        REFUSED(tidings_reserve_more(center, &reservation, 1, limit + 1), EMSGSIZE, "story");
+        OK(tidings_post_reserved(topic, &reservation, 1, NULL, NULL));
+        tidings_delivery delivery = receive(observer);
+        CHECK(delivery.size == 1 && *(const uint8_t *)delivery.payload == 42, "as it was before it was refused");
+        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "nothing of what was refused");
+        OK(tidings_post(topic, bytes, limit, NULL, NULL));
+        delivery = receive(observer);
+        CHECK(delivery.size == limit, "%zu", delivery.size);
+        CHECK(statistics_of(center).posted == 2, "%lu", (unsigned long)statistics_of(center).posted);
+        tidings_observer_close(observer);
+        tidings_topic_close(topic);
+        tidings_close(center);
+        OK(tidings_remove("story", NULL));
+    }
+}

@@ -1,0 +1,140 @@
+// What is posted is what arrives: every size, every field, from every place in the order.
+#include <time.h>
+
+#include "foreign.h"
+
+#define MOST (16u << 20)
+
+static void arrives(tidings_observer *observer, const void *bytes, size_t size, uint64_t sequence) {
+    const tidings_delivery delivery = receive(observer);
+    CHECK(delivery.size == size && memcmp(delivery.payload, bytes, size) == 0, "%zu bytes came as %zu, or damaged", size, delivery.size);
+    CHECK((uintptr_t)delivery.payload % 16 == 0, "%zu bytes came at %p", size, delivery.payload);
+    CHECK(delivery.sequence == sequence, "sequence %lu, posted as %lu", (unsigned long)delivery.sequence, (unsigned long)sequence);
+}
+
+void payloads_of_every_size_arrive_whole(void) {
+    tidings_center *center = join_center(512);
+    tidings_topic *topics[2] = {topic_of(center, NAME), topic_with(center, "unobserved", "with a subject")};
+    tidings_observer *of_name = observer_of(center, NAME), *of_all = observer_of(center, NULL);
+    uint8_t *bytes = malloc(MOST);
+    for (size_t i = 0; i < MOST; i++) bytes[i] = (uint8_t)(i * 31 + (i >> 9));
+    const size_t large[] = {1023, 1024, 1025, 4096, 8176, 8192, 8193, 65535, 65536, 500000, 1 << 20, 5 << 20, MOST - 1, MOST};
+    for (size_t i = 0; i < 450 + sizeof large / sizeof large[0]; i++) {
+        const size_t size = i < 450 ? i : large[i - 450];
+        for (int which = 0; which < 2; which++) {
+            uint64_t sequence;
+            OK(tidings_post(topics[which], bytes, size, NULL, &sequence));
+            if (which == 0) arrives(of_name, bytes, size, sequence);
+            arrives(of_all, bytes, size, sequence);
+        }
+    }
+    CHECK(drain(of_name).received == 0 && drain(of_all).received == 0, "more than was posted");
+    free(bytes);
+}
+
+static void posts_with_everything(void) {
+    tidings_center *center = join_center(0);
+    tidings_topic *topic = topic_with(center, NAME, "subject");
+    OK(tidings_post(topic, "payload", 7, &(tidings_post_options){.format = TIDINGS_FORMAT_JSON}, NULL));
+    tidings_observer *own = observer_with(center, NAME, 0, TIDINGS_ADD_HISTORY);
+    const tidings_delivery delivery = receive(own);
+    CHECK(delivery.flags == TIDINGS_DELIVERY_OWN, "flags %u", delivery.flags);
+}
+
+void a_delivery_says_who_posted_what_and_when(void) {
+    tidings_center *center = join_center(256);
+    tidings_observer *observer;
+    OK(tidings_observer_open(center, 0, &observer));
+    uint32_t of_name, of_subject, of_another;
+    OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, 0, &of_name));
+    OK(tidings_observer_add(observer, NAME, strlen(NAME), "subject", 7, 0, &of_subject));
+    OK(tidings_observer_add(observer, NAME, strlen(NAME), "another", 7, 0, &of_another));
+    struct timespec before, after;
+    // The coarse clock: a stamp may be as old as the tick it was made in.
+    clock_gettime(CLOCK_REALTIME_COARSE, &before);
+    const pid_t pid = start(posts_with_everything);
+    const tidings_delivery delivery = receive(observer);
+    clock_gettime(CLOCK_REALTIME, &after);
+    CHECK(strcmp(delivery.name, NAME) == 0 && delivery.name_length == strlen(NAME), "name %s", delivery.name);
+    CHECK(strcmp(delivery.subject, "subject") == 0 && delivery.subject_length == 7, "subject %s", delivery.subject);
+    CHECK(delivery.size == 7 && memcmp(delivery.payload, "payload", 7) == 0 && delivery.format == TIDINGS_FORMAT_JSON, "payload");
+    CHECK(delivery.pid == pid && delivery.uid == geteuid() && delivery.flags == 0 && delivery.missed == 0, "pid %d, uid %u", delivery.pid, delivery.uid);
+    const uint64_t from = (uint64_t)before.tv_sec * 1000000000u + (uint64_t)before.tv_nsec, to = (uint64_t)after.tv_sec * 1000000000u + (uint64_t)after.tv_nsec;
+    CHECK(delivery.posted_at_ns >= from && delivery.posted_at_ns <= to, "posted at %lu, not in %lu…%lu", (unsigned long)delivery.posted_at_ns, (unsigned long)from, (unsigned long)to);
+    bool seen[2] = {false, false};
+    for (size_t i = 0; i < delivery.interest_count; i++) {
+        CHECK(delivery.interests[i] == of_name || delivery.interests[i] == of_subject, "interest %u", delivery.interests[i]);
+        seen[delivery.interests[i] == of_subject] = true;
+    }
+    CHECK(delivery.interest_count == 2 && seen[0] && seen[1], "%zu interests", delivery.interest_count);
+    ends_well(pid);
+}
+
+void a_reservation_grows_and_arrives(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *observer = observer_of(center, NAME);
+    static uint8_t bytes[300000];
+    random_bytes(bytes, sizeof bytes);
+    for (uint32_t round = 0; round < 300; round++) {
+        tidings_reservation reservation;
+        size_t used = 0;
+        OK(tidings_reserve(center, random_below(500), &reservation));
+        for (uint64_t parts = 1 + random_below(5); parts > 0; parts--) {
+            const size_t more = random_below(round % 10 == 0 ? sizeof bytes / 5 : 300);
+            OK(tidings_reserve_more(center, &reservation, used, used + more));
+            CHECK(reservation.capacity >= used + more, "%zu", reservation.capacity);
+            memcpy((uint8_t *)reservation.bytes + used, bytes + used, more);
+            used += more;
+        }
+        uint64_t sequence;
+        if (random_below(4) == 0) {
+            tidings_abandon(center, &reservation);
+            continue;
+        }
+        OK(tidings_post_reserved(topic, &reservation, used, NULL, &sequence));
+        arrives(observer, bytes, used, sequence);
+    }
+    for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
+    CHECK(statistics_of(center).chunks_used == 0, "%u chunks are taken", statistics_of(center).chunks_used);
+}
+
+// History as far back as the ring has it, or from a place in it; and between what was and what comes, nothing is missing and nothing comes twice.
+void history_and_what_comes_meet_without_a_seam(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME), *other = topic_of(center, "other");
+    uint64_t sequence_of[1000];
+    for (uint32_t i = 0; i < 1000; i++) {
+        sequence_of[i] = post_number(topic, i);
+        if (i % 3 == 0) post_number(other, i);
+    }
+    const uint64_t oldest = statistics_of(center).retained_from;
+    const uint64_t places[] = {0, 1, oldest, sequence_of[900], sequence_of[900] + 1, sequence_of[999], sequence_of[999] + 5, UINT64_MAX};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        tidings_observer *observer;
+        uint32_t interest, first = 0;
+        OK(tidings_observer_open(center, 0, &observer));
+        OK(tidings_observer_seek(observer, places[i]));
+        OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_HISTORY, &interest));
+        CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late");
+        while (first < 1000 && (sequence_of[first] < places[i] || sequence_of[first] < oldest)) first++;
+        for (uint32_t number = first; number < 1000; number++) {
+            const tidings_delivery delivery = receive(observer);
+            CHECK(delivery.sequence == sequence_of[number], "from %lu on: %lu instead of %lu", (unsigned long)places[i], (unsigned long)delivery.sequence,
+                  (unsigned long)sequence_of[number]);
+        }
+        tidings_delivery delivery;
+        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "from %lu on: more than there was", (unsigned long)places[i]);
+        tidings_observer_close(observer);
+    }
+    tidings_observer *observer = observer_with(center, NAME, 0, TIDINGS_ADD_HISTORY);
+    const uint64_t next = post_number(topic, 1000);
+    uint64_t last = 0, count = 0;
+    tidings_delivery delivery;
+    while (tidings_next(observer, 0, &delivery) == 0) {
+        CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.sequence > last, "%lu after %lu", (unsigned long)delivery.sequence, (unsigned long)last);
+        last = delivery.sequence;
+        count++;
+    }
+    CHECK(last == next && count > 100, "%lu, the last was %lu", (unsigned long)count, (unsigned long)last);
+}

@@ -1,0 +1,19 @@
+// What some stories need and not every process may do.
+#ifndef PRIVILEGES_H
+#define PRIVILEGES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+// Mounts that only this process and its children see. `false`, and errno, if that isn't permitted.
+bool try_own_mounts(void);
+void own_mounts(void);
+
+// Another user from here on.
+#define ANOTHER_USER ((uid_t)65534)
+void become(uid_t user);
+
+// "mounts", "users": may this process do that? Asked by the tests before they tell a story that does.
+bool may(const char *what);
+
+#endif

@@ -1,0 +1,75 @@
+// A center whose file is deleted, and one of the same name after it.
+#include "foreign.h"
+
+static pipe_pair ready, removed;
+
+static void posts_after_the_removal(void) {
+    tidings_center *center = join_center(0);
+    tidings_topic *topic = topic_of(center, NAME);
+    static uint8_t bytes[5000];
+    tidings_reservation reservation;
+    OK(tidings_reserve(center, sizeof bytes, &reservation));
+    post_number(topic, 1);
+    tell(&ready);
+    told(&removed);
+    REFUSED(tidings_post(topic, "x", 1, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_post(topic, bytes, sizeof bytes, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL), ESTALE, "removed");
+    REFUSED(tidings_post_reserved(topic, &reservation, 10, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_state_set(topic, "x", 1, NULL), ESTALE, "removed");
+    tidings_topic_close(topic);
+    tidings_close(center);
+}
+
+// Who still has it open is told by its next post; the next center of that name has nothing to do with it.
+void a_removed_center_takes_no_more_posts(void) {
+    ready = pipe_open();
+    removed = pipe_open();
+    tidings_center *center = join_center(256);
+    tidings_observer *observer = observer_of(center, NAME);
+    const pid_t poster = start(posts_after_the_removal);
+    told(&ready);
+    OK(tidings_remove("story", NULL));
+    CHECK(files_there() == 0, "%u files", files_there());
+    REFUSED(tidings_remove("story", NULL), ENOENT, "story");
+    REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOENT, "story");
+    tidings_center *next = join_center_with((tidings_configuration){.slots = 512, .flags = TIDINGS_OPEN_EXCLUSIVE});
+    tidings_observer *of_next = observer_of(next, NAME);
+    tell(&removed);
+    ends_well(poster);
+    const account account = drain(observer);
+    CHECK(account.received == 1 && account.missed == 0, "%lu: what was posted before, and no more", (unsigned long)account.received);
+    post_number(topic_of(next, NAME), 2);
+    const tidings_delivery delivery = receive(of_next);
+    CHECK(stamp_of(&delivery).number == 2 && drain(observer).received == 0, "mixed up");
+    tidings_observer_close(observer);
+    tidings_close(center);
+    works(next);
+}
+
+static void opens_and_removes(void) {
+    for (uint32_t i = 0; i < ROUNDS(1200); i++) {
+        tidings_center *center;
+        int result = tidings_open("story", &(tidings_configuration){.slots = 256, .names = 64, .participants = 16, .observers = 16}, &center);
+        CHECK(result == 0, "open: %d", result);
+        tidings_topic *topic = topic_of(center, NAME);
+        result = tidings_post(topic, "x", 1, NULL, NULL);
+        CHECK(result == 0 || result == -ESTALE, "post: %d", result);
+        tidings_topic_close(topic);
+        if (random_below(2)) tidings_close(center);
+        result = random_below(2) ? tidings_remove("story", NULL) : 0;
+        CHECK(result == 0 || result == -ENOENT, "remove: %d", result);
+    }
+}
+
+// Opened, created and removed by several at once, all the time: none ever meets half a center, or the wrong one's end.
+void centers_come_and_go_under_one_name(void) {
+    pid_t pids[4];
+    for (int i = 0; i < 4; i++) {
+        pids[i] = start(opens_and_removes);
+        random_next();
+    }
+    for (int i = 0; i < 4; i++) ends_well(pids[i]);
+    CHECK(files_there() <= 1, "%u files are left", files_there());
+    works(join_center(256));
+}

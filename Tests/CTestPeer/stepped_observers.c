@@ -1,0 +1,249 @@
+// Observers, and those who revoke, ring or tidy up for others, killed or stopped after any number of instructions.
+#include <sched.h>
+
+#include "center/observer.h"
+#include "platform/clock.h"
+#include "platform/futex.h"
+#include "registry/doorbell.h"
+#include "steps.h"
+
+static tidings_center *own_center;
+
+static void receives_and_sleeps(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_observer_spin(observer, 0);
+    tidings_delivery delivery;
+    // Once through everything, also through the sleep.
+    CHECK(tidings_next(observer, 1, &delivery) == -ETIMEDOUT, "nothing was posted");
+    section_begin();
+    const int result = tidings_next(observer, -1, &delivery);
+    atomic_store(returned, result == 0 ? 1 : 2);
+    section_end();
+}
+
+// Stopped anywhere on its way into sleep while one notification is posted: it wakes up, or does not go to sleep.
+void stopped_anywhere_before_sleeping(void) {
+    returned = shared_memory(4096);
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    pid_t pid = start_traced(receives_and_sleeps);
+    const uint64_t length = step(pid, UINT64_MAX, true);
+    CHECK(length > 100, "only %lu instructions", (unsigned long)length);
+    kill_and_reap(pid);
+    const uint32_t stops = moments(KILLS * 2 / 3, length), last = full() ? 1 : ROUNDS(KILLS / 3);
+    for (uint32_t stop = 0; stop < stops + last; stop++) {
+        atomic_store(returned, 0);
+        pid = start_traced(receives_and_sleeps);
+        // The last ones just before the futex, and in it.
+        step(pid, stop < stops ? moment(stop, stops, length) : length - (stops + last - 1 - stop), true);
+        post_number(topic, stop);
+        let_go(pid);
+        ends_well(pid);
+        CHECK(atomic_load(returned) == 1, "received");
+    }
+    CHECK(tidings_tidy(center) >= 0, "tidy");
+    CHECK(statistics_of(center).observers == 0, "%u observers are left", statistics_of(center).observers);
+}
+
+static pipe_pair registered, woken, onward;
+
+// Asleep as `tidings_next` is, but once awake it waits to be told to go on: a poster that is stepped is slow enough to be revoked by whoever waits for it.
+static void sleeps_again_and_again(void) {
+    tidings_center *center = join_center(0);
+    tidings__segment *s = &center->segment;
+    tidings_observer *observer = observer_of(center, NAME);
+    tell(&registered);
+    for (;;) {
+        const uint32_t announced = tidings__doorbell_announce(s, observer->index);
+        while (tidings__acquire(&s->observers[observer->index].doorbell) == announced)
+            tidings__futex_wait(&s->observers[observer->index].doorbell, announced, -1);
+        tidings__doorbell_withdraw(s, observer->index);
+        tell(&woken);
+        told(&onward);
+        drain(observer);
+    }
+}
+
+// A poster killed anywhere on its way through ringing: what it committed wakes the sleeper, without help from anybody else. What it didn't commit may
+// have woken it or not; if not, the next post does.
+void killed_anywhere_while_ringing(void) {
+    what = (act){.size = 8};
+    returned = shared_memory(4096);
+    registered = pipe_open();
+    woken = pipe_open();
+    onward = pipe_open();
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *witness = observer_of(center, NAME);
+    const pid_t sleeper = start(sleeps_again_and_again);
+    told(&registered);
+    until_asleep(sleeper, center, 1);
+    const uint64_t length = length_of(posts_once);
+    told(&woken);
+    tell(&onward);
+    receive(witness);
+    uint32_t committed = 0;
+    const uint32_t kills = moments(KILLS, length);
+    for (uint32_t kill = 0; kill < kills; kill++) {
+        until_asleep(sleeper, center, 1);
+        const pid_t pid = start_traced(posts_once);
+        step(pid, kill + 1 < kills ? moment(kill, kills, length) : UINT64_MAX, false);  // the last one when its post has returned
+        kill_and_reap(pid);
+        tidings_delivery delivery;
+        const int result = tidings_next(witness, 0, &delivery);
+        if (result == -EAGAIN) {
+            post_number(topic, kill);
+            receive(witness);
+        } else {
+            OK(result);
+            committed++;
+        }
+        told(&woken);  // for ever, if the wake-up was lost
+        tell(&onward);
+    }
+    CHECK(committed > 0 && committed < kills, "%u of %u were committed", committed, kills);
+    kill_and_reap(sleeper);
+}
+
+static void registers_and_leaves(void) {
+    tidings_center *center = join_center(0);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *other = observer_of(center, "other");
+    tidings_observer_close(observer_of(center, "warm-up"));
+    section_begin();
+    tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY);
+    uint32_t interest;
+    OK(tidings_observer_add(observer, "brand-new", 9, "subject", 7, 0, &interest));
+    OK(tidings_post(topic, "x", 1, NULL, NULL));
+    tidings_delivery delivery;
+    while (tidings_next(observer, 0, &delivery) == 0) {}
+    OK(tidings_observer_remove(observer, interest));
+    tidings_observer_close(observer);
+    atomic_store(returned, 1);
+    section_end();
+    tidings_observer_close(other);
+    for (;;) pause();
+}
+
+// An observer killed anywhere between registering and leaving holds up no poster and leaves no place taken.
+void killed_anywhere_while_observing(void) {
+    returned = shared_memory(4096);
+    own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64});
+    tidings_topic *topic = topic_of(own_center, NAME);
+    const uint32_t names = statistics_of(own_center).names;
+    const uint64_t length = length_of(registers_and_leaves);
+    const uint32_t kills = moments(40, length);
+    for (uint32_t kill = 0; kill < kills; kill++) {
+        const pid_t pid = start_traced(registers_and_leaves);
+        step(pid, moment(kill, kills, length), false);
+        kill_and_reap(pid);
+        // Its lossless observer, half made or not, is no reason to wait: full speed, once around.
+        for (uint32_t i = 0; i < 300; i++) post_number(topic, i);
+    }
+    nothing_is_left(own_center, topic, 0, 0);
+    CHECK(statistics_of(own_center).names == names, "%u names", statistics_of(own_center).names);
+    CHECK(statistics_of(own_center).observers_lossless == 0, "%u lossless observers", statistics_of(own_center).observers_lossless);
+    for (uint32_t i = 0; i < 2000; i++) {
+        // And all the entries serve other names.
+        char name[32];
+        snprintf(name, sizeof name, "later.%u", i);
+        tidings_observer_close(observer_of(own_center, name));
+    }
+}
+
+static void tidies(void) {
+    tidings_center *center = join_center(0);
+    section_begin();
+    OK(tidings_tidy(center) < 0 ? 1 : 0);
+    atomic_store(returned, 1);
+    section_end();
+    for (;;) pause();
+}
+
+static void leaves_remains(void) {
+    tidings_center *center = join_center(0);
+    observer_of(center, NAME);
+    observer_with(center, "remains", TIDINGS_OBSERVE_LOSSLESS, 0);
+    tidings_reservation reservation;
+    OK(tidings_reserve(center, 100, &reservation));
+    kill(getpid(), SIGKILL);
+}
+
+// Killed while it tidies up after another: the next one tidies up after both.
+void killed_anywhere_while_tidying(void) {
+    returned = shared_memory(4096);
+    own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64});
+    tidings_topic *topic = topic_of(own_center, NAME);
+    int status;
+    waitpid(start(leaves_remains), &status, 0);
+    const uint64_t length = length_of(tidies);
+    const uint32_t kills = moments(8, length);
+    for (uint32_t kill = 0; kill < kills; kill++) {
+        waitpid(start(leaves_remains), &status, 0);
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "remains: status %x", (unsigned)status);
+        const pid_t pid = start_traced(tidies);
+        step(pid, moment(kill, kills, length), false);
+        kill_and_reap(pid);
+        CHECK(tidings_tidy(own_center) >= 1, "one at least");
+        const tidings_statistics statistics = statistics_of(own_center);
+        CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.chunks_used == 0 && statistics.names == 0,
+              "%u participants, %u observers, %u chunks, %u names after %u kills", statistics.participants, statistics.observers, statistics.chunks_used,
+              statistics.names, kill + 1);
+    }
+    nothing_is_left(own_center, topic, 0, 0);
+}
+
+static void revokes(void) {
+    // On one processor it doesn't look 200 times before it goes on.
+    cpu_set_t one;
+    CHECK(sched_getaffinity(0, sizeof one, &one) == 0, "%s", strerror(errno));
+    for (int processor = 0, found = 0; processor < CPU_SETSIZE; processor++)
+        if (CPU_ISSET(processor, &one) && found++) CPU_CLR(processor, &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0, "%s", strerror(errno));
+    tidings__processors_refresh();
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_delivery delivery;
+    CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "nothing yet");
+    section_begin();
+    const int result = tidings_next(observer, -1, &delivery);
+    section_end();
+    OK(result);
+    for (;;) pause();
+}
+
+// Killed while it revokes what a stopped poster claimed: the next one comes to a verdict, and all to the same.
+void killed_anywhere_while_revoking(void) {
+    tidings_center *center = join_center(256);
+    tidings__segment *s = &center->segment;
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *observer = observer_of(center, NAME), *sluggish = observer_of(center, NAME);
+    uint64_t length = 0;
+    uint32_t kills = 1;
+    for (uint32_t kill = 0; kill <= kills; kill++) {
+        const pid_t pid = start_traced(revokes);
+        const uint64_t position = statistics_of(center).posted;
+        uint32_t holder;
+        OK(tidings__make_room(center, position, &holder));
+        tidings__cell *cell = tidings__cell_at(s, position);
+        tidings__set_release(&cell->claim, tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT | (~tidings__relaxed(&cell->commit) & 1) << 32 |
+                                               TIDINGS__W_FOREIGN | 77);
+        post_number(topic, kill);
+        const uint64_t at = step(pid, kill == 0 ? UINT64_MAX : moment(kill - 1, kills, length), false);
+        if (kill == 0) {
+            length = at;
+            kills = moments(60, length);
+        }
+        kill_and_reap(pid);
+        const tidings_delivery delivery = receive(observer);
+        CHECK(delivery.sequence == position + 1 && stamp_of(&delivery).number == kill, "killed after %lu of %lu: sequence %lu", (unsigned long)at,
+              (unsigned long)length, (unsigned long)delivery.sequence);
+        CHECK(tidings__look(s, position) == TIDINGS__VOID, "killed after %lu of %lu: no verdict", (unsigned long)at, (unsigned long)length);
+        tidings__claims_tidy(s, 77);
+    }
+    for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
+    const account account = drain(sluggish);
+    CHECK(account.received + account.missed == 600 + kills + 1, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+    CHECK(tidings_tidy(center) >= 1 && statistics_of(center).observers == 2, "left");
+}

@@ -1,0 +1,108 @@
+// Posters killed, or stopped for three laps of the ring, after any number of instructions: a debugger's single steps put the moment wherever it is wanted, so
+// that no window is too short to be hit.
+#include "steps.h"
+
+static tidings_center *own_center;
+
+// A post that is killed anywhere is there as a whole or not at all, holds up nobody, and leaves nothing behind.
+static void killed_in(act act) {
+    what = act;
+    returned = shared_memory(4096);
+    own_center = join_center(256);
+    tidings_topic *topic = topic_of(own_center, NAME);
+    tidings_observer *observer = observer_of(own_center, NAME), *bystander = observer_of(own_center, act.full ? NAME : NULL);
+    const uint64_t length = length_of(posts_once);
+    const uint32_t kills = moments(act.full ? KILLS / 3 : KILLS, length);  // an eviction is ten times as long
+    uint64_t delivered_anyway = 0;
+    CHECK(drain(observer).received == 1, "the one that wasn't killed");
+    for (uint32_t kill = 0; kill < kills; kill++) {
+        atomic_store(returned, 0);
+        const pid_t pid = start_traced(posts_once);
+        const uint64_t at = step(pid, moment(kill, kills, length), false);
+        const bool was_returned = atomic_load(returned);
+        kill_and_reap(pid);
+        post_number(topic, kill);
+        tidings_delivery delivery = receive(observer);
+        bool seen = false;
+        if (stamp_of(&delivery).poster == 1) {
+            CHECK(delivery.size == act.size && !memcmp((const char *)delivery.payload + sizeof(stamp), payload + sizeof(stamp), act.size - sizeof(stamp)),
+                  "killed after %lu of %lu instructions: %zu bytes came", (unsigned long)at, (unsigned long)length, delivery.size);
+            seen = true;
+            delivery = receive(observer);
+        }
+        CHECK(stamp_of(&delivery).poster == 0 && stamp_of(&delivery).number == kill, "killed after %lu of %lu instructions: %u.%u", (unsigned long)at,
+              (unsigned long)length, stamp_of(&delivery).poster, stamp_of(&delivery).number);
+        CHECK(seen || !was_returned, "killed after %lu of %lu instructions: it returned, and nothing came", (unsigned long)at, (unsigned long)length);
+        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "killed after %lu of %lu instructions: something came twice", (unsigned long)at,
+              (unsigned long)length);
+        delivered_anyway += seen;
+        if (act.flags & TIDINGS_POST_RETAIN) {
+            size_t size = 0;
+            const int result = tidings_state_get(topic, NULL, &size, NULL, NULL);
+            CHECK(!seen || result == -ENOBUFS, "killed after %lu of %lu instructions: delivered, but not retained", (unsigned long)at, (unsigned long)length);
+        }
+    }
+    CHECK(delivered_anyway < kills, "every one came: none was killed before its commit");
+    // Who looks at all names, and has been lapped, counts the same, to the last one.
+    const account seen = drain(bystander);
+    const uint64_t expected = (act.full ? kills + 1 : 2 * kills + 2) + delivered_anyway;
+    CHECK(seen.received + seen.missed == expected, "%lu + %lu of %lu", (unsigned long)seen.received, (unsigned long)seen.missed, (unsigned long)expected);
+    nothing_is_left(own_center, topic, 2, 2);
+}
+
+void killed_anywhere_in_a_small_post(void) { killed_in((act){.size = 64}); }
+void killed_anywhere_in_a_chunk_post(void) { killed_in((act){.size = 300}); }
+void killed_anywhere_in_a_retained_post(void) { killed_in((act){.size = 64, .flags = TIDINGS_POST_RETAIN}); }
+
+void killed_anywhere_while_evicting(void) { killed_in((act){.size = 64, .full = true}); }
+
+// MARK: Stopped
+
+// The number a stopped poster posts, and what comes of it while others turn the ring three times, and after it goes on.
+static void stopped_in(act act) {
+    what = act;
+    returned = shared_memory(4096);
+    own_center = join_center(256);
+    tidings_topic *topic = topic_of(own_center, NAME);
+    tidings_observer *observer = observer_of(own_center, NAME), *sluggish = observer_of(own_center, NAME);
+    const uint64_t length = length_of(posts_once);
+    uint64_t total = drain(observer).received;
+    const uint32_t stops = moments(act.full ? KILLS / 8 : KILLS / 3, length);
+    for (uint32_t stop = 0; stop < stops; stop++) {
+        atomic_store(returned, 0);
+        const pid_t pid = start_traced(posts_once);
+        const uint64_t at = step(pid, moment(stop, stops, length), false);
+        uint32_t came = 0;
+        // While it stands still, others post and are received: nothing here waits for it.
+        for (uint32_t number = 0; number < 3 * 256; number++, total++) {
+            post_number(topic, number);
+            if (number % 64 != 63) continue;
+            for (uint32_t expected = number - 63; expected <= number;) {
+                const tidings_delivery delivery = receive(observer);
+                if (stamp_of(&delivery).poster == 1) {
+                    came++;
+                    continue;
+                }
+                CHECK(stamp_of(&delivery).number == expected, "stopped after %lu of %lu instructions: %u instead of %u", (unsigned long)at,
+                      (unsigned long)length, stamp_of(&delivery).number, expected);
+                expected++;
+            }
+        }
+        let_go(pid);
+        while (!atomic_load(returned)) usleep(50);
+        kill_and_reap(pid);
+        came += (uint32_t)drain(observer).received;
+        total++;
+        CHECK(came == 1, "stopped after %lu of %lu instructions: it came %u times", (unsigned long)at, (unsigned long)length, came);
+    }
+    // Who read nothing all the time is told exactly how much that was.
+    const account account = drain(sluggish);
+    CHECK(account.received + account.missed == total, "%lu + %lu of %lu", (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)total);
+    nothing_is_left(own_center, topic, 2, 2);
+}
+
+void stopped_anywhere_in_a_small_post(void) { stopped_in((act){.size = 64}); }
+void stopped_anywhere_in_a_chunk_post(void) { stopped_in((act){.size = 300}); }
+void stopped_anywhere_in_a_retained_post(void) { stopped_in((act){.size = 64, .flags = TIDINGS_POST_RETAIN}); }
+
+void stopped_anywhere_while_evicting(void) { stopped_in((act){.size = 300, .flags = TIDINGS_POST_RETAIN, .full = true}); }

@@ -1,0 +1,77 @@
+// Centers of other users: theirs, unless they said otherwise.
+#include <fcntl.h>
+
+#include "foreign.h"
+#include "privileges.h"
+
+static const char *own_name = "story";
+static pipe_pair ready, done;
+
+static void make_center_as_another(void) {
+    become(ANOTHER_USER);
+    tidings_center *center = join_center(256);
+    works(center);
+    tidings_close(center);
+}
+
+// Under our name and another's ownership, whether or not its permissions would let us in.
+void a_center_of_another_user_is_refused_and_left_alone(void) {
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "%s", strerror(errno));
+    ends_well(start(make_center_as_another));
+    char theirs[512];
+    snprintf(theirs, sizeof theirs, "%s", path_of("tidings.65534.story"));
+    const mode_t modes[] = {0600, 0666, 0, 0444};
+    for (int i = 0; i < 4; i++) {
+        CHECK(chmod(theirs, modes[i]) == 0 && rename(theirs, center_path()) == 0, "%s", strerror(errno));
+        const print before = print_of(center_path());
+        REFUSED(try_open(0), EPERM, "belongs to user 65534");
+        REFUSED(try_open(TIDINGS_OPEN_EXISTING), EPERM, "belongs to user 65534");
+        REFUSED(try_open(TIDINGS_OPEN_EXCLUSIVE), EEXIST, own_name);
+        REFUSED(tidings_remove(own_name, NULL), EPERM, "belongs to user 65534");
+        same_print(&before, center_path());
+        CHECK(rename(center_path(), theirs) == 0, "%s", strerror(errno));
+    }
+    // Each has a center of that name.
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .flags = TIDINGS_OPEN_EXCLUSIVE});
+    works(center);
+    CHECK(files_there() == 2, "%u files", files_there());
+}
+
+static void tries_the_centers_of_root(void) {
+    become(ANOTHER_USER);
+    told(&ready);
+    REFUSED(try_open(0), EPERM, "belongs to user 0");
+    REFUSED(tidings_remove(own_name, NULL), EPERM, "belongs to user 0");
+    tell(&done);
+    told(&ready);
+    REFUSED(try_open(0), EACCES, "permission");
+    tell(&done);
+    told(&ready);
+    // Its own, but without permission.
+    REFUSED(try_open(0), EACCES, "permission");
+}
+
+// The same from the side of one who has no right to it at all.
+void one_without_permission_is_told_so(void) {
+    ready = pipe_open();
+    done = pipe_open();
+    const pid_t pid = start(tries_the_centers_of_root);
+    char name[512];
+    snprintf(name, sizeof name, "%s", path_of("tidings.65534.story"));
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "%s", strerror(errno));
+    tidings_center *center = join_center(256);
+    works(center);
+    tidings_close(center);
+    CHECK(rename(center_path(), name) == 0, "%s", strerror(errno));
+    const print before = print_of(name);
+    tell(&ready);
+    told(&done);
+    same_print(&before, name);
+    CHECK(rename(name, center_path()) == 0 && chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));
+    tell(&ready);  // it may create no file there
+    told(&done);
+    CHECK(files_there() == 1, "%u files", files_there());
+    CHECK(rename(center_path(), name) == 0 && chown(name, ANOTHER_USER, ANOTHER_USER) == 0 && chmod(name, 0) == 0, "%s", strerror(errno));
+    tell(&ready);
+    ends_well(pid);
+}
