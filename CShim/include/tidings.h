@@ -187,7 +187,7 @@ typedef struct tidings_delivery {
 } tidings_delivery;
 
 /// The next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While waiting it sleeps: no CPU, no timer.
-/// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed).
+/// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed), -EBADF (the program closed the center's descriptor, and others took it for dead: open the center again).
 int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
 
 /// Makes the running or the next wait of `tidings_next` return -EINTR, once. Async-signal-safe.

@@ -18,6 +18,7 @@ struct tidings_center {
     uint32_t fork_epoch;  // of the process that joined; another one: a forked child, which joins anew
     uint64_t poster;      // the cell word: uid, participant
     uint64_t pid;         // the cell word's upper half
+    uint64_t instance;    // what describes us in our place
     bool home;            // TIDs of this process may stand in claims
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
@@ -51,6 +52,9 @@ static inline int tidings__center_check(tidings_center *center, const tidings__t
     if (__builtin_expect(center->fork_epoch == thread->fork_epoch, 1)) return 0;
     return tidings__center_rejoin(center);
 }
+
+// Is our place still ours? Whoever closes the descriptor behind our back takes our lock, and with it the proof that we live. 0, -EBADF with the line written.
+int tidings__center_place(const tidings_center *center);
 
 // Who claims: this thread by its TID, where the kernel will tell of its death; otherwise this participant. A post from a signal handler on top of
 // a post, or of one of glibc's robust mutex operations, is of the second kind: the kernel remembers one pending word a thread, and it is in use.

@@ -19,6 +19,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     tidings__clear_error();
     tidings__segment *s = &center->segment;
     int error = tidings__center_check(center, tidings__thread_self());
+    if (!error) error = tidings__center_place(center);
     if (error) return error;
     tidings_observer *observer = calloc(1, sizeof *observer);
     tidings__table *table = tidings__table_with(NULL, &(tidings__interest){0});

@@ -53,7 +53,7 @@ static int join(tidings_center *center) {
         tidings__name_tidy(s, index);
         tidings__claims_tidy(s, index);
     }
-    tidings__participant_describe(s, index);
+    center->instance = tidings__participant_describe(s, index);
     uint64_t namespace = tidings__pid_namespace();
     center->home = namespace != 0 && namespace == s->home_namespace;
     center->poster = tidings__user_id() | (uint64_t)index << 32;
@@ -127,6 +127,13 @@ int tidings__center_rejoin(tidings_center *center) {
     }
     pthread_mutex_unlock(&center->lock);
     return error;
+}
+
+int tidings__center_place(const tidings_center *center) {
+    const tidings__segment *s = &center->segment;
+    if (__builtin_expect(!s->writable || tidings__acquire(&s->participants[center->participant].instance) == center->instance, 1)) return 0;
+    return tidings__fail(EBADF, "can't go on in center \"%s\": others took this process for dead, because descriptor %d, its lock, was closed by this program; close only your own, and open the center again",
+                         s->name, s->fd);
 }
 
 int tidings_remove(const char *name, const tidings_configuration *configuration) {

@@ -1,20 +1,30 @@
 // Posting: claim, write, ring, commit. README.md, "Post".
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "center/center.h"
 #include "platform/clock.h"
 #include "platform/error.h"
+#include "platform/futex.h"
 #include "registry/doorbell.h"
 #include "ring/chunk.h"
 
-// Rings everybody asleep who looks at what was resolved.
-static void ring(tidings__segment *s, uint64_t resolved) {
+// Rings everybody asleep who looks at what was resolved; how many.
+static uint32_t ring(tidings__segment *s, uint64_t resolved) {
+    uint32_t rung = 0;
     tidings__name *name = tidings__name_at(s, (uint32_t)resolved);
-    if (name) tidings__ring_members(s, name);
+    if (name) rung += tidings__ring_members(s, name);
     uint32_t with_subject = (uint32_t)(resolved >> 32) & 0x7fffffff;
-    if (with_subject && (name = tidings__name_at(s, with_subject)) != NULL) tidings__ring_members(s, name);
-    if (resolved & TIDINGS__RESOLVED_ALL) tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]);
+    if (with_subject && (name = tidings__name_at(s, with_subject)) != NULL) rung += tidings__ring_members(s, name);
+    if (resolved & TIDINGS__RESOLVED_ALL) rung += tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]);
+    return rung;
+}
+
+// Ringing took so long that those who woke first wait for the commit, asleep on the claim. They look again by themselves; this is sooner.
+#define MANY_RUNG 4
+static inline void tell_early(const tidings__claim *claim, uint32_t rung) {
+    if (__builtin_expect(rung > MANY_RUNG, 0)) tidings__futex_wake(tidings__claim_futex(claim->cell), INT_MAX);
 }
 
 // The claim loop around `tidings__claim_next`: makes room when the ring is full.
@@ -68,6 +78,7 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     tidings__fence_compiler();
     uint32_t owner = tidings__owner(center, thread);
     tidings__claim claim;
+    uint32_t rung = 0;
     do {
         error = claim_position(center, owner, thread, deadline, &claim);
         if (__builtin_expect(error != 0, 0)) break;
@@ -91,11 +102,12 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
             if (topic->subject_words) tidings__body_write(body, &topic->text[topic->name_words], 8 * (size_t)topic->subject_words);
         }
         // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
-        if (resolved) ring(&center->segment, resolved);
+        if (resolved) rung = ring(&center->segment, resolved);
     } while (__builtin_expect(!tidings__commit(&claim, owner, thread), 0));
     tidings__fence_compiler();
     thread->inside--;
     if (__builtin_expect(error != 0, 0)) return error;
+    tell_early(&claim, rung);
     if (sequence) *sequence = claim.position;
     return 0;
 }
@@ -122,6 +134,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     tidings__fence_compiler();
     uint32_t owner = tidings__owner(center, thread);
     tidings__claim claim;
+    uint32_t rung = 0;
     bool done = false;
     while (!error && !done) {
         error = claim_position(center, owner, thread, deadline, &claim);
@@ -147,7 +160,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         tidings__set_relaxed(&cell->body[0], chunk);
         memcpy(bytes, header, sizeof header);
         tidings__chunk_claimed(s, center->participant, chunk, claim.position);
-        if (resolved) ring(s, resolved);
+        if (resolved) rung = ring(s, resolved);
         done = tidings__commit(&claim, owner, thread);
     }
     tidings__fence_compiler();
@@ -157,6 +170,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         return error;
     }
     tidings__chunk_publish(s, center->participant, chunk, claim.position);
+    tell_early(&claim, rung);
     if (sequence) *sequence = claim.position;
     return 0;
 }

@@ -11,6 +11,8 @@
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
     tidings__segment *s = &center->segment;
     bool tidied = false;
+    int place = tidings__center_place(center);
+    if (place) return place;
     for (;;) {
         uint64_t evict_to;
         int error = tidings__chunk_take(s, center->participant, size, center->chunk_turn, chunk, &evict_to);
@@ -69,6 +71,8 @@ int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity) {
     if (capacity <= reservation->capacity) return 0;
     tidings__segment *s = &center->segment;
+    if (center->fork_epoch != tidings__thread_self()->fork_epoch)
+        return tidings__fail(ECHILD, "can't go on with a reservation of center \"%s\" that was made before a fork; reserve anew", s->name);
     // The chunk itself may be large enough, and only lack memory.
     uint64_t whole;
     uint32_t chunk = (uint32_t)reservation->internal;

@@ -18,7 +18,7 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     out->retained_from = tidings__oldest(s);
     out->revoked = tidings__relaxed(&s->header->revoked.word);
     out->file_size = s->size;
-    out->memory = tidings__file_memory(s->fd);
+    out->memory = tidings__file_memory(tidings__segment_descriptor(s));
     out->maximum_payload = s->shape.maximum_payload;
     out->slots = s->shape.slots;
     out->participants_max = s->shape.participants;
@@ -62,7 +62,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     // Replaced while we read it: nobody in particular.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
     info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
-    info->alive = info->own || tidings__lock_held(s->fd, index) != 0;
+    info->alive = info->own || tidings__lock_held(tidings__segment_descriptor(s), index) != 0;
     return 0;
 }
 

@@ -12,7 +12,7 @@ bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
     if (!s->writable || !tidings__participant_dead(s, index, center->participant)) return false;
     // Two threads of one handle share its descriptor, and the kernel would grant both the lock: one at a time. Who finds another at it has nothing to do.
     if (pthread_mutex_trylock(&center->lock) != 0) return false;
-    if (tidings__lock_try(s->fd, index, true) != 0) {
+    if (tidings__lock_try(tidings__segment_descriptor(s), index, true) != 0) {
         pthread_mutex_unlock(&center->lock);
         return false;
     }
@@ -24,7 +24,7 @@ bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
         tidings__claims_tidy(s, index);
         tidings__set_release(&s->participants[index].instance, 0);
     }
-    tidings__lock_release(s->fd, index);
+    tidings__lock_release(tidings__segment_descriptor(s), index);
     pthread_mutex_unlock(&center->lock);
     return found;
 }

@@ -14,14 +14,43 @@
 // How long a claim may stay uncommitted before it is revoked. A post takes tens of nanoseconds, some microseconds when it rings; a poster that lost
 // its processor gets it back within a time slice or two (3 to 4 ms each). Revoking too early is harmless (it posts anew), so: under a time slice.
 #define PATIENCE_NS 2000000u
+#define PATIENCE_PER_MEMBER_NS 20000u  // a wake-up costs the poster 2 to 5 µs, and whom it woke wants a processor too
+#define PATIENCE_DOUBLINGS 5           // 64 ms for what nobody is rung for
 #define BURST 4              // notifications on end that show that there are more to come
 #define BURST_NS 5000u        // measured: half of it is too little; lossless 1 to 1 went from 204 to 87 ns a message where a line takes 100 ns
 #define SPIN_LOOKS 200        // at a claimed slot, before giving the processor away; some microseconds
 #define SPIN_LONGEST_NS 20000u  // awake before sleeping, at most: four times what a wake-up costs
 #define SPIN_WORTH_NS 50000u    // only if the last wait was shorter than this
 
+static uint32_t members(tidings__segment *s, uint32_t entry) {
+    const tidings__name *name = tidings__name_at(s, entry);
+    uint32_t count = 0;
+    for (uint32_t i = 0; name && i < TIDINGS__MAP_WORDS; i++) count += (uint32_t)__builtin_popcountll(tidings__relaxed(&name->members[i]));
+    return count;
+}
+
+// How long to wait for this claim. A poster rings before it commits, and a thousand wake-ups take several times PATIENCE_NS: who woke first must not revoke what the
+// poster is still ringing the others for, or it would begin anew, without end.
+static uint64_t patience(tidings__segment *s, uint64_t position) {
+    // What is claimed may not be written yet, or be an earlier record's: nothing but a hint.
+    uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
+    uint64_t asked = members(s, (uint32_t)topic & 0xffffff) + members(s, (uint32_t)(topic >> 32) & 0xffffff) + members(s, TIDINGS__NAME_ALL);
+    uint64_t longest = PATIENCE_NS + asked * PATIENCE_PER_MEMBER_NS;
+    // Revoked several times on end, this poster isn't stopped, only slow: it has come back each time. Twice as long for it each time.
+    const uint64_t who = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;
+    uint64_t owner = tidings__acquire(&tidings__cell_at(s, position)->claim) & who;
+    for (uint32_t i = 1; i <= PATIENCE_DOUBLINGS && i <= position; i++) {
+        tidings__cell *before = tidings__cell_at(s, position - i);
+        uint64_t w = tidings__acquire(&before->claim);
+        if ((w & who) != owner || tidings__lap_ahead(w, tidings__lap_at(s, position - i)) != 0) break;
+        if (!tidings__v_void(tidings__acquire(&before->verdict), position - i)) break;
+        longest *= 2;
+    }
+    return longest;
+}
+
 void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position) {
-    const tidings__segment *s = &center->segment;
+    tidings__segment *s = &center->segment;
     if (stuck->at != position) {
         stuck->at = position;
         stuck->calls = 0;
@@ -37,12 +66,18 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         tidings__yield();
         return;
     }
-    if (tidings__monotonic_ns() - stuck->since >= PATIENCE_NS) {
+    // Asked anew each time: the poster may not have written the name yet when we first looked.
+    uint64_t longest = patience(s, position);
+    if (tidings__monotonic_ns() - stuck->since >= longest) {
         tidings__revoke(s, position);
         return;
     }
-    // Its poster has no processor, or is stopped. Nobody tells us when it goes on (a commit is a plain store), so: short steps.
-    tidings__nap(stuck->calls < 10 ? 20000 : 100000);
+    // Its poster has no processor, rings many, or is stopped. Its commit is a plain store that wakes nobody (but after many it says so), so: steps, longer each time.
+    uint64_t step = stuck->calls < 8 ? UINT64_C(10000) << stuck->calls : longest;
+    if (step > longest / 16) step = longest / 16;
+    tidings__cell *cell = tidings__cell_at(s, position);
+    uint64_t w = tidings__acquire(&cell->claim);
+    if (tidings__look(s, position) == TIDINGS__CLAIMED) tidings__futex_wait(tidings__claim_futex(cell), (uint32_t)w, (int64_t)step);
 }
 
 void tidings__publish_cursor(tidings_observer *o, bool wake) {
@@ -72,6 +107,7 @@ static int look(tidings_observer *o, uint64_t limit, tidings_delivery *d) {
     if (!tidings__barrier_registered()) tidings__fence_full();
     int result = tidings__advance(o, tidings__acquire(&o->table), limit, d);
     tidings__set_release(&o->in_next, 0);
+    if (__builtin_expect(result < 0, 0)) tidings__fail(-result, "can't deliver from center \"%s\": no memory", o->center->segment.name);
     return result;
 }
 
@@ -113,6 +149,12 @@ static uint32_t spin_time(const tidings_observer *o) {
 static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     uint32_t announced = tidings__doorbell_announce(s, o->index);
+    // Taken for dead we would be rung by nobody. Announced before the look: who takes us for dead rings once more after saying so.
+    int place = tidings__center_place(o->center);
+    if (__builtin_expect(place != 0, 0)) {
+        tidings__doorbell_withdraw(s, o->index);
+        return place;
+    }
     uint64_t frontier = tidings__frontier(s, o->cursor);
     int result = look(o, frontier, d);
     if (result == TIDINGS__NOTHING) {
@@ -140,7 +182,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         if (__builtin_expect(tidings__relaxed(&o->interrupted) != 0, 0) && take_interrupt(o)) return -EINTR;
         int result = look(o, o->cursor + UINT32_MAX, d);
         if (result == TIDINGS__DELIVERED) return 0;
-        if (result < 0) return tidings__fail(-result, "can't deliver from center \"%s\": no memory", o->center->segment.name);
+        if (result < 0) return result;
         if (timeout_ns > 0 && deadline == 0) {
             uint64_t now = tidings__monotonic_ns();
             deadline = now + (uint64_t)timeout_ns < now ? UINT64_MAX : now + (uint64_t)timeout_ns;
@@ -161,6 +203,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
             }
             result = sleep_once(o, deadline, d);
             if (result == TIDINGS__DELIVERED) return 0;
+            if (result < 0) return result;
             if (result == TIDINGS__IN_FLIGHT) continue;
         }
         if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) {

@@ -26,9 +26,9 @@ static inline void tidings__doorbell_withdraw(const tidings__segment *s, uint32_
 // Wakes this observer if it sleeps and nobody else did.
 void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer);
 
-// Rings everyone asleep who looks at this name entry. Most often: one load of the entry, one of the map.
-static inline void tidings__ring_members(const tidings__segment *s, const tidings__name *name) {
-    uint32_t words = tidings__relaxed(&name->member_words) & ((1u << TIDINGS__MAP_WORDS) - 1);
+// Rings everyone asleep who looks at this name entry; how many. Most often: one load of the entry, one of the map.
+static inline uint32_t tidings__ring_members(const tidings__segment *s, const tidings__name *name) {
+    uint32_t rung = 0, words = tidings__relaxed(&name->member_words) & ((1u << TIDINGS__MAP_WORDS) - 1);
     while (words) {
         uint32_t word = (uint32_t)__builtin_ctz(words);
         words &= words - 1;
@@ -37,8 +37,10 @@ static inline void tidings__ring_members(const tidings__segment *s, const tiding
             uint32_t bit = (uint32_t)__builtin_ctzll(asleep);
             asleep &= asleep - 1;
             if (word * 64 + bit < s->shape.observers) tidings__doorbell_ring(s, word * 64 + bit);
+            rung++;
         }
     }
+    return rung;
 }
 
 #endif

@@ -74,6 +74,8 @@ void tidings__observers_tidy(tidings__segment *s, uint32_t participant) {
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         if (tidings__acquire(&s->observers[i].owner) != participant + 1) continue;
         tidings__name_leave_everything(s, i);
+        // It may sleep, if it only seems dead because its program closed its lock: it hears of that now.
+        tidings__doorbell_ring(s, i);
         tidings__observer_release(s, i);
     }
 }

@@ -10,7 +10,7 @@
 
 // OFD locks don't exclude handles that share a descriptor, but every handle has opened its own.
 static int take(tidings__segment *s, uint32_t index, bool *remains) {
-    int error = tidings__lock_try(s->fd, index, s->writable);
+    int error = tidings__lock_try(tidings__segment_descriptor(s), index, s->writable);
     if (error) return error;
     *remains = tidings__acquire(&s->participants[index].instance) != 0;
     return 0;
@@ -56,7 +56,7 @@ uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index) {
 
 void tidings__participant_leave(tidings__segment *s, uint32_t index) {
     tidings__set_release(&s->participants[index].instance, 0);
-    tidings__lock_release(s->fd, index);
+    tidings__lock_release(tidings__segment_descriptor(s), index);
 }
 
 bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32_t own) {
@@ -64,7 +64,7 @@ bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32
     uint64_t instance = tidings__acquire(&s->participants[index].instance);
     if (instance == 0) return false;
     if (!(instance & 1)) return true;
-    if (tidings__lock_held(s->fd, index) != 0) return false;
+    if (tidings__lock_held(tidings__segment_descriptor(s), index) != 0) return false;
     // Whoever took the place meanwhile is described by another number, so only the one whose lock was gone is declared dead.
     if (s->writable) tidings__cas(&s->participants[index].instance, &instance, instance & ~UINT64_C(1));
     return true;

@@ -13,6 +13,11 @@ static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {
     return (((w >> 32) ^ c) & 1) != 0 || v == ((c >> 1) << 2 | TIDINGS__V_DEAD);
 }
 
+// W's lower half, which the kernel, and who sleeps on it, know as a futex. Little endian: its first half.
+static inline _Atomic uint32_t *tidings__claim_futex(tidings__cell *cell) {
+    return (_Atomic uint32_t *)(void *)&cell->claim;
+}
+
 static inline uint64_t tidings__c_of(uint64_t position, uint64_t phase) {
     return position << 1 | phase;
 }

@@ -8,6 +8,7 @@
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, _Atomic uint32_t *turn, uint32_t *chunk,
                         uint64_t *evict_to) {
     bool any_class = false;
+    int unbacked = 0;
     *evict_to = 0;
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {
         const tidings__class *class = &s->geometry.classes[c];
@@ -33,8 +34,10 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             if (!tidings__cas(&s->chunk_words[candidate], &word, owned)) continue;
             int error = tidings__back_chunk(s, candidate, size);
             if (error) {
+                // No memory for this one. Another may have got its own while there was some.
                 tidings__chunk_release(s, participant, candidate);
-                return error;
+                unbacked = error;
+                continue;
             }
             // The word before the first byte: who reads a byte of ours and then the word, sees ours.
             tidings__fence_release();
@@ -48,6 +51,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
         }
         // Everything of this size is being filled, or retained: the next size serves too.
     }
+    if (unbacked) return unbacked;
     if (any_class) return -EAGAIN;
     return tidings__fail(EMSGSIZE, "can't post %llu bytes to center \"%s\": its maximum is %llu; create it with a larger maximum_payload",
                          (unsigned long long)size, s->name, (unsigned long long)s->shape.maximum_payload);

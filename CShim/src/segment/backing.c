@@ -39,7 +39,9 @@ static int reserve(tidings__segment *segment, uint64_t start, uint64_t end)
 {
     start = start / TIDINGS__PAGE * TIDINGS__PAGE;
     end = pages_of(end) * TIDINGS__PAGE;
-    const int result = tidings__file_reserve(segment->fd, start, end - start);
+    const int fd = tidings__segment_descriptor(segment);
+    if (fd < 0) return fd;
+    const int result = tidings__file_reserve(fd, start, end - start);
     // Can't reserve here (some network file systems): touching through the kernel takes the memory as well, and reports failure instead of raising it.
     return result == -EOPNOTSUPP ? tidings__map_touch(segment->base + start, end - start, false) : result;
 }
@@ -54,6 +56,9 @@ static int reserve_failed(const tidings__segment *segment, int error, const char
         return tidings__fail(ENOSPC, "can't %s center \"%s\": %.*s is full (needs %s, %s free); make room there", what, segment->name, length, segment->path,
                              tidings__amount(bytes, needed), tidings__amount(available, there));
     }
+    if (error == EBADF)
+        return tidings__fail(EBADF, "can't %s center \"%s\": descriptor %d, which is its file's, was closed by this program; close only your own, and open the center again", what,
+                             segment->name, segment->fd);
     return tidings__fail(error, "can't %s center \"%s\": reserving %s in %.*s failed (%s); use another directory", what, segment->name,
                          tidings__amount(bytes, needed), length, segment->path, strerror(error));
 }
@@ -83,7 +88,7 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
     const uint64_t offset = (uint64_t)(start - segment->base);
     // A writer asks too, before it reserves: it may be about to read what another process reserved, and asking is cheaper. A hole "at the end of the file" says nothing to
     // a writer: so answers a file system that doesn't know of holes.
-    const uint64_t hole = tidings__file_hole(segment->fd, offset);
+    const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
     if (hole >= offset + bytes && (hole < segment->size || !segment->writable)) {
         note_run(segment, chunk, hole);
         return 0;
@@ -118,7 +123,7 @@ int tidings__back_names(tidings__segment *segment, uint32_t count)
     }
     const uint64_t names = segment->geometry.names;
     const uint64_t start = names + (uint64_t)known * sizeof(tidings__name);
-    const uint64_t hole = tidings__file_hole(segment->fd, start);
+    const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), start);
     if (hole >= names + (uint64_t)count * sizeof(tidings__name) && (hole < segment->size || !segment->writable)) {
         const uint64_t there = (hole - names) / sizeof(tidings__name);
         publish_names(segment, there < segment->shape.names ? (uint32_t)there : segment->shape.names);

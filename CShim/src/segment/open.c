@@ -163,12 +163,20 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
     return tidings__segment_refuse(segment, ENOENT, "open", "%s keeps appearing and disappearing; find out who removes it", segment->path);
 }
 
+int tidings__segment_descriptor(const tidings__segment *segment)
+{
+    struct stat status;
+    if (segment->fd < 0 || tidings__file_status(segment->fd, &status) != 0) return -EBADF;
+    return status.st_dev == segment->device && status.st_ino == segment->inode ? segment->fd : -EBADF;
+}
+
 void tidings__segment_close(tidings__segment *segment)
 {
     tidings__unmap(segment->base, segment->size);
     segment->base = NULL;
     segment->header = NULL;
-    tidings__file_close(segment->fd);
+    // Not what has got its number since.
+    if (tidings__segment_descriptor(segment) >= 0) tidings__file_close(segment->fd);
     segment->fd = -1;
     free(segment->chunk_backed);
     segment->chunk_backed = NULL;
@@ -176,10 +184,10 @@ void tidings__segment_close(tidings__segment *segment)
 
 int tidings__segment_reopen(tidings__segment *segment)
 {
-    if (segment->fd < 0) return -EBADF;
-    const int again = tidings__file_reopen(segment->fd, segment->writable, segment->path);
+    const int inherited = tidings__segment_descriptor(segment);
+    const int again = inherited < 0 ? inherited : tidings__file_reopen(inherited, segment->writable, segment->path);
     // Also without a new one: a child that kept the inherited description would keep its parent's locks alive.
-    tidings__file_close(segment->fd);
+    if (inherited >= 0) tidings__file_close(inherited);
     segment->fd = again < 0 ? -1 : again;
     return again < 0 ? again : 0;
 }

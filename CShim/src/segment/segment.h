@@ -50,6 +50,10 @@ void tidings__segment_close(tidings__segment *segment);  // a second time does n
 // Async-signal-safe. On failure `fd` is -1; no error line.
 int tidings__segment_reopen(tidings__segment *segment);
 
+// The descriptor for locks and questions, if it still leads to the center's file. -EBADF: the program has closed what wasn't its own, and the number may be another
+// file's by now. A system call; async-signal-safe.
+int tidings__segment_descriptor(const tidings__segment *segment);
+
 // Deletes a center's file, after making sure that it is one: of this version and whole, or at least one of another version by its magic. -ENOENT, -EBADMSG, -EPERM …
 int tidings__segment_remove(const char *name, const tidings_configuration *configuration);
 
