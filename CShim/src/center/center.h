@@ -15,7 +15,7 @@ struct tidings_center {
     tidings__segment segment;
     // What every post reads; written when joining only.
     uint32_t participant;
-    uint32_t fork_epoch;  // of the process that joined; another one: a forked child, which joins anew
+    _Atomic uint32_t fork_epoch;  // of the process that joined; another one: a forked child, which joins anew. Written last in joining
     uint64_t poster;      // the cell word: uid, participant
     uint64_t pid;         // the cell word's upper half
     uint64_t instance;    // what describes us in our place

@@ -77,6 +77,7 @@ int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
     tidings__fence_full();
     int result = tidings__advance(o, tidings__acquire(&o->table), frontier, d);
     tidings__set_release(&o->in_next, 0);
+    if (result == TIDINGS__NOTHING) result = tidings__center_place(o->center);
     if (result != TIDINGS__NOTHING || tidings__relaxed(&o->interrupted)) {
         tidings__doorbell_withdraw(s, o->index);
         tidings__event_signal(descriptor->fd);
@@ -101,6 +102,13 @@ void tidings__descriptor_disarm(tidings_observer *o) {
 void tidings__descriptor_close(tidings_observer *o) {
     tidings__descriptor *descriptor = o->descriptor;
     if (!descriptor) return;
+    o->descriptor = NULL;
+    if (o->fork_epoch != tidings__thread_self()->fork_epoch) {
+        // A forked child has the descriptor, but neither the helper nor the place.
+        tidings__event_close(descriptor->fd);
+        free(descriptor);
+        return;
+    }
     _Atomic uint32_t *doorbell = &o->center->segment.observers[o->index].doorbell;
     tidings__set_release(&descriptor->ending, 1);
     tidings__fetch_add(&descriptor->order, 1);
@@ -110,5 +118,4 @@ void tidings__descriptor_close(tidings_observer *o) {
     pthread_join(descriptor->thread, NULL);
     tidings__event_close(descriptor->fd);
     free(descriptor);
-    o->descriptor = NULL;
 }

@@ -67,7 +67,7 @@ void tidings_observer_close(tidings_observer *observer) {
     if (!observer) return;
     tidings__segment *s = &observer->center->segment;
     bool ours = observer->fork_epoch == tidings__thread_self()->fork_epoch;
-    if (ours) tidings__descriptor_close(observer);
+    tidings__descriptor_close(observer);
     tidings__table *table = tidings__relaxed(&observer->table);
     for (uint32_t i = 0; i < table->count; i++) {
         bool last = i + 1 == table->count || table->of[i + 1]->entry != table->of[i]->entry;
@@ -156,7 +156,7 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     for (uint64_t p = from; (int64_t)(since - p) > 0 && memory; p++) {
         tidings__finding finding;
         // Bounded by the 2 ms after which it is revoked.
-        while ((finding = tidings__look(s, p)) == TIDINGS__CLAIMED && stuck.calls < 1000) tidings__wait_claimed(observer->center, &stuck, p);
+        while ((finding = tidings__look(s, p)) == TIDINGS__CLAIMED && stuck.calls < 1000) tidings__wait_claimed(observer->center, &stuck, p, true);
         if (finding == TIDINGS__VALID) {
             uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
             bool is = (int64_t)(p - birth) >= 0 && wanted(interest, topic);

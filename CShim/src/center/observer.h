@@ -109,8 +109,8 @@ bool tidings__record_copy(tidings_observer *observer, uint64_t position, const t
 bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length, uint32_t *subject_length);
 
 // wait.c
-// A claimed position: waits a moment for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
-void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position);
+// A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
+void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position, bool sleep);
 // `wake`: also posters that wait for room, however little there is. Otherwise they are woken when a quarter of the ring is free; they look by themselves every
 // millisecond.
 void tidings__publish_cursor(tidings_observer *observer, bool wake);

@@ -49,7 +49,7 @@ static uint64_t patience(tidings__segment *s, uint64_t position) {
     return longest;
 }
 
-void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position) {
+void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position, bool sleep) {
     tidings__segment *s = &center->segment;
     if (stuck->at != position) {
         stuck->at = position;
@@ -70,6 +70,10 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
     uint64_t longest = patience(s, position);
     if (tidings__monotonic_ns() - stuck->since >= longest) {
         tidings__revoke(s, position);
+        return;
+    }
+    if (!sleep) {
+        tidings__yield();
         return;
     }
     // Its poster has no processor, rings many, or is stopped. Its commit is a plain store that wakes nobody (but after many it says so), so: steps, longer each time.
@@ -188,7 +192,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
             deadline = now + (uint64_t)timeout_ns < now ? UINT64_MAX : now + (uint64_t)timeout_ns;
         }
         if (result == TIDINGS__IN_FLIGHT) {
-            tidings__wait_claimed(o->center, &o->stuck, o->cursor);
+            tidings__wait_claimed(o->center, &o->stuck, o->cursor, timeout_ns != 0);
             if (tidings__look(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
         } else {
             tidings__publish_cursor(o, true);
