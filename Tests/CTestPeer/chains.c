@@ -31,8 +31,7 @@ static pipe_pair got;
 // Joins the last name of a chain of three.
 static void joins(void) {
     tidings_center *center = join_center(0);
-    tidings_observer *observer;
-    OK(tidings_observer_open(center, 0, &observer));
+    tidings_observer *observer = observer_of_nothing(center);
     uint32_t interest;
     section_begin();
     const int result = tidings_observer_add(observer, chain[0], strlen(chain[0]), NULL, 0, 0, &interest);
@@ -70,9 +69,8 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
             for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
             // Fills the table, so that entries are taken out of it, and used again.
             while (used < 64) {
-                tidings_observer *observer;
                 uint32_t interest;
-                OK(tidings_observer_open(center, 0, &observer));
+                tidings_observer *observer = observer_of_nothing(center);
                 if (tidings_observer_add(observer, elsewhere[used], strlen(elsewhere[used]), NULL, 0, 0, &interest) != 0) {
                     tidings_observer_close(observer);
                     break;
@@ -135,9 +133,8 @@ void a_value_set_while_its_name_is_being_cleared_away_is_kept(void) {
         for (int turn = 0; turn < 3; turn++) {
             for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
             for (uint32_t i = 0; i < 64; i++) {
-                tidings_observer *observer;
                 uint32_t interest;
-                OK(tidings_observer_open(center, 0, &observer));
+                tidings_observer *observer = observer_of_nothing(center);
                 (void)tidings_observer_add(observer, elsewhere[i], strlen(elsewhere[i]), NULL, 0, 0, &interest);
                 tidings_observer_close(observer);
             }

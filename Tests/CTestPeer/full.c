@@ -115,8 +115,7 @@ void a_reservation_that_finds_no_room_to_grow_keeps_what_it_has(void) {
 void names_that_find_no_room_are_refused_until_there_is_some(void) {
     small_file_system("size=4m");
     tidings_center *center = join_center(256);
-    tidings_observer *observer;
-    OK(tidings_observer_open(center, 0, &observer));
+    tidings_observer *observer = observer_of_nothing(center);
     fill_up(0);
     uint32_t count = 0, interest;
     char name[32];

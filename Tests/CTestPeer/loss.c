@@ -43,7 +43,7 @@ void several_names_of_one_bucket_are_counted_apart(void) {
     tidings_observer *of_name[COLLIDING], *of_subject, *of_all = observer_of(center, NULL);
     for (int i = 0; i < COLLIDING; i++) of_name[i] = observer_of(center, names[i]);
     uint32_t interest;
-    OK(tidings_observer_open(center, 0, &of_subject));
+    of_subject = observer_of_nothing(center);
     OK(tidings_observer_add(of_subject, names[0], strlen(names[0]), "one", 3, 0, &interest));
     uint64_t posted[COLLIDING] = {0}, with_subject = 0, all = 0;
     account seen[COLLIDING] = {0}, of_one = {0}, of_every = {0};
@@ -85,8 +85,7 @@ void several_names_of_one_bucket_are_counted_apart(void) {
 void interests_of_one_observer_are_counted_apart(void) {
     tidings_center *center = join_center(256);
     tidings_topic *a = topic_of(center, "a"), *b = topic_of(center, "b"), *a_with_x = topic_with(center, "a", "x"), *neighbour = topic_of(center, "n");
-    tidings_observer *observer;
-    OK(tidings_observer_open(center, 0, &observer));
+    tidings_observer *observer = observer_of_nothing(center);
     uint32_t of_a, of_b, of_a_again, of_a_with_x;
     OK(tidings_observer_add(observer, "a", 1, NULL, 0, 0, &of_a));
     OK(tidings_observer_add(observer, "b", 1, NULL, 0, 0, &of_b));

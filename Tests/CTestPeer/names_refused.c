@@ -65,8 +65,7 @@ static void expect_refusals(tidings_center *center, tidings_observer *observer, 
 
 void names_and_subjects_that_cannot_be_are_refused(void) {
     tidings_center *center = join_center(256);
-    tidings_observer *observer;
-    OK(tidings_observer_open(center, 0, &observer));
+    tidings_observer *observer = observer_of_nothing(center);
     memset(long_text, 'x', sizeof long_text);
     expect_refusals(center, observer, "", 0, "empty");
     expect_refusals(center, observer, long_text, TIDINGS_NAME_MAX + 1, "at most 255");
@@ -81,11 +80,13 @@ void names_and_subjects_that_cannot_be_are_refused(void) {
     // What a center can't be called is no matter here; the longest of both arrive whole.
     uint32_t interest;
     OK(tidings_topic_open(center, "../a/b\n", 7, long_text, TIDINGS_SUBJECT_MAX, &topic));
+    keep(topic);
     OK(tidings_observer_add(observer, "../a/b\n", 7, NULL, 0, 0, &interest));
     post_number(topic, 1);
     tidings_delivery delivery = receive(observer);
     CHECK(strcmp(delivery.name, "../a/b\n") == 0 && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%s", delivery.name);
     OK(tidings_topic_open(center, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, &topic));
+    keep(topic);
     OK(tidings_observer_add(observer, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, 0, &interest));
     post_number(topic, 2);
     delivery = receive(observer);

@@ -43,8 +43,7 @@ static void posts_with_everything(void) {
 
 void a_delivery_says_who_posted_what_and_when(void) {
     tidings_center *center = join_center(256);
-    tidings_observer *observer;
-    OK(tidings_observer_open(center, 0, &observer));
+    tidings_observer *observer = observer_of_nothing(center);
     uint32_t of_name, of_subject, of_another;
     OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, 0, &of_name));
     OK(tidings_observer_add(observer, NAME, strlen(NAME), "subject", 7, 0, &of_subject));
@@ -111,9 +110,8 @@ void history_and_what_comes_meet_without_a_seam(void) {
     const uint64_t oldest = statistics_of(center).retained_from;
     const uint64_t places[] = {0, 1, oldest, sequence_of[900], sequence_of[900] + 1, sequence_of[999], sequence_of[999] + 5, UINT64_MAX};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        tidings_observer *observer;
         uint32_t interest, first = 0;
-        OK(tidings_observer_open(center, 0, &observer));
+        tidings_observer *observer = observer_of_nothing(center);
         OK(tidings_observer_seek(observer, places[i]));
         OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_HISTORY, &interest));
         CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late");

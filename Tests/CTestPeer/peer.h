@@ -55,8 +55,11 @@ tidings_center *join_center_with(tidings_configuration configuration);
 tidings_topic *topic_of(tidings_center *center, const char *name);
 tidings_topic *topic_with(tidings_center *center, const char *name, const char *subject);
 tidings_observer *observer_of(tidings_center *center, const char *name);  // NULL: all names
+tidings_observer *observer_of_nothing(tidings_center *center);  // as yet
 tidings_observer *observer_with(tidings_center *center, const char *name, uint32_t flags, uint32_t add_flags);
 tidings_statistics statistics_of(tidings_center *center);
+
+void keep(const void *handle);  // for a story that opens one by itself and ends without closing it
 
 typedef struct stamp {
     uint32_t poster, number;

@@ -139,7 +139,7 @@ void a_late_comer_is_told_that_it_is_retained(void) {
     OK(tidings_post(with_subject, "5678", 4, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL));
     tidings_observer *of_subject;
     uint32_t interest;
-    OK(tidings_observer_open(center, 0, &of_subject));
+    of_subject = observer_of_nothing(center);
     OK(tidings_observer_add(of_subject, NAME, strlen(NAME), "s", 1, TIDINGS_ADD_RETAINED, &interest));
     const tidings_delivery delivery = receive(of_subject);
     CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && strcmp(delivery.subject, "s") == 0, "with its subject");

@@ -129,7 +129,7 @@ static void registers_and_leaves(void) {
 // An observer killed anywhere between registering and leaving holds up no poster and leaves no place taken.
 void killed_anywhere_while_observing(void) {
     returned = shared_memory(4096);
-    own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64});
+    own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000});
     tidings_topic *topic = topic_of(own_center, NAME);
     const uint32_t names = statistics_of(own_center).names;
     const uint64_t length = length_of(registers_and_leaves);
@@ -173,7 +173,7 @@ static void leaves_remains(void) {
 // Killed while it tidies up after another: the next one tidies up after both.
 void killed_anywhere_while_tidying(void) {
     returned = shared_memory(4096);
-    own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64});
+    own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000});
     tidings_topic *topic = topic_of(own_center, NAME);
     int status;
     waitpid(start(leaves_remains), &status, 0);

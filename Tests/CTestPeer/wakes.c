@@ -41,7 +41,7 @@ static void posts_under_a_filter(void) {
     for (uint32_t i = 0; i < 3000; i++) OK(tidings_post(topics[i % 3], bytes, sizes[i % 4], NULL, NULL));
     tell(&ready);
     told(&done);
-    only_exit_and_complaints();
+    if (!SANITIZED) only_exit_and_complaints();  // a sanitizer makes system calls of its own
     for (uint32_t i = 0; i < 20000; i++) OK(tidings_post(topics[i % 3], bytes, sizes[i % 4], NULL, NULL));
 }
 
@@ -52,7 +52,7 @@ void a_post_with_nobody_asleep_on_its_name_makes_no_system_call(void) {
     tidings_center *center = join_center(256);
     tidings_observer *awake = observer_of(center, NAME), *of_subject;
     uint32_t interest;
-    OK(tidings_observer_open(center, 0, &of_subject));
+    of_subject = observer_of_nothing(center);
     OK(tidings_observer_add(of_subject, NAME, strlen(NAME), "subject", 7, 0, &interest));
     pid_t sleepers[4];
     for (int i = 0; i < 4; i++) sleepers[i] = start(sleeps_on_another_name);
