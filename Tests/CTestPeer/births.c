@@ -96,7 +96,7 @@ void a_creator_killed_anywhere_leaves_a_center_or_nothing(void) {
     kill_and_reap(pid);
     OK(tidings_remove("story", NULL));
 uint32_t made = 0;
-    const uint32_t kills = moments(12, length);
+    const uint32_t kills = moments(8, length);
     for (uint32_t kill = 0; kill <= kills; kill++) {
         pid = start_traced(creates_and_stays);
         step(pid, kill < kills ? moment(kill, kills, length) : UINT64_MAX, false);
