@@ -4,6 +4,7 @@
  * Configuration:  N slots (2)        POSTERS (2)    POSTS per poster (2)    OBS observers (1)    LAST positions in all (4)
  *                 NAMES tallies (1)  EVMAX longest range evicted (1)        DEATHS (0)           REBORN: a dead thread's TID comes back
  *                 FREEZE: from any state on, one poster alone runs: it must be done within bounded steps of its own
+ *                 ABANDON: a poster may give a claim up before it writes anything (its name's entry is gone)
  *                 OBSREVOKE 1: observers may revoke whatever they see claimed; 0: evictors only
  * Holes of the first design, each of which the checker must find (HOLE_*), and planted bugs (BUG_*): see run.sh.
  */
@@ -389,6 +390,9 @@ mine:
 #ifdef BUG_PENDING_LATE
             atomic { d_step { pend[me] = S(p) + 1 } };
 #endif
+#ifdef ABANDON
+            if :: skip :: goto abandon fi;
+#endif
             atomic { d_step { R0[S(p)] = rec(p, name_of(me)); assert(wowner(W[S(p)]) == me + 1) } }; /* nobody reuses a cell that is being written */
             atomic { d_step { R1[S(p)] = rec(p, name_of(me)); assert(wowner(W[S(p)]) == me + 1) } };
             atomic { d_step { assert(wowner(W[S(p)]) == me + 1); sb[me] = (p << 1) | wphase(w1); w1 = 0 } };
@@ -413,6 +417,19 @@ revoked:
             atomic { d_step { drain_own(me); V[S(p)] = mkv(p, KNOWN) } }; /* nobody else changes dead(p): the slot is still ours */
 #endif
             atomic { pend[me] = 0; is_void(p); goto fresh };
+#ifdef ABANDON
+            goto posted;
+abandon:
+#ifndef BUG_ABANDON_LATE
+            /* a CAS that is repeated until it succeeds */
+            atomic { d_step { drain_own(me); assert(wowner(W[S(p)]) == me + 1); V[S(p)] = mkv(p, KNOWN) } };
+            atomic { d_step { assert(wowner(W[S(p)]) == me + 1); sb[me] = (p << 1) | wphase(w1); w1 = 0 } };
+#else
+            atomic { d_step { sb[me] = (p << 1) | wphase(w1); w1 = 0 } };
+            atomic { d_step { drain_own(me); V[S(p)] = mkv(p, KNOWN) } };
+#endif
+            atomic { pend[me] = 0; is_void(p); goto fresh };
+#endif
 posted:
             atomic { d_step { pend[me] = 0; is_delivered(p); k++; p = 0; STEP } }
         :: else -> break

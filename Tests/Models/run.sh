@@ -40,6 +40,8 @@ quick good ring -DLAST=3
 quick good ring -DLAST=5 -DOBS=0 -DPOSTS=3
 quick good ring -DLAST=4 -DOBS=0 -DDEATHS=1 -DREBORN
 quick good ring -DLAST=3 -DOBS=0 -DFREEZE
+quick good ring -DABANDON -DLAST=3
+quick good ring -DABANDON -DLAST=4 -DOBS=0 -DDEATHS=1
 quick good wake -DPOSTS=1 -DSPURIOUS=0 -DDEATHS=0
 quick hole ring -DHOLE_PHASE -DLAST=5 -DPOSTS=3 -DOBS=0 -DDEATHS=1 -DREBORN
 quick hole ring -DHOLE_STALE_REVOKER -DLAST=3
@@ -55,6 +57,7 @@ quick bug ring -DBUG_NO_LOOK_AT_V -DLAST=3
 quick bug ring -DBUG_NO_LAP_CHECK -DLAST=4 -DPOSTS=3
 quick bug ring -DBUG_TALLY_NO_END -DLAST=4 -DPOSTS=3
 quick bug ring -DBUG_NO_EV_CHECK -DLAST=4 -DPOSTS=3
+quick bug ring -DABANDON -DBUG_ABANDON_LATE -DLAST=3
 quick bug ring -DBUG_WAIT_BUSY -DLAST=3 -DOBS=0 -DFREEZE
 quick bug wake -DBUG_NO_SECOND_LOOK
 quick bug wake -DBUG_COMMIT_FIRST
