@@ -11,36 +11,49 @@
 // are loaded late. An error may take its time.
 static _Thread_local char line[LINE_SIZE];
 
-// A name that somebody else chose must not break the line in two, nor colour a terminal; and a cut must not leave half a character.
-static size_t tidy_line(char *text, size_t length)
+// Where the character begins that the byte at `at` belongs to, or `at` itself if that is rubbish anyway.
+static size_t character_at(const char *text, size_t at)
+{
+    for (size_t back = 0; back < 4 && back <= at; back++) {
+        if (((unsigned char)text[at - back] & 0xc0) != 0x80) return at - back;
+    }
+    return at;
+}
+
+// A name that somebody else chose must not break the line in two, nor colour a terminal. What is too long loses its middle, between two characters: the beginning
+// says what was tried, the end what to do.
+static void store(char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) text[i] = '?';
     }
-    if (length < LINE_SIZE - 1) return length;
-    size_t start = length;
-    while (start > 0 && length - start < 4) {
-        const unsigned char byte = (unsigned char)text[--start];
-        if ((byte & 0xc0) == 0x80) continue;  // inside a character: its first byte is further left
-        const size_t needed = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-        return length - start < needed ? start : length;
+    size_t head = length, tail = length;
+    if (length >= LINE_SIZE) {
+        head = character_at(text, LINE_SIZE / 2 - 2);
+        tail = length - (LINE_SIZE / 2 - 2);
+        while (tail < length && ((unsigned char)text[tail] & 0xc0) == 0x80) tail++;
     }
-    return length;
+    memcpy(line, text, head);
+    size_t used = head;
+    if (tail > head) {
+        memcpy(line + used, "…", 3);
+        used += 3;
+    }
+    memcpy(line + used, text + tail, length - tail);
+    line[used + length - tail] = 0;
 }
 
 int tidings__fail(int error, const char *format, ...)
 {
     const int saved = errno;
-    char text[LINE_SIZE];  // first here: an argument may be the present line, and a signal handler may fail while we format
+    char text[4 * LINE_SIZE];  // first here: an argument may be the present line, and a signal handler may fail while we format
     va_list arguments;
     va_start(arguments, format);
     const int wanted = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     size_t length = wanted < 0 ? 0 : (size_t)wanted;
     if (length > sizeof text - 1) length = sizeof text - 1;
-    length = tidy_line(text, length);
-    text[length] = 0;
-    memcpy(line, text, length + 1);
+    store(text, length);
     errno = saved;
     return -error;
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// Stores the line (longer than 511 bytes: cut at a character's edge, control characters replaced) and returns -error. Leaves errno alone.
+// Stores the line (longer than 511 bytes: its middle is left out; control characters replaced) and returns -error. Leaves errno alone.
 // Arguments may point into the present line: a caller may wrap what a deeper layer said.
 int tidings__fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
