@@ -169,9 +169,10 @@ import Testing
         .arrival(
             Arrival(
                 name: name, format: 0, bytes: .owned(Array(repeating: 0, count: size)),
-                envelope: .init(
-                    sequence: number, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0), subject: nil,
-                    isRetained: false, isOwn: false)))
+                origin: .envelope(
+                    .init(
+                        sequence: number, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0), subject: nil,
+                        isRetained: false, isOwn: false))))
     }
 
     private func describe(_ item: Item?) -> String {

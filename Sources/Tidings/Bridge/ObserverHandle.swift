@@ -8,7 +8,7 @@ import Glibc
 final class ObserverHandle: @unchecked Sendable {
     // Sendable: `observer` is set to nil by `close()` only, when nobody else uses this object any more; `delivery` is the leader's.
     private var center: CenterHandle?
-    private var observer: OpaquePointer?
+    @exclusivity(unchecked) private var observer: OpaquePointer?
     private let delivery: UnsafeMutablePointer<tidings_delivery>
 
     enum Outcome {

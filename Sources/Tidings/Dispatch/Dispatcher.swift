@@ -16,12 +16,12 @@ final class Dispatcher: @unchecked Sendable {
 
     // MARK: Guarded by the lock
 
-    var roles = Roles()
-    var thread: WorkerThread?
-    /// The observation whose closure the leader is in.
-    var running: Observation?
-    /// By the C observer's interest.
-    var table: [UInt32: (observation: Observation, name: SharedNotificationCenter.Name?)] = [:]
+    // Unchecked: what excludes two threads from each other is the lock, and no access here spans a call to anything that comes back.
+    @exclusivity(unchecked) var roles = Roles()
+    @exclusivity(unchecked) var thread: WorkerThread?
+    /// The observation whose closure the leader is in. The leader's own reference keeps it until this is `nil` again.
+    @exclusivity(unchecked) var running: Unmanaged<Observation>?
+    @exclusivity(unchecked) var table = InterestTable()
     private var core: CenterCore?
     /// Nobody waits for the leader's end: it closes what is to be closed.
     private var endsItself = false
@@ -29,8 +29,8 @@ final class Dispatcher: @unchecked Sendable {
     // MARK: The leader's
 
     /// How many of the current delivery's interests have been served.
-    var position = 0
-    var executables: ExecutableCache?
+    @exclusivity(unchecked) var position = 0
+    let executables: ExecutableNames
     /// Odd while the leader is in a closure. Its store releases, and the watch's load acquires, all the leader did before with the current
     /// delivery: a new leader goes on with that.
     let pulse = Atomic<UInt64>(0)
@@ -38,7 +38,7 @@ final class Dispatcher: @unchecked Sendable {
     /// - Parameter interest: whose own it is; `nil`: shared.
     init(core: CenterCore, for interest: Interest?) throws(SharedNotificationError) {
         observer = try ObserverHandle(center: core.handle, lossless: interest?.isLossless ?? false)
-        executables = ExecutableCache(center: core.handle)
+        executables = ExecutableNames(center: core.handle)
         isShared = interest == nil
         self.core = core
         switch interest?.start {
@@ -81,14 +81,14 @@ final class Dispatcher: @unchecked Sendable {
                 name: name?.rawValue, subject: subject, retained: interest.start == .now || interest.start == .oldest,
                 history: interest.start != .now)
             observation.interests.append(number)
-            table[number] = (observation, name)
+            table.add(observation, name: name, as: number)
         }
     }
 
     private func leave(_ observation: Observation) {
         for number in observation.interests {
             observer.remove(number)
-            table[number] = nil
+            table.remove(number)
         }
         observation.interests = []
     }
@@ -136,7 +136,7 @@ final class Dispatcher: @unchecked Sendable {
     /// The C observer's place is given back, and the center forgets this. By the last leader at its end, or who has waited for that.
     private func close() {
         observer.close()
-        executables = nil
+        executables.close()
         if isShared { HandlerWatch.shared.end() }
         let core = lock.withLock {
             defer { self.core = nil }

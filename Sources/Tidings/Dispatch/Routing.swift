@@ -34,73 +34,99 @@ extension Dispatcher {
     }
 
     private enum Step {
-        case run(Observation, Manner, SharedNotificationCenter.Name?, watch: Bool)
+        /// With a reference that `route` gives up: to the observation, and to its closure.
+        case run(Unmanaged<Observation>, @Sendable (Arrival) -> Void, SharedNotificationCenter.Name?, watch: Bool)
         case keep(Observation, SharedNotificationCenter.Name?)
-        case drain(Observation)
+        case drain
         case done(Routed)
     }
+
+    private typealias Ending = [UnsafeContinuation<Void, Never>]
 
     /// Serves everybody the current delivery is for, from `position` on.
     private func route(_ tenure: Roles.Tenure, _ scratch: inout PayloadScratch) -> Routed {
         var borrowed: UnsafeRawBufferPointer?
         var owned: [UInt8]?
-        var finished: Observation?
+        // Released by hand: the reference that a closure's run needs is the only one that is counted on this way.
+        var finished: Unmanaged<Observation>?
         while true {
-            let (step, ending) = lock.withLock { nextStep(tenure, after: finished) }
-            for continuation in ending { continuation.resume() }
+            var ending: Ending?
+            let step = lock.withLock { nextStep(tenure, after: finished, &ending) }
+            if let ending { for continuation in ending { continuation.resume() } }
+            if case .drain = step, let finished {
+                finished.takeRetainedValue().drainOnDeposedThread()
+                return .deposed
+            }
+            finished?.release()
             finished = nil
             switch step {
-            case .run(let observation, let manner, let name, let watch):
+            case .run(let observation, let handler, let name, let watch):
                 if watch { HandlerWatch.shared.watch(self) }
-                let item = item(for: name) {
-                    if borrowed == nil { borrowed = scratch.copy(observer.payload) }
-                    return .borrowed(borrowed!)
-                }
-                pulse.add(1, ordering: .releasing)
-                observation.run(manner, with: item)
                 finished = observation
-            case .keep(let observation, let name):
-                let item = item(for: name) {
-                    if owned == nil { owned = Array(observer.payload) }
-                    return .owned(owned!)
+                if let missed = observer.missed {
+                    pulse.add(1, ordering: .releasing)
+                    observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name) }
+                } else {
+                    let bytes = borrowed ?? scratch.copy(observer.payload)
+                    borrowed = bytes
+                    let arrival = arrival(
+                        for: name, .borrowed(bytes),
+                        .facts(facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
+                    pulse.add(1, ordering: .releasing)
+                    handler(arrival)
                 }
-                keep(item, for: observation)
-            case .drain(let observation):
-                observation.drainOnDeposedThread()
-                return .deposed
-            case .done(let routed):
-                return routed
+            case .keep(let observation, let name):
+                if let missed = observer.missed {
+                    keep(.missed(missed, name), for: observation)
+                } else {
+                    let bytes = owned ?? Array(observer.payload)
+                    owned = bytes
+                    let envelope = facts.envelope(subject: observer.subject, executables)
+                    keep(.arrival(arrival(for: name, .owned(bytes), .envelope(envelope))), for: observation)
+                }
+            case .done(let routed): return routed
+            case .drain: return .deposed
             }
         }
     }
 
-    /// With the lock held. What it returns besides the step is to be resumed without.
+    /// With the lock held. `ending` is to be resumed without. A closure that is returned is given up by the caller before it takes the
+    /// lock again: what the closure holds must not be released here after `cancel()` has returned elsewhere.
+    @inline(__always)
     private func nextStep(
-        _ tenure: Roles.Tenure, after finished: Observation?
-    ) -> (Step, [UnsafeContinuation<Void, Never>]) {
-        var ending: [UnsafeContinuation<Void, Never>] = []
+        _ tenure: Roles.Tenure, after finished: Unmanaged<Observation>?, _ ending: inout Ending?
+    ) -> Step {
         if let finished {
-            guard roles.handlerReturns(tenure) else { return (.drain(finished), []) }
+            guard roles.handlerReturns(tenure) else { return .drain }
             pulse.add(1, ordering: .relaxed)
             running = nil
-            finished.machine.returns()
-            ending = finished.ended()
+            finished._withUnsafeGuaranteedRef {
+                $0.machine.returns()
+                if $0.machine.isCancelled { ending = $0.ended() }
+            }
         }
         let interests = observer.interests
         while position < interests.count {
             let number = interests[position]
             position += 1
-            guard let (observation, name) = table[number], routes(to: observation) else { continue }
-            switch observation.machine.arrives(on: thread!) {
+            guard let index = table.index(of: number) else { continue }
+            // The table holds it while the lock is held.
+            let observation = table.entries[index].observation
+            let arrives = observation._withUnsafeGuaranteedRef {
+                routes(to: $0) ? $0.machine.arrives(on: thread!) : .ignore
+            }
+            switch arrives {
             case .ignore: continue
-            case .keep: return (.keep(observation, name), ending)
+            case .keep: return .keep(observation.takeUnretainedValue(), table.entries[index].name)
             case .run:
                 running = observation
                 let watch = roles.handlerBegins(others: isShared && table.count > 1)
-                return (.run(observation, observation.manner!, name, watch: watch), ending)
+                // `plain` is nil only after the end, when nothing arrives any more.
+                let handler = observation._withUnsafeGuaranteedRef { $0.plain! }
+                return .run(observation.retain(), handler, table.entries[index].name, watch: watch)
             }
         }
-        return (.done(roles.isStopped ? .stopped : .goOn), ending)
+        return .done(roles.isStopped ? .stopped : .goOn)
     }
 
     private func routes(to observation: Observation) -> Bool {
@@ -113,17 +139,20 @@ extension Dispatcher {
     }
 
     /// The current delivery, for an observation of that name.
-    private func item(for name: SharedNotificationCenter.Name?, bytes: () -> Arrival.Bytes) -> Item {
-        if let missed = observer.missed { return .missed(missed, name) }
-        return .arrival(
-            Arrival(
-                name: name ?? SharedNotificationCenter.Name(observer.name), format: observer.format, bytes: bytes(),
-                envelope: SharedNotificationCenter.Envelope(
-                    sequence: observer.sequence, postedAtNanoseconds: observer.postedAtNanoseconds,
-                    poster: SharedNotificationCenter.Poster(
-                        pid: observer.pid, uid: observer.uid,
-                        executable: executables?.name(ofParticipant: observer.participant, pid: observer.pid)),
-                    subject: observer.subject, isRetained: observer.isRetained, isOwn: observer.isOwn)))
+    @inline(__always)
+    private func arrival(
+        for name: SharedNotificationCenter.Name?, _ bytes: Arrival.Bytes, _ origin: Arrival.Origin
+    ) -> Arrival {
+        Arrival(
+            name: name ?? SharedNotificationCenter.Name(observer.name), format: observer.format, bytes: bytes,
+            origin: origin)
+    }
+
+    private var facts: Arrival.Facts {
+        Arrival.Facts(
+            sequence: observer.sequence, postedAtNanoseconds: observer.postedAtNanoseconds, pid: observer.pid,
+            uid: observer.uid, participant: observer.participant, isRetained: observer.isRetained,
+            isOwn: observer.isOwn)
     }
 
     /// Puts it into the observation's buffer, waiting for room if it is lossless.
@@ -149,7 +178,10 @@ extension Dispatcher {
     /// The C observer is of no use any more: sequences end, closures are not called again.
     private func fail(_ error: SharedNotificationError) {
         let (observations, diagnostics) = lock.withLock {
-            (table.values.map(\.observation), table.values.first?.observation.diagnostics)
+            (
+                table.entries.map { $0.observation.takeUnretainedValue() },
+                table.entries.first?.observation.takeUnretainedValue().diagnostics
+            )
         }
         for observation in observations { observation.cancel(waiting: false) }
         diagnostics?.report(.dispatchFailed(error))
@@ -166,8 +198,10 @@ extension Dispatcher {
                 // A whole interval in one closure. If there is no thread to be had, it is tried again at the next look.
                 guard let running, let old = thread, (try? startLeader(resuming: true)) != nil else { return true }
                 old.detach()
-                running.queue = running.queue ?? DispatchQueue(label: "tidings.observer")
-                running.machine.setAside()
+                running._withUnsafeGuaranteedRef {
+                    $0.queue = $0.queue ?? DispatchQueue(label: "tidings.observer")
+                    $0.machine.setAside()
+                }
                 // Even for the new leader, who is in no closure yet.
                 pulse.add(1, ordering: .relaxed)
                 self.running = nil

@@ -91,8 +91,12 @@ enum PayloadCoding {
         _ type: M.Type, _ bytes: UnsafeRawBufferPointer
     ) throws -> M {
         try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
+        // The type is BitwiseCopyable: the callers have seen its encoding, which is out of reach for others, or its conformance.
+        let value = bytes.baseAddress! + fingerprintSize
+        if Int(bitPattern: value) & (MemoryLayout<M>.alignment - 1) == 0 {
+            return value.assumingMemoryBound(to: M.self).pointee
+        }
         return withUnsafeTemporaryAllocation(of: M.self, capacity: 1) { value in
-            // The type is BitwiseCopyable: the callers have seen its encoding, which is out of reach for others, or its conformance.
             UnsafeMutableRawBufferPointer(value).copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: bytes[fingerprintSize...]))
             return value.baseAddress!.pointee

@@ -11,6 +11,19 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         diagnostics = core.diagnostics
     }
 
+    /// Calls the closure with the message, or tells that it does not decode. As `message`, without an optional of a type that is
+    /// unknown here: the runtime would look up what that is, each time.
+    @inline(__always)
+    func read(_ arrival: Arrival, _ body: (M) -> Void) {
+        let message: M
+        do {
+            message = try arrival.withBytes { try PayloadCoding.message(M.self, format: arrival.format, bytes: $0) }
+        } catch {
+            return report(arrival, error)
+        }
+        body(message)
+    }
+
     /// `nil`: it does not decode, and that has been told.
     func message(_ arrival: Arrival) -> M? {
         do {

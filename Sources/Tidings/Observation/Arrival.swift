@@ -6,10 +6,43 @@ struct Arrival: @unchecked Sendable {
         case owned([UInt8])
     }
 
+    /// What an envelope is made of. Few closures look at one, and its strings cost more than delivery does.
+    enum Origin {
+        case envelope(SharedNotificationCenter.Envelope)
+        /// With `borrowed` bytes only: the names are alive as long as the thread that leads, and do not belong to the arrival.
+        case facts(Facts, subject: String?, Unmanaged<ExecutableNames>)
+    }
+
+    struct Facts {
+        var sequence: UInt64
+        var postedAtNanoseconds: UInt64
+        var pid: Int32
+        var uid: UInt32
+        var participant: UInt32
+        var isRetained: Bool
+        var isOwn: Bool
+
+        func envelope(subject: String?, _ executables: ExecutableNames) -> SharedNotificationCenter.Envelope {
+            SharedNotificationCenter.Envelope(
+                sequence: sequence, postedAtNanoseconds: postedAtNanoseconds,
+                poster: SharedNotificationCenter.Poster(
+                    pid: pid, uid: uid, executable: executables.name(ofParticipant: participant, pid: pid)),
+                subject: subject, isRetained: isRetained, isOwn: isOwn)
+        }
+    }
+
     let name: SharedNotificationCenter.Name
     let format: UInt8
     let bytes: Bytes
-    let envelope: SharedNotificationCenter.Envelope
+    let origin: Origin
+
+    var envelope: SharedNotificationCenter.Envelope {
+        switch origin {
+        case .envelope(let envelope): envelope
+        case .facts(let facts, let subject, let executables):
+            executables._withUnsafeGuaranteedRef { facts.envelope(subject: subject, $0) }
+        }
+    }
 
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         switch bytes {

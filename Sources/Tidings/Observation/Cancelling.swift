@@ -17,6 +17,8 @@ extension Observation {
             // Late, so that a leader in the closure has left it, and can be waited for.
             stop = dispatcher.remove(self)
             guard isFirst else { return (Manner?.none, [UnsafeContinuation<Item?, Never>](), Task<Void, Never>?.none) }
+            // `manner` holds the closure still.
+            plain = nil
             defer { (self.manner, self.pulling) = (nil, []) }
             return (self.manner, self.pulling, self.task)
         }

@@ -11,9 +11,12 @@ final class Observation: @unchecked Sendable {
 
     // MARK: Guarded by the dispatcher's lock
 
-    var machine: ObservationMachine
+    // Unchecked for the reason that the dispatcher gives.
+    @exclusivity(unchecked) var machine: ObservationMachine
     /// `nil` after the end, so that what the closure holds is released.
     var manner: Manner?
+    /// The closure of `manner` if it runs on the dispatcher thread; `nil` likewise.
+    @exclusivity(unchecked) var plain: (@Sendable (Arrival) -> Void)?
     /// The numbers it has in the C observer.
     var interests: [UInt32] = []
     /// Iterators that wait for an item.
@@ -35,10 +38,10 @@ final class Observation: @unchecked Sendable {
         self.dispatcher = dispatcher
         self.diagnostics = diagnostics
         self.onMissed = onMissed
-        let isInline = if case .closure(nil, _) = manner { true } else { false }
+        if case .closure(nil, let handler) = manner { plain = handler }
         let needsDrain = if case .pull = manner { false } else { true }
         machine = ObservationMachine(
-            isInline: isInline, needsDrain: needsDrain, isLossless: interest.isLossless, bounds: bounds)
+            isInline: plain != nil, needsDrain: needsDrain, isLossless: interest.isLossless, bounds: bounds)
     }
 
     /// Tells whoever is to be told of a loss.

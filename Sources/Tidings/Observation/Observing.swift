@@ -42,7 +42,7 @@ extension SharedNotificationCenter {
             Interest(
                 names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
             onMissed: ignoringName(onMissed),
-            as: .closure(queue) { if let message = reading.message($0) { handler(message) } })
+            as: .closure(queue) { reading.read($0, handler) })
         return ObservationToken(anchor: anchor)
     }
 
@@ -63,7 +63,7 @@ extension SharedNotificationCenter {
             Interest(
                 names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
             onMissed: ignoringName(onMissed),
-            as: .closure(queue) { if let message = reading.message($0) { handler(message, $0.envelope) } })
+            as: .closure(queue) { arrival in reading.read(arrival) { handler($0, arrival.envelope) } })
         return ObservationToken(anchor: anchor)
     }
 
