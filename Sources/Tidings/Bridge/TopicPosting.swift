@@ -22,7 +22,7 @@ extension Topic {
 
     /// Posts what is in the reservation, which is used up, also on failure.
     func post(
-        _ reservation: Reservation, count: Int, format: UInt8, options: PostOptions
+        _ reservation: inout Reservation, count: Int, format: UInt8, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         defer { withExtendedLifetime(handle) {} }
         var raw = tidings_post_options(format: format, options)

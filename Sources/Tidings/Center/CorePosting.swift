@@ -12,7 +12,10 @@ extension CenterCore {
         let topic = try topics.topic(for: M.self, subject: subject)
         switch M.encoding.kind {
         case .cbor: return try postCBOR(message, what: { M.name }, to: topic, options: options)
-        case .bitwise: return try postBitwise(message, to: topic, options: options)
+        case .bitwise:
+            return try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
+                try postBitwise(value: value, to: topic, options: options)
+            }
         case .json:
             return try post(
                 encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, to: topic, options: options)
@@ -32,7 +35,9 @@ extension CenterCore {
     func setState<Value: Encodable>(
         _ value: Value, name: Name, subject: String?, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        try postCBOR(value, what: { name }, to: try topics.topic(for: name, subject: subject), options: options)
+        // The center lives until the post is done.
+        defer { withExtendedLifetime(self) {} }
+        return try postCBOR(value, what: { name }, to: try topics.topic(for: name, subject: subject), options: options)
     }
 
     func state<M: Message>(message: M.Type, subject: String?) throws(SharedNotificationError) -> M? {
@@ -84,38 +89,37 @@ extension CenterCore {
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
             (scratch) throws(SharedNotificationError) in
-            let reservation = Reservation(center: handle)
-            var buffer = PayloadBuffer(scratch) { used, needed in
-                let isFirst = !reservation.isHeld
-                let memory = try reservation.grow(used: used, needed: needed)
-                if isFirst { memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: scratch[..<used])) }
-                return memory
+            var reservation = Reservation(center: handle, after: scratch)
+            return try withUnsafeMutablePointer(to: &reservation) { (reservation) throws(SharedNotificationError) in
+                var buffer = PayloadBuffer(
+                    scratch,
+                    owner: PayloadBuffer.Owner(state: UnsafeMutableRawPointer(reservation)) { state, used, needed in
+                        try state.assumingMemoryBound(to: Reservation.self).pointee.grow(used: used, needed: needed)
+                    })
+                do {
+                    try CBORPayloadEncoder().encode(value, into: &buffer)
+                } catch let error as SharedNotificationError {
+                    throw error
+                } catch {
+                    throw encodingFailed(what(), error)
+                }
+                let format = PayloadCoding.Format.cbor.rawValue
+                if reservation.pointee.isHeld {
+                    return try topic.post(
+                        &reservation.pointee, count: buffer.count, format: format, options: options)
+                }
+                return try topic.post(
+                    UnsafeRawBufferPointer(rebasing: scratch[..<buffer.count]), format: format, options: options)
             }
-            do {
-                try CBORPayloadEncoder().encode(value, into: &buffer)
-            } catch let error as SharedNotificationError {
-                throw error
-            } catch {
-                throw encodingFailed(what(), error)
-            }
-            let format = PayloadCoding.Format.cbor.rawValue
-            if reservation.isHeld {
-                return try topic.post(reservation, count: buffer.count, format: format, options: options)
-            }
-            return try topic.post(
-                UnsafeRawBufferPointer(rebasing: scratch[..<buffer.count]), format: format, options: options)
         }
     }
 
-    private func postBitwise<M>(
-        _ message: M, to topic: Topic, options: PostOptions
+    private func postBitwise(
+        value: UnsafeRawBufferPointer, to topic: Topic, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        try withUnsafeTemporaryAllocation(
-            byteCount: PayloadCoding.fingerprintSize + MemoryLayout<M>.size, alignment: 16
-        ) { (room) throws(SharedNotificationError) in
-            withUnsafeBytes(of: message) { value in
-                UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
-            }
+        try withUnsafeTemporaryAllocation(byteCount: PayloadCoding.fingerprintSize + value.count, alignment: 16) {
+            (room) throws(SharedNotificationError) in
+            UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
             return try postBitwise(room, to: topic, options: options)
         }
     }

@@ -4,7 +4,7 @@
 /// floating-point numbers of 16, 32 or 64 bits, unknown tags are passed over. Nothing that the bytes hold makes it
 /// crash, hang or read beyond them, not even if they change during the call.
 struct CBORPayloadDecoder: Sendable {
-    var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    var userInfo = [CodingUserInfoKey: any Sendable]()
 
     /// Decodes the one item that `bytes` holds. They need to be valid during the call only.
     ///

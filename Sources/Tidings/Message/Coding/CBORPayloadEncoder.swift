@@ -4,7 +4,7 @@
 /// them, `Data` a byte string, `Date` tag 1 with a double, `UUID` tag 37, `URL` tag 32, `Decimal` tag 4. Lengths are
 /// definite, integers and lengths in shortest form, `Float` 32 and `Double` 64 bits wide.
 struct CBORPayloadEncoder: Sendable {
-    var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    var userInfo = [CodingUserInfoKey: any Sendable]()
 
     /// Appends `value` to what the buffer holds.
     ///

@@ -14,12 +14,29 @@ struct PayloadBuffer {
 
     private(set) var memory: UnsafeMutableRawBufferPointer
     private let grow: Grow?
+    private let owner: Owner?
 
     /// The buffer starts empty. Without `grow`, its size is a hard limit.
     init(_ initial: UnsafeMutableRawBufferPointer, grow: Grow?) {
         memory = initial
         count = 0
         self.grow = grow
+        owner = nil
+    }
+
+    /// Growing without a closure, which would take memory for what it captures even if the buffer never grows.
+    struct Owner {
+        /// Alive as long as the buffer.
+        var state: UnsafeMutableRawPointer
+        /// As ``Grow``. It captures nothing.
+        var grow: (_ state: UnsafeMutableRawPointer, _ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
+    }
+
+    init(_ initial: UnsafeMutableRawBufferPointer, owner: Owner) {
+        memory = initial
+        count = 0
+        grow = nil
+        self.owner = owner
     }
 
     /// What has been written, valid until the next write.
@@ -30,8 +47,14 @@ struct PayloadBuffer {
     /// Replaces the memory by at least `needed` bytes, of which the first `used` are kept.
     mutating func reserve(used: Int, needed: Int) throws {
         if needed <= memory.count { return }
-        guard let grow else { throw PayloadBufferFull(needed: needed, capacity: memory.count) }
-        let grown = try grow(used, needed)
+        let grown: UnsafeMutableRawBufferPointer
+        if let owner {
+            grown = try owner.grow(owner.state, used, needed)
+        } else if let grow {
+            grown = try grow(used, needed)
+        } else {
+            throw PayloadBufferFull(needed: needed, capacity: memory.count)
+        }
         // Kept even when it is too short: the owner may have released the memory that it replaces.
         memory = grown
         guard grown.count >= needed else { throw PayloadBufferFull(needed: needed, capacity: grown.count) }
