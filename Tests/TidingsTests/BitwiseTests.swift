@@ -32,6 +32,10 @@ struct BitwiseTests {
         try center.post(message, retain: true)
     }
 
+    private func decodeMessage<M: Center.Message>(_ payload: Center.RawPayload, as type: M.Type) throws -> M {
+        try payload.decode(type)
+    }
+
     private func decodeGeneric<Value: Decodable>(_ payload: Center.RawPayload, as type: Value.Type) throws -> Value {
         try payload.decode(type)
     }
@@ -70,6 +74,8 @@ struct BitwiseTests {
         let payload = try #require(try test.center.rawState(for: Reading.name))
         #expect(try payload.decode(Reading.self) == reading)
         #expect(try decodeGeneric(payload, as: Reading.self) == reading)
+        #expect(try decodeMessage(payload, as: Reading.self) == reading)
+        #expect(try decodeMessage(Center.RawPayload(encoding: Track(1)), as: Track.self) == Track(1))
         let inferred: Reading = try payload.decode()
         #expect(inferred == reading)
         // Other formats as ever.
@@ -89,6 +95,7 @@ struct BitwiseTests {
             let short = Center.RawPayload(format: .bitwise, bytes: Array(payload.bytes[..<count]))
             #expect(throws: DecodingError.self) { try short.decode(Reading.self) }
             #expect(throws: DecodingError.self) { try decodeGeneric(short, as: Reading.self) }
+            #expect(throws: DecodingError.self) { try decodeMessage(short, as: Reading.self) }
         }
         let long = Center.RawPayload(format: .bitwise, bytes: payload.bytes + [0])
         #expect(throws: DecodingError.self) { try long.decode(Reading.self) }

@@ -13,10 +13,17 @@ extension SharedNotificationCenter {
     /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
     ///   `.invalidName`.
     @discardableResult
+    @inlinable
     public func post<M: Message>(
         _ message: M, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil
     ) throws(SharedNotificationError) -> UInt64 {
-        try core.post(message, subject: subject, options: PostOptions(retain: retain, deadline: deadline))
+        // Generic code of the caller's that the compiler specialises comes here, with a type that it knows by now.
+        guard case .bitwise = M.encoding.kind else {
+            return try postAsEncoded(message, subject: subject, retain: retain, deadline: deadline)
+        }
+        return try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
+            try postBitwise(value: value, of: M.self, subject: subject, retain: retain, deadline: deadline)
+        }
     }
 
     /// Posts a message that travels as its bytes. The same as for any message, and faster where the type is known to the compiler.
@@ -41,6 +48,17 @@ extension SharedNotificationCenter {
         _ message: M, subject: String?, retain: Bool, deadline: Duration?
     ) throws(SharedNotificationError) -> UInt64 {
         try core.post(message, subject: subject, options: PostOptions(retain: retain, deadline: deadline))
+    }
+
+    @usableFromInline
+    func postBitwise(
+        value: UnsafeRawBufferPointer, of type: any Message.Type, subject: String?, retain: Bool, deadline: Duration?
+    ) throws(SharedNotificationError) -> UInt64 {
+        try withUnsafeTemporaryAllocation(byteCount: PayloadCoding.fingerprintSize + value.count, alignment: 16) {
+            (room) throws(SharedNotificationError) in
+            UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
+            return try postBitwise(room, of: type, subject: subject, retain: retain, deadline: deadline)
+        }
     }
 
     /// What is left of posting when the value's bytes are there, from the ninth byte of `room` on: nothing that depends on the type.

@@ -18,7 +18,7 @@ enum PayloadCoding {
         if format == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
         switch (Format(rawValue: format), M.encoding.kind) {
         case (.bitwise, .bitwise):
-            return try bitwise(type, bytes)
+            return try bitwise(type, as: type, bytes)
         case (let format, .custom(let coder)) where coder.format == format:
             return try coder.decode(type, from: bytes)
         case (let format, _):
@@ -39,8 +39,8 @@ enum PayloadCoding {
             }
             return text
         case .bitwise:
-            guard let value = try bitwiseIfAny(type, bytes) else { fallthrough }
-            return value
+            guard let message = type as? any SharedNotificationCenter.BitwiseMessage.Type else { fallthrough }
+            return try bitwise(type, as: message, bytes)
         default:
             throw undecodable(
                 bytes.isEmpty ? "there is no payload" : "\(T.self) can't be decoded from a payload of format \(format)")
@@ -87,27 +87,22 @@ enum PayloadCoding {
         else { throw undecodable("\(type) lies otherwise in memory where this was posted, or is another type") }
     }
 
-    private static func bitwise<M: SharedNotificationCenter.Message>(
-        _ type: M.Type, _ bytes: UnsafeRawBufferPointer
-    ) throws -> M {
-        try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
+    /// `message` is the same type, known to be one of those that travel as their bytes.
+    @inline(__always)
+    private static func bitwise<T>(
+        _ type: T.Type, as message: any SharedNotificationCenter.Message.Type, _ bytes: UnsafeRawBufferPointer
+    ) throws -> T {
+        try checkBitwise(bytes, for: message, size: MemoryLayout<T>.size)
         // The type is BitwiseCopyable: the callers have seen its encoding, which is out of reach for others, or its conformance.
         let value = bytes.baseAddress! + fingerprintSize
-        if Int(bitPattern: value) & (MemoryLayout<M>.alignment - 1) == 0 {
-            return value.assumingMemoryBound(to: M.self).pointee
+        if Int(bitPattern: value) & (MemoryLayout<T>.alignment - 1) == 0 {
+            return value.assumingMemoryBound(to: T.self).pointee
         }
-        return withUnsafeTemporaryAllocation(of: M.self, capacity: 1) { value in
+        return withUnsafeTemporaryAllocation(of: T.self, capacity: 1) { value in
             UnsafeMutableRawBufferPointer(value).copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: bytes[fingerprintSize...]))
             return value.baseAddress!.pointee
         }
-    }
-
-    /// A bitwise payload as a type that is one of those only perhaps.
-    @inline(never)
-    private static func bitwiseIfAny<T>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) throws -> T? {
-        guard let message = type as? any SharedNotificationCenter.BitwiseMessage.Type else { return nil }
-        return try bitwise(message, bytes) as? T
     }
 
     @inline(never)

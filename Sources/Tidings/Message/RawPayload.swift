@@ -49,6 +49,22 @@ extension SharedNotificationCenter {
             }
         }
 
+        /// The same, for the caller's generic code that the compiler specialises.
+        @inlinable
+        public func decode<M: Message>(_ type: M.Type = M.self) throws -> M {
+            guard format.rawValue == PayloadFormat.bitwise.rawValue, case .bitwise = M.encoding.kind else {
+                return try decodeAsEncoded(type)
+            }
+            return try bytes.withUnsafeBytes { bytes in
+                try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
+                return withUnsafeTemporaryAllocation(of: M.self, capacity: 1) { value in
+                    // The type is BitwiseCopyable: no other can have that encoding, which is out of reach outside this module.
+                    UnsafeMutableRawBufferPointer(value).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[8...]))
+                    return value[0]
+                }
+            }
+        }
+
         @usableFromInline
         func decodeAsEncoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
             try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
@@ -57,7 +73,7 @@ extension SharedNotificationCenter {
         /// Throws unless they are a fingerprint of that type and a value of that size.
         @usableFromInline
         func checkBitwise(
-            _ bytes: UnsafeRawBufferPointer, for type: any BitwiseMessage.Type, size: Int
+            _ bytes: UnsafeRawBufferPointer, for type: any Message.Type, size: Int
         ) throws {
             try PayloadCoding.checkBitwise(bytes, for: type, size: size)
         }
