@@ -100,15 +100,20 @@ void a_reservation_that_finds_no_room_to_grow_keeps_what_it_has(void) {
     tidings_observer *observer = observer_of(center, NAME);
     static uint8_t bytes[60000];
     random_bytes(bytes, sizeof bytes);
-    tidings_reservation reservation;
-    OK(tidings_reserve(center, sizeof bytes, &reservation));
-    memcpy(reservation.bytes, bytes, sizeof bytes);
-    fill_up(0);
-    REFUSED(tidings_reserve_more(center, &reservation, sizeof bytes, 1 << 20), ENOSPC, "is full");
-    CHECK(memcmp(reservation.bytes, bytes, sizeof bytes) == 0, "it has changed");
-    OK(tidings_post_reserved(topic, &reservation, sizeof bytes, NULL, NULL));
-    const tidings_delivery delivery = receive(observer);
-    CHECK(delivery.size == sizeof bytes && memcmp(delivery.payload, bytes, sizeof bytes) == 0, "%zu bytes", delivery.size);
+    // In the place it has, and in a larger one.
+    const size_t has[] = {10000, sizeof bytes}, wants[] = {sizeof bytes, 1 << 20};
+    for (int i = 0; i < 2; i++) {
+        tidings_reservation reservation;
+        OK(tidings_reserve(center, has[i], &reservation));
+        memcpy(reservation.bytes, bytes, has[i]);
+        fill_up(0);
+        REFUSED(tidings_reserve_more(center, &reservation, has[i], wants[i]), ENOSPC, "is full");
+        CHECK(memcmp(reservation.bytes, bytes, has[i]) == 0, "it has changed");
+        OK(tidings_post_reserved(topic, &reservation, has[i], NULL, NULL));
+        const tidings_delivery delivery = receive(observer);
+        CHECK(delivery.size == has[i] && memcmp(delivery.payload, bytes, has[i]) == 0, "%zu bytes", delivery.size);
+        make_room();
+    }
 }
 
 // More names than were given memory at birth.
