@@ -9,7 +9,8 @@ extension SharedNotificationCenter {
     ///   - names: the names to observe; `nil`: all.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
     ///   - onMissed: told how many notifications of which name (`nil`: of all names together) were lost, before the next one.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
@@ -43,7 +44,8 @@ extension SharedNotificationCenter {
     ///   - names: the names to observe; `nil`: all.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
     ///   - bufferSize: how many notifications (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped, and
     ///     reported as missed.

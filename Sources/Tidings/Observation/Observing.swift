@@ -17,7 +17,8 @@ extension SharedNotificationCenter {
     ///   - type: the message type; its ``Message/name`` is what is observed.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
     ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
     ///     ``onDiagnostic`` is told.
@@ -76,7 +77,8 @@ extension SharedNotificationCenter {
     ///   - type: the message type; its ``Message/name`` is what is observed.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
     ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
     ///     ``onDiagnostic`` is told.
@@ -133,7 +135,8 @@ extension SharedNotificationCenter {
     ///   - type: the message type; its ``Message/name`` is what is observed.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
     ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
     ///     ``onDiagnostic`` is told.

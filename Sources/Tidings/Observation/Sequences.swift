@@ -9,7 +9,8 @@ extension SharedNotificationCenter {
     ///   - type: the message type; its ``Message/name`` is what is observed.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
     ///   - bufferSize: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped, and
     ///     reported as missed.
