@@ -44,7 +44,7 @@ static uint64_t link_to(uint64_t old, uint32_t index) {
     return ((old >> 33) + 1) << 33 | index;
 }
 
-tidings__name *tidings__name_at(tidings__segment *s, uint32_t index) {
+tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
     if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;
     if (index >= tidings__relaxed(&s->names_known) && tidings__back_names(s, index + 1) != 0) return NULL;
     return &s->names[index];

@@ -15,7 +15,11 @@ typedef struct tidings__key {
 void tidings__key_make(tidings__key *key, const char *name, size_t name_length, const char *subject, size_t subject_length);
 
 // The entry at an index a peer named, or NULL if there can't be one.
-tidings__name *tidings__name_at(tidings__segment *s, uint32_t index);
+tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index);
+static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t index) {
+    if (__builtin_expect(index != TIDINGS__NAME_NONE && index < tidings__relaxed(&s->names_known), 1)) return &s->names[index];
+    return tidings__name_asked(s, index);
+}
 
 // The entry's index, TIDINGS__NAME_NONE if nobody looks at this name.
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key);
