@@ -97,13 +97,20 @@ static void moved(tidings__segment *s) {
 // Where to look next for an entry that was given up. A hint, shared by all centers of the process.
 static _Atomic uint32_t turn;
 
+// How many entries have ever been used, as the header says, but nothing that can't be. It only grows: a peer that set it back is put right.
+static uint64_t used_entries(tidings__segment *s) {
+    _Atomic uint64_t *used = &s->header->names_used.word;
+    uint64_t count = tidings__acquire(used);
+    if (count < TIDINGS__NAME_FIRST && tidings__cas(used, &count, TIDINGS__NAME_FIRST)) count = TIDINGS__NAME_FIRST;
+    return count < TIDINGS__NAME_FIRST ? TIDINGS__NAME_FIRST : count > s->shape.names ? s->shape.names : count;
+}
+
 // Takes a free entry for preparing: one that was given up and that the ring has forgotten, or a fresh one.
 static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index) {
     _Atomic uint64_t *used = &s->header->names_used.word;
     uint64_t oldest = tidings__oldest(s);
     for (int round = 0; round < 2; round++) {
-        uint64_t limit = tidings__acquire(used);
-        if (limit > s->shape.names) limit = s->shape.names;
+        uint64_t limit = used_entries(s);
         // Fresh ones first while they are cheap; from then on the table is searched, and only then grown.
         bool search = round == 1 || limit >= tidings__acquire(&s->header->names_backed.word);
         if (search) {
@@ -125,7 +132,7 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
                 }
             }
         }
-        while (limit < s->shape.names) {
+        for (uint64_t steps = limit; steps < s->shape.names && limit < s->shape.names; steps++) {
             tidings__name *entry = tidings__name_at(s, (uint32_t)limit);
             if (!entry) return -ENOSPC;  // the line was written by tidings__back_names
             uint64_t state = tidings__acquire(&entry->state);
@@ -138,8 +145,7 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
                 *index = (uint32_t)limit;
                 return 0;
             }
-            limit = tidings__acquire(used);
-            if (limit > s->shape.names) break;
+            limit = used_entries(s);
         }
     }
     return tidings__fail(ENOSPC, "can't observe one more name in center \"%s\": its table of %u names is full; observe fewer, or create it with more names",
