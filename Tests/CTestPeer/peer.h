@@ -17,7 +17,7 @@
 #include "tidings.h"
 
 #define NAME "com.example.story"
-#define WATCHDOG 110u  // seconds after which what hangs is ended; the longest takes a tenth of that on an idle machine
+#define WATCHDOG 400u  // seconds after which what hangs is ended; the longest takes a fortieth of that on an idle machine
 
 #define CHECK(condition, ...)                                                                                        \
     do {                                                                                                             \

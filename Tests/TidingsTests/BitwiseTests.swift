@@ -48,7 +48,10 @@ struct BitwiseTests {
         let generic = try #require(try test.center.rawState(for: Reading.name))
         #expect(known.format == .bitwise)
         #expect(known.bytes.count == 8 + MemoryLayout<Reading>.size)
-        #expect(known == generic)
+        // Not byte by byte: what lies between the fields is anything.
+        #expect(generic.format == .bitwise && generic.bytes.count == known.bytes.count)
+        #expect(generic.bytes.prefix(8) == known.bytes.prefix(8))
+        #expect(try known.decode(Reading.self) == reading && generic.decode(Reading.self) == reading)
     }
 
     @Test func allOptionsReachThePost() throws {

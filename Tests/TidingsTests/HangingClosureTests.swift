@@ -19,10 +19,13 @@ struct HangingClosureTests {
         ]
         try test.center.post(Track(0))
         // The same notification reaches who comes after the one that hangs.
-        #expect(await others.wait(for: 2) == ["before 0", "after 0"])
+        #expect(await others.wait(for: 2).sorted() == ["after 0", "before 0"])
         for number in 1..<100 { try test.center.post(Track(number)) }
-        let expected = (0..<100).flatMap { ["before \($0)", "after \($0)"] }
-        #expect(await others.wait(for: 200) == expected)
+        // Each in order; not the two among themselves, as a machine that is busy enough makes each of them look slow once.
+        let got = await others.wait(for: 200)
+        for who in ["before", "after"] {
+            #expect(got.filter { $0.hasPrefix(who) } == (0..<100).map { "\(who) \($0)" })
+        }
         #expect(hanging.all == [0])
         // It gets everything, in order, when it comes back.
         gate.open()

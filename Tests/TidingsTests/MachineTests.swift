@@ -85,7 +85,7 @@ import Testing
 }
 
 @Suite struct ObservationMachineTests {
-    private func machine(inline: Bool = true, lossless: Bool = false, items: Int = 4) -> ObservationMachine {
+    fileprivate func machine(inline: Bool = true, lossless: Bool = false, items: Int = 4) -> ObservationMachine {
         ObservationMachine(
             isInline: inline, needsDrain: true, isLossless: lossless,
             bounds: .init(items: items, bytes: 1 << 20))
@@ -161,6 +161,26 @@ import Testing
         machine.ran(nanoseconds: 1000)
         _ = machine.take(for: .thread(.current))
         #expect(!machine.isAside)
+    }
+}
+
+extension ObservationMachineTests {
+    @Test func whatIsKeptWhileTheLastDrainEndsComesBeforeWhatArrivesAfterIt() {
+        var machine = machine()
+        #expect(machine.arrives(on: .current) == .run)
+        machine.setAside()
+        for _ in 0..<64 { machine.ran(nanoseconds: 1000) }
+        // The leader makes its copy; meanwhile the drain finds nothing, and the closure has been prompt long enough.
+        #expect(machine.arrives(on: .current) == .keep)
+        #expect(machine.take(for: .thread(.current)) == nil)
+        #expect(!machine.isAside)
+        #expect(machine.keep(.missed(1, nil)) == .keptAndDrain)
+        #expect(machine.arrives(on: .current) == .keep)
+        #expect(machine.keep(.missed(2, nil)) == .kept)
+        #expect(machine.take(for: .task) != nil)
+        #expect(machine.take(for: .task) != nil)
+        #expect(machine.take(for: .task) == nil)
+        #expect(machine.arrives(on: .current) == .run)
     }
 }
 

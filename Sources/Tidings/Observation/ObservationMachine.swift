@@ -50,7 +50,8 @@ struct ObservationMachine {
 
     mutating func arrives(on thread: WorkerThread) -> Arrives {
         if isCancelled { return .ignore }
-        guard isInline, aside == nil else { return .keep }
+        // Not beside a drain either: what the leader kept just when the last drain ended and took `aside` with it waits for a drain of its own.
+        guard isInline, aside == nil, !isDraining else { return .keep }
         runner = .thread(thread)
         return .run
     }

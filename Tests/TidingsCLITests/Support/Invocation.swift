@@ -36,7 +36,7 @@ final class Invocation: @unchecked Sendable {
     private var status: Int32?
 
     /// Seconds after which it is killed: this ends what hangs, under sanitizers on a busy machine too.
-    private static let limit = 180
+    private static let limit = 600
 
     init(_ arguments: [String], in directory: CenterDirectory, input: String = "", output: Int32? = nil) throws {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
