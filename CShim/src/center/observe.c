@@ -137,6 +137,8 @@ static bool note(positions *list, uint64_t position) {
     return true;
 }
 
+#define ACCOUNT_WAIT_NS 100000000u  // for all unfinished posts in the ring together; then they are revoked
+
 // Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses countable. With
 // history, also which positions from the cursor on are of its name. One pass over what is in the ring at most, however fast others post: what is evicted
 // on the way is in the tally, and what was seen before it was evicted is not counted a second time, because the tally is read last.
@@ -145,7 +147,8 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     tidings__name *entry = &s->names[interest->entry];
     tidings__stuck stuck = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
-    bool memory = true;
+    bool memory = true, impatient = false;
+    uint64_t begun = 0;
     // After the membership and G: what is claimed from here on carries the entry's number.
     tidings__barrier_after_rmw();
     uint64_t since = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
@@ -155,8 +158,15 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     if ((int64_t)(since - from) > (int64_t)s->shape.slots) from = since - s->shape.slots;
     for (uint64_t p = from; (int64_t)(since - p) > 0 && memory; p++) {
         tidings__finding finding;
-        // Bounded by the 2 ms after which it is revoked.
-        while ((finding = tidings__look(s, p)) == TIDINGS__CLAIMED && stuck.calls < 1000) tidings__wait_claimed(observer->center, &stuck, p, true);
+        while ((finding = tidings__look(s, p)) == TIDINGS__CLAIMED && !impatient) {
+            if (begun == 0) begun = tidings__monotonic_ns();
+            tidings__wait_claimed(observer->center, &stuck, p, true);
+            impatient = tidings__monotonic_ns() - begun > ACCOUNT_WAIT_NS;
+        }
+        if (finding == TIDINGS__CLAIMED) {
+            tidings__revoke(s, p);
+            finding = tidings__look(s, p);
+        }
         if (finding == TIDINGS__VALID) {
             uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
             bool is = (int64_t)(p - birth) >= 0 && wanted(interest, topic);

@@ -47,6 +47,7 @@ struct tidings_observer {
     uint64_t cursor;
     uint64_t published, woken;  // what posters know of it, and where they were last woken (lossless only)
     bool lossless, telling;
+    bool without_memory;  // for the payload that was just to be copied
     _Atomic bool started;  // `tidings_next` has been called: no more history
     tidings__stuck stuck;
     uint64_t dry_at;  // where the cursor was when there last was nothing

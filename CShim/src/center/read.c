@@ -15,7 +15,10 @@ static bool room_for(tidings_observer *o, size_t size) {
     size_t capacity = 512;
     while (capacity < size) capacity *= 2;
     uint8_t *grown = aligned_alloc(64, capacity);
-    if (!grown) return false;
+    if (!grown) {
+        o->without_memory = true;
+        return false;
+    }
     free(o->buffer);
     o->buffer = grown;
     o->capacity = capacity;
@@ -271,6 +274,10 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
                         describe(o, &r, position, matched, 0, d);
                         if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
                         return TIDINGS__DELIVERED;
+                    }
+                    if (o->without_memory) {
+                        o->without_memory = false;
+                        return -ENOMEM;
                     }
                     if (tell_missed(o, t, d)) return TIDINGS__DELIVERED;
                 }

@@ -56,7 +56,9 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     uint64_t oldest = tidings__oldest(s);
     // The ring holds what is newer than the entry's. From the newest on; what is evicted meanwhile is in the entry when we get there.
     uint64_t end = tidings__frontier(s, oldest);
-    for (uint64_t p = limit < end ? limit : end; p-- > oldest;) {
+    if (limit < end) end = limit;
+    if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
+    for (uint64_t p = end; p > oldest && p-- > 0;) {
         if (tidings__look(s, p) != TIDINGS__VALID) continue;
         tidings__cell *cell = tidings__cell_at(s, p);
         uint64_t topic = tidings__relaxed(&cell->topic);

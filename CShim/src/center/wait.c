@@ -16,6 +16,7 @@
 #define PATIENCE_NS 2000000u
 #define PATIENCE_PER_MEMBER_NS 20000u  // a wake-up costs the poster 2 to 5 µs, and whom it woke wants a processor too
 #define PATIENCE_DOUBLINGS 5           // 64 ms for what nobody is rung for
+#define PATIENCE_LONGEST_NS 250000000u // whatever hostile words would have us believe
 #define BURST 4              // notifications on end that show that there are more to come
 #define BURST_NS 5000u        // measured: half of it is too little; lossless 1 to 1 went from 204 to 87 ns a message where a line takes 100 ns
 #define SPIN_LOOKS 200        // at a claimed slot, before giving the processor away; some microseconds
@@ -46,7 +47,7 @@ static uint64_t patience(tidings__segment *s, uint64_t position) {
         if (!tidings__v_void(tidings__acquire(&before->verdict), position - i)) break;
         longest *= 2;
     }
-    return longest;
+    return longest < PATIENCE_LONGEST_NS ? longest : PATIENCE_LONGEST_NS;
 }
 
 void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position, bool sleep) {

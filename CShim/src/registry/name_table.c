@@ -106,9 +106,12 @@ static uint64_t used_entries(tidings__segment *s) {
 }
 
 // Takes a free entry for preparing: one that was given up and that the ring has forgotten, or a fresh one.
+#define SCANS 64  // looks at the whole ring, per attempt
+
 static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index) {
     _Atomic uint64_t *used = &s->header->names_used.word;
     uint64_t oldest = tidings__oldest(s);
+    uint32_t scans = 0;
     for (int round = 0; round < 2; round++) {
         uint64_t limit = used_entries(s);
         // Fresh ones first while they are cheap; from then on the table is searched, and only then grown.
@@ -124,7 +127,9 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
                 uint64_t state = tidings__acquire(&entry->state);
                 if (STATE(state) != TIDINGS__NAME_FREE) continue;
                 // In quarantine; whether the ring really holds records that carry this number is looked up only if there is no other.
-                if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0 && (round == 0 || tidings__ring_may_hold(s, candidate, false))) continue;
+                if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0 &&
+                    (round == 0 || scans++ >= SCANS || tidings__ring_may_hold(s, candidate, false)))
+                    continue;
                 if (tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING))) {
                     tidings__set_relaxed(&turn, candidate + 1);
                     *index = candidate;
@@ -201,8 +206,9 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
     _Atomic uint64_t *bucket = bucket_of(s, key->hash);
     uint32_t mine = TIDINGS__NAME_NONE;
     int error = 0;
-    // Every failed round means that somebody else changed the chain; the bound is for a hostile one.
-    for (int round = 0; round < 100000; round++) {
+    // Every failed round means that somebody else changed the chain; the bounds are for a hostile one.
+    int taken = 0;
+    for (int round = 0; round < 1000 && taken < 8; round++) {
         uint64_t head = tidings__acquire(bucket);
         uint32_t found = find_from(s, head, key);
         if (found != TIDINGS__NAME_NONE) {
@@ -213,6 +219,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
         if (mine == TIDINGS__NAME_NONE) {
             error = take_entry(s, participant, &mine);
             if (error) return error;
+            taken++;
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
             tidings__set_relaxed(&entry->member_words, 0);

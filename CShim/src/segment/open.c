@@ -175,9 +175,10 @@ void tidings__segment_close(tidings__segment *segment)
     tidings__unmap(segment->base, segment->size);
     segment->base = NULL;
     segment->header = NULL;
-    // Not what has got its number since.
-    if (tidings__segment_descriptor(segment) >= 0) tidings__file_close(segment->fd);
+    // Not what has got its number since. A birth or an opening that fails early doesn't know its inode yet.
+    if (segment->inode == 0 || tidings__segment_descriptor(segment) >= 0) tidings__file_close(segment->fd);
     segment->fd = -1;
+    segment->inode = 0;
     free(segment->chunk_backed);
     segment->chunk_backed = NULL;
 }

@@ -26,8 +26,10 @@ uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
 
 bool tidings__ring_may_hold(const tidings__segment *s, uint32_t entry, bool retained) {
     // What is evicted while we look has been given to the entry before.
-    uint64_t oldest = tidings__oldest(s);
-    for (uint64_t p = tidings__frontier(s, oldest); p-- > oldest;) {
+    uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
+    // Once round at most, whatever a peer does to EV in between.
+    if (end - oldest > s->shape.slots) oldest = end - s->shape.slots;
+    for (uint64_t p = end; p-- > oldest;) {
         tidings__cell *cell = tidings__cell_at(s, p);
         uint64_t w = tidings__acquire(&cell->claim);
         if (tidings__lap_ahead(w, tidings__lap_at(s, p)) != 0 || w & (TIDINGS__W_SKIPPED)) continue;
