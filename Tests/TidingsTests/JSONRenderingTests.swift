@@ -38,6 +38,15 @@ import Testing
         #expect(cbor(bytes) == #"{"bytes":"\#(bytes)"}"#)
     }
 
+    /// Each would escape the one inside once more, and double it: 302 bytes became more than 16 MiB.
+    @Test func keysThatAreNoStringsWithinSuchAreShownAsBytes() {
+        #expect(cbor("a1a161610102") == #"{"{\"a\":1}":2}"#)
+        #expect(cbor("a201020304") == #"{"1":2,"3":4}"#)
+        #expect(cbor("a1a1010203") == #"{"bytes":"a1a1010203"}"#)
+        let nested = String(repeating: "a1", count: 40) + String(repeating: "00", count: 41)
+        #expect(cbor(nested) == #"{"bytes":"\#(nested)"}"#)
+    }
+
     @Test func deepNestingIsShownAsBytes() {
         let deep = Center.RawPayload(format: .cbor, bytes: Array(repeating: 0x81, count: 100_000) + [0])
         #expect(deep.json.hasPrefix(#"{"bytes":"8181"#))

@@ -5,17 +5,18 @@
 #endif
 
 /// CBOR as JSON, along RFC 8949 section 6.1: byte strings as base64, infinities, NaN and undefined as null, tags left out, keys that are
-/// no strings as their JSON text.
+/// no strings as their JSON text, but not within such a key: each further time would escape everything once more, and double it.
 struct CBORToJSON {
     private let bytes: [UInt8]
     private var place = 0
     private var result = ""
+    private var isInKey = false
 
     private enum Failure: Error {
         case malformed
     }
 
-    /// `nil`: it is not one well-formed item, or nested too deep.
+    /// `nil`: it is not one well-formed item, or nested too deep, or has keys that are no strings within such.
     static func convert(_ bytes: [UInt8]) -> String? {
         var converter = CBORToJSON(bytes: bytes)
         guard (try? converter.item(depth: 0)) != nil, converter.place == bytes.count else { return nil }
@@ -97,6 +98,10 @@ struct CBORToJSON {
     }
 
     private mutating func key(depth: Int) throws {
+        guard place < bytes.count, bytes[place] >> 5 == 3 || !isInKey else { throw Failure.malformed }
+        let wasInKey = isInKey
+        isInKey = true
+        defer { isInKey = wasInKey }
         // Moved aside rather than copied, so that many keys cost no more than few.
         var before = ""
         swap(&before, &result)
