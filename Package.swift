@@ -52,6 +52,14 @@ let package = Package(
             path: "Tests/CTestPeer",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
         ),
+        // Many who post and observe at random and are killed on the way, and the proof that nobody noticed.
+        .executableTarget(
+            name: "Storm",
+            dependencies: ["CTidings"],
+            path: "Tests/Storm",
+            exclude: ["README.md"],
+            cSettings: [.define("_GNU_SOURCE")] + cWarnings
+        ),
         .testTarget(
             name: "CTidingsTests",
             dependencies: ["CTestPeer"],

@@ -1,0 +1,239 @@
+// Observes at random, and writes down everything it is told, in a log that outlives it.
+#include "board.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define INTERESTS 6
+
+enum { GO_ON, REOPEN, REOPEN_CENTER, EXECUTE, FINISHED };
+
+typedef struct watch {
+    uint32_t number, seat, incarnation;
+    bool threaded;
+    tidings_center *center;
+    chance chance;
+    logger log;
+    tidings_observer *observer;
+    uint32_t interests[INTERESTS];  // their numbers; 0: none
+    bool lossless, asked;
+    uint8_t end;  // the interest in the end of the round, which stays
+} watch;
+
+static uint8_t slot_of(const watch *w, uint32_t interest) {
+    for (uint8_t i = 0; i < INTERESTS; i++)
+        if (w->interests[i] == interest) return (uint8_t)(1u << i);
+    CHECK(false, "it is told of interest %u, which it hasn't, or not any more", interest);
+}
+
+static uint8_t add(watch *w, uint8_t filter, uint32_t flags) {
+    uint8_t slot = 0;
+    while (slot < INTERESTS && w->interests[slot]) slot++;
+    if (slot == INTERESTS) return slot;
+    const char *name = filter == EVERYTHING ? NULL : names[filter / SUBJECTS];
+    const char *subject = filter == EVERYTHING ? NULL : subjects[filter % SUBJECTS];
+    tidings_statistics before, after;
+    OK(tidings_statistics_get(w->center, &before));
+    uint32_t interest;
+    OK(tidings_observer_add(w->observer, name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &interest));
+    OK(tidings_statistics_get(w->center, &after));
+    w->interests[slot] = interest;
+    w->asked |= (flags & TIDINGS_ADD_RETAINED) != 0;
+    const bool history = flags & TIDINGS_ADD_HISTORY;
+    const uint64_t low = history ? before.retained_from : before.posted, high = history ? after.retained_from : after.posted;
+    log_event(&w->log, (event){ADDED, (uint8_t)(1u << slot), filter, (uint8_t)flags, (uint32_t)(high - low), low});
+    return slot;
+}
+
+static uint8_t some_filter(chance *c) {
+    if (chance_below(c, 8) == 0) return EVERYTHING;
+    const uint8_t name = (uint8_t)chance_below(c, STATE_B + 1);
+    return (uint8_t)(name * SUBJECTS + (chance_below(c, 3) ? 0 : chance_below(c, name >= STATE_A ? 1 : SUBJECTS)));
+}
+
+static uint32_t some_flags(chance *c, uint8_t filter) {
+    return filter != EVERYTHING && filter / SUBJECTS >= STATE_A && chance_below(c, 2) ? TIDINGS_ADD_RETAINED : 0;
+}
+
+static void begin(watch *w) {
+    chance *c = &w->chance;
+    const bool witness = w->seat == WITNESS;
+    w->lossless = witness || chance_below(c, 10) == 0;
+    memset(w->interests, 0, sizeof w->interests);
+    w->asked = false;
+    OK(tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer));
+    if (chance_below(c, 3)) tidings_observer_spin(w->observer, 0);
+    log_event(&w->log, (event){.kind = OPENED, .flags = w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0});
+    if (witness) {
+        add(w, EVERYTHING, 0);
+    } else {
+        const bool history = chance_below(c, 5) == 0;
+        if (history) OK(tidings_observer_seek(w->observer, 0));
+        for (uint64_t i = 0, count = 1 + chance_below(c, 3); i < count; i++) {
+            const uint8_t filter = some_filter(c);
+            // The first only: it fixes where the others' history would begin.
+            add(w, filter, history && i == 0 ? TIDINGS_ADD_HISTORY : some_flags(c, filter));
+        }
+    }
+    w->end = add(w, END * SUBJECTS, 0);
+    atomic_store(&w->log.seat->mode, RUNNING);
+}
+
+// What the name says, as a topic.
+static uint8_t topic_of(const tidings_delivery *d) {
+    for (uint8_t i = 0; i < TOPICS; i++) {
+        const char *subject = subjects[i % SUBJECTS] ? subjects[i % SUBJECTS] : "";
+        if (strcmp(d->name, names[i / SUBJECTS]) == 0 && strcmp(d->subject, subject) == 0) return i;
+    }
+    CHECK(false, "\"%s\" with subject \"%s\" came: nobody posts that", d->name, d->subject);
+}
+
+// True: it was the end of this round.
+static bool note(watch *w, const tidings_delivery *d) {
+    event e = {.sequence = d->sequence};
+    for (size_t i = 0; i < d->interest_count; i++) e.mask |= slot_of(w, d->interests[i]);
+    if (d->kind == TIDINGS_DELIVERY_MISSED) {
+        e.kind = MISSED;
+        e.id = (uint32_t)d->missed;
+        CHECK(d->missed > 0, "none was missed, it says");
+        log_event(&w->log, e);
+        return false;
+    }
+    e.kind = d->flags & TIDINGS_DELIVERY_RETAINED ? KEPT : MESSAGE;
+    e.topic = topic_of(d);
+    stamp stamp;
+    if (d->size > sizeof stamp && plant_is("alter")) ((uint8_t *)(uintptr_t)d->payload)[d->size - 1] ^= 1;
+    if (stamp_read(d->payload, d->size, &stamp)) {
+        e.id = stamp.id;
+        if (stamp.round != all->round) e.flags = OF_OLD;
+        if (e.kind == KEPT && all->witnessed && plant_is("stale")) e.sequence--;
+    } else {
+        e.id = (uint32_t)d->pid;
+        e.flags = EMPTY;
+    }
+    log_event(&w->log, e);
+    if (e.kind == MESSAGE && w->asked) {
+        w->asked = false;
+        tidings_statistics now;
+        OK(tidings_statistics_get(w->center, &now));
+        log_event(&w->log, (event){.kind = LOOKED, .sequence = now.posted});
+    }
+    return e.topic == END * SUBJECTS && !(e.flags & OF_OLD);
+}
+
+// A forked child can't use it, and is told so.
+static void fork_and_try(watch *w) {
+    atomic_fetch_add(&all->forks, 1);
+    const pid_t child = fork();
+    CHECK(child >= 0, "fork: %s", strerror(errno));
+    tidings_delivery d;
+    if (child == 0) _exit(tidings_next(w->observer, 0, &d) == -ECHILD ? 0 : 1);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0, "a forked child that asks an observer: %x", (unsigned)status);
+}
+
+static int act(watch *w) {
+    chance *c = &w->chance;
+    switch (chance_below(c, 10)) {
+    case 0: return REOPEN;
+    case 1: return w->threaded ? REOPEN : REOPEN_CENTER;
+    case 2: fork_and_try(w); return GO_ON;
+    case 3: return w->threaded || chance_below(c, 3) ? GO_ON : EXECUTE;
+    case 4:
+    case 5:
+    case 6: {
+        const uint8_t slot = (uint8_t)chance_below(c, INTERESTS);
+        if (w->interests[slot] == 0 || slot == w->end) return GO_ON;
+        OK(tidings_observer_remove(w->observer, w->interests[slot]));
+        w->interests[slot] = 0;
+        atomic_fetch_add(&all->cancelled, 1);
+        log_event(&w->log, (event){.kind = REMOVED, .mask = (uint8_t)(1u << slot)});
+        return GO_ON;
+    }
+    default: {
+        if (w->lossless) return GO_ON;
+        const uint8_t filter = some_filter(c);
+        add(w, filter, some_flags(c, filter));
+        return GO_ON;
+    }
+    }
+}
+
+static int receive(watch *w, uint64_t way, int descriptor, tidings_delivery *d) {
+    const bool calm = atomic_load(&all->calm);
+    while (calm && plant_is("hang")) pause();
+    if (descriptor >= 0) {
+        int result;
+        while ((result = tidings_next(w->observer, 0, d)) == -EAGAIN) {
+            struct pollfd readable = {descriptor, POLLIN, 0};
+            CHECK(poll(&readable, 1, -1) == 1, "poll: %s", strerror(errno));
+        }
+        return result;
+    }
+    return tidings_next(w->observer, calm || way > 2 ? -1 : way == 1 ? 0 : 3000000, d);
+}
+
+static int observe(watch *w) {
+    chance *c = &w->chance;
+    begin(w);
+    const uint64_t way = w->seat == WITNESS ? 9 : chance_below(c, 8), lazy = chance_below(c, 3);
+    int descriptor = -1, what = GO_ON;
+    if (way == 0) OK(tidings_observer_descriptor(w->observer, &descriptor));
+    while (what == GO_ON) {
+        tidings_delivery d;
+        const int result = receive(w, way, descriptor, &d);
+        if (result == -EAGAIN) sched_yield();
+        if (result == -EAGAIN || result == -ETIMEDOUT) continue;
+        OK(result);
+        if (note(w, &d) || log_full(&w->log)) what = FINISHED;
+        if (what == FINISHED || w->seat == WITNESS || atomic_load(&all->calm)) continue;
+        if (lazy == 0 && chance_below(c, 400) == 0) usleep((useconds_t)chance_below(c, 3000));
+        if (chance_below(c, 1500) == 0) what = act(w);
+    }
+    // Until it is open again nobody is to take it for asleep.
+    atomic_store(&w->log.seat->mode, STARTING);
+    tidings_observer_close(w->observer);
+    log_event(&w->log, (event){.kind = CLOSED});
+    if (what != FINISHED) atomic_fetch_add(&all->reopened, 1);
+    return what;
+}
+
+static void *watches(void *argument) {
+    watch *w = argument;
+    w->log.seat = &all->seats[w->seat];
+    atomic_store(&w->log.seat->thread, (int32_t)syscall(SYS_gettid));
+    for (;;) {
+        const int what = observe(w);
+        if (what == FINISHED) break;
+        if (what == REOPEN_CENTER) {
+            tidings_close(w->center);
+            w->center = center_join();
+        }
+        if (what == EXECUTE) {
+            atomic_fetch_add(&all->execs, 1);
+            self_exec("--observer", w->number, w->incarnation + 1000);
+        }
+    }
+    atomic_store(&w->log.seat->mode, ENDED);
+    return NULL;
+}
+
+void observer_main(uint32_t number, uint32_t incarnation) {
+    watch watch_of[2];
+    tidings_center *center = center_join();
+    const bool threaded = number % 4 == 0 && number < OBSERVERS;
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t seat = number == OBSERVERS ? WITNESS : i == 0 ? number : OBSERVERS + number / 4;
+        watch_of[i] = (watch){.number = number, .seat = seat, .incarnation = incarnation, .threaded = threaded, .center = center};
+        watch_of[i].chance = chance_of(all->seed + 71, all->round * 100000u + incarnation, seat);
+    }
+    pthread_t second;
+    if (threaded) CHECK(pthread_create(&second, NULL, watches, &watch_of[1]) == 0, "no thread");
+    watches(&watch_of[0]);
+    if (threaded) pthread_join(second, NULL);
+    tidings_close(watch_of[0].center);
+    _exit(0);
+}
