@@ -113,7 +113,7 @@ static void blow(chance *c) {
     while (atomic_load(&all->next) < atomic_load(&all->limit)) {
         usleep((useconds_t)(50 + chance_below(c, 1500)));  // how long until the next harm
         resume(false);
-        harm(c);
+        for (uint64_t harms = 1 + chance_below(c, 3); harms > 0; harms--) harm(c);
         if (atomic_load(&all->next) != before) before = atomic_load(&all->next), since = seconds_now();
         if (seconds_now() - since > patience_s) {
             violation("hang: nobody posts (post %u of %u, round %u)", before, atomic_load(&all->limit), all->round);
