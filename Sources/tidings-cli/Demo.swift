@@ -21,7 +21,7 @@ struct Demo: ParsableCommand {
 
     func run() throws {
         let started = monotonicNow()
-        let stage = try DemoStage(limit: Self.limit)
+        let stage = try DemoStage(limit: hold ? 10 * Self.limit : Self.limit)
         defer { stage.tearDown() }
         let host = try DemoHost(stage: stage)
         try Terminal.print("center \(stage.center.name), \(stage.center.path.printable)")

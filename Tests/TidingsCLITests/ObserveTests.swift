@@ -15,7 +15,8 @@ struct ObserveTests {
         #expect(line.keys.sorted() == ["name", "payload", "pid", "postedAt", "sequence", "subject", "uid"])
         #expect(line["name"] as? String == "a")
         #expect(line["subject"] as? String == "s")
-        #expect(line["sequence"] as? Int == 0)
+        // Not 0 for certain: a post that is kept from its processor for long may be revoked, and made anew.
+        #expect(line["sequence"] is Int)
         #expect(line["pid"] as? Int32 == poster.process.pid)
         #expect(line["uid"] as? UInt32 == getuid())
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -30,7 +31,7 @@ struct ObserveTests {
         let center = try directory.center()
         try center.post(name: "com.example.a", payload: .json(#"{"x":1}"#), subject: "s")
         let line = try #require(await observer.output.all().first)
-        #expect(line.contains(#" #0 com.example.a [s] {"x":1} from \#(getpid()) ("#), "\(line)")
+        #expect(line.contains(try Regex(#" #\d+ com\.example\.a \[s\] \{"x":1\} from \#(getpid()) \("#)), "\(line)")
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -62,7 +63,7 @@ struct ObserveTests {
         try await tidings("post", "a", in: directory)
         try await tidings("post", "a", "--subject", "t", in: directory)
         try await tidings("post", "a", "--subject", "s", in: directory)
-        #expect(object(await observer.output.all().first)["sequence"] as? Int == 2)
+        #expect(object(await observer.output.all().first)["subject"] as? String == "s")
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -108,8 +109,17 @@ struct ObserveTests {
         try await tidings("post", "a", "--json", #"{"x": 1}"#, "--subject", "s", in: directory)
         try await tidings("post", "a", "--count", "2", in: directory)
         let lines = await observer.output.all().filter { $0.hasPrefix("got") }
-        #expect(lines == [#"got {"x":1} a 0 [s]"#, "got null a 1 []", "got null a 2 []"])
-        #expect(await observer.errors.all().contains("tidings: the command ended with status 3 for #1"))
+        let sequences = lines.compactMap { Int($0.split(separator: " ")[3]) }
+        try #require(sequences.count == 3)
+        #expect(sequences == sequences.sorted())
+        #expect(
+            lines == [
+                #"got {"x":1} a \#(sequences[0]) [s]"#,
+                "got null a \(sequences[1]) []",
+                "got null a \(sequences[2]) []",
+            ])
+        let errors = await observer.errors.all()
+        #expect(errors.contains("tidings: the command ended with status 3 for #\(sequences[1])"), "\(errors)")
         #expect(await observer.ending() == 0)
     }
 }

@@ -89,6 +89,7 @@ struct PayloadTests {
         let observer = try await observe("a", "--count", "300", "--format", "json", in: directory)
         try await tidings("post", "a", "--count", "300", "--text", "x", in: directory)
         let sequences = await observer.output.all().compactMap { object($0)["sequence"] as? Int }
-        #expect(sequences == Array(0..<300))
+        // Each higher than the one before. Not by 1 for certain: a post that is kept from its processor for long may be revoked, and made anew.
+        #expect(sequences.count == 300 && zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 })
     }
 }
