@@ -1,0 +1,12 @@
+// A live center whose memory somebody else changes at any time, also between two reads of one word.
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    input in = {data, data + size};
+    script_run(&in);
+    fuzz_empty_directory();
+    return 0;
+}

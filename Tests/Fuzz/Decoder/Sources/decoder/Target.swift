@@ -1,0 +1,36 @@
+@testable import Tidings
+
+/// Decodes the fuzzer's bytes as one type after another. What decodes must encode, and what that gives must decode to something
+/// that encodes to the same bytes.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    // In memory of exactly that size, so that the address sanitizer sees a read beyond it.
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
+    defer { bytes.deallocate() }
+    if let start { bytes.copyMemory(from: UnsafeRawBufferPointer(start: start, count: count)) }
+    let payload = UnsafeRawBufferPointer(bytes)
+    settles(Person.self, payload)
+    settles(Anything.self, payload)
+    settles([String: Numbers].self, payload)
+    settles([Int: [Double]].self, payload)
+    settles(Tree.self, payload)
+    settles(Known.self, payload)
+    _ = try? CBORPayloadDecoder().decode(Careless.self, from: payload)
+    let raw = SharedNotificationCenter.RawPayload(format: .cbor, bytes: Array(payload))
+    precondition(!JSONRendering.render(raw).isEmpty)
+    precondition(
+        !JSONRendering.render(SharedNotificationCenter.RawPayload(format: .json, bytes: Array(payload))).isEmpty)
+    return 0
+}
+
+private func settles<T: Codable>(_ type: T.Type, _ payload: UnsafeRawBufferPointer) {
+    guard let value = try? CBORPayloadDecoder().decode(type, from: payload) else { return }
+    do {
+        let once = try PayloadCoding.cborBytes(of: value)
+        let again = try once.withUnsafeBytes { try CBORPayloadDecoder().decode(type, from: $0) }
+        let twice = try PayloadCoding.cborBytes(of: again)
+        precondition(once == twice, "\(type): \(once) became \(twice)")
+    } catch {
+        preconditionFailure("\(type) decoded, but not what it encodes to: \(error)")
+    }
+}

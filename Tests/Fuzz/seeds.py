@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Writes the seeds: `seeds.py DIRECTORY` makes DIRECTORY/image, /opening, /names (programs as Core/script.c reads them) and /decoder (CBOR)."""
+import pathlib
+import random
+import sys
+
+# Codes of Core/script.c, by what they do: (first, last).
+POST, POSTS, NEXT, WAIT, OBSERVE, REMOVE, CLOSE, STATE, LOOK, TIDY, BUILD, AGAIN, CLOSE_SECOND, REMOVE_CENTER, REOPEN = (
+    (128, 159), (160, 167), (168, 191), (192, 195), (196, 211), (212, 214), (215, 217), (218, 221), (222, 224), (225, 227),
+    (228, 234), (235, 237), (238, 240), (241, 242), (243, 246))
+USES = [POST] * 4 + [POSTS, NEXT, NEXT, NEXT, WAIT, OBSERVE, OBSERVE, REMOVE, CLOSE, STATE, LOOK, TIDY, BUILD, BUILD, AGAIN, CLOSE_SECOND, REMOVE_CENTER, REOPEN]
+WITH = {0: 8, 11: 8, 5: 4, 4: 2, 10: 2, 6: 0, 7: 0}  # bytes that a change's `how` takes; others 1
+
+
+def change(r, how=None):
+    how = r.randrange(12) if how is None else how
+    return bytes([r.randrange(16), how]) + r.randrange(400).to_bytes(2, "little") + r.randbytes(WITH.get(how, 1))
+
+
+def armed(r):
+    mode = r.choice([0, 1, 1, 5, 9, 13, 12])
+    return bytes([mode, r.randrange(200)]) + (r.randbytes(1) if mode & 4 else b"") + (bytes([r.choice([0, 1, 4])]) if mode & 8 else b"") + change(r)
+
+
+def use(r):
+    first, last = r.choice(USES)
+    return bytes([r.randint(first, last), r.randrange(256)])
+
+
+def program(r, steps):
+    out = bytes([r.choice([1, 3, 5, 7])])
+    for _ in range(steps):
+        kind = r.random()
+        if kind < 0.3:
+            out += bytes([r.randrange(80)]) + change(r)
+        elif kind < 0.45:
+            out += bytes([r.randrange(80, 128)]) + armed(r)
+        else:
+            out += use(r)
+    return out
+
+
+def opening(r, steps):
+    kind = r.choice([0, 0, 0, 1, 0xF3])
+    if kind == 0xF3:
+        return bytes([kind]) + b"Tidings\0" + r.randbytes(90)
+    changes = r.randrange(8)
+    return bytes([kind]) + (r.randbytes(2) if kind & 1 else b"") + bytes([changes]) + b"".join(change(r) for _ in range(changes)) + program(r, steps)
+
+
+def text(r):
+    it = r.choice(["", "a", "com.example.changed", "äöü", "日本", "\N{PILE OF POO}", "x" * 255, "x" * 256, "a\0b", "../a", ".a"]).encode()
+    it = r.choice([it, it, it[:-1], it + b"\xc0\xaf", it + b"\xed\xa0\x80"])
+    return len(it).to_bytes(2, "little") + it
+
+
+def names(r):
+    kind = r.randrange(2)
+    sizes = b"" if kind == 0 else r.randbytes(2) + b"".join(r.choice([0, n, r.getrandbits(32)]).to_bytes(4, "little") for n in (256, 4, 4, 256)) + text(r)
+    return bytes([kind]) + sizes + text(r) + text(r) + bytes([r.randrange(2), r.randrange(2)])
+
+
+def head(major, n):
+    for size, more in ((24, None), (1 << 8, 24), (1 << 16, 25), (1 << 32, 26), (1 << 64, 27)):
+        if n < size:
+            return bytes([major << 5 | n]) if more is None else bytes([major << 5 | more]) + n.to_bytes(1 << more - 24, "big")
+
+
+KEYS = ["name", "age", "mail", "born", "home", "friends", "a", "b", "c", "d", "e", "bytes", "id", "amount", "when", "place", "leaf", "branch", "left", "right", "_0", "x"]
+
+
+def item(r, depth=0):
+    kind = r.randrange(8 if depth < 4 else 5)
+    if kind == 0:
+        return head(r.randrange(2), r.getrandbits(r.choice([3, 8, 16, 32, 64])))
+    if kind == 1:
+        return r.choice([b"\xf4", b"\xf5", b"\xf6", b"\xf7", b"\xf9\x3c\x00", b"\xfa" + r.randbytes(4), b"\xfb" + r.randbytes(8)])
+    if kind in (2, 3):
+        it = r.choice(KEYS + ["äöü", "2013-03-21T20:04:00Z", "http://example.com/"]).encode()
+        return r.choice([head(3, len(it)) + it, head(2, len(it)) + it, b"\x7f" + head(3, len(it)) + it + b"\xff"])
+    if kind == 4:
+        return head(6, r.choice([0, 1, 2, 4, 32, 37, 55799])) + item(r, depth + 1)
+    count = r.randrange(5)
+    key = [head(3, len(k)) + k.encode() for k in r.sample(KEYS, count)] if kind > 5 else [b""] * count
+    inside = b"".join(k + item(r, depth + 1) for k in key)
+    major = 5 if kind > 5 else 4
+    return bytes([major << 5 | 31]) + inside + b"\xff" if r.random() < 0.2 else head(major, count) + inside
+
+
+def main():
+    directory, r = pathlib.Path(sys.argv[1]), random.Random(3)
+    for target, make in (("image", lambda n: program(r, 2 + n % 40)), ("opening", lambda n: opening(r, n % 25)), ("names", lambda n: names(r)), ("decoder", lambda n: item(r))):
+        (directory / target).mkdir(parents=True, exist_ok=True)
+        for n in range(200):
+            (directory / target / f"seed{n:03}").write_bytes(make(n))
+
+
+main()
