@@ -39,7 +39,7 @@ build_core() { # build_core TARGET…
     for source in input mapping time changes script watch; do shared+=("$here/Core/$source.c"); done
     for target in "$@"; do
         clang "${flags[@]}" -fuse-ld=lld -fsanitize=fuzzer "${shared[@]}" "$here/Core/$target.c" "$build"/core/*.o \
-            -Wl,--wrap=tidings__map,--wrap=tidings__unmap,--wrap=tidings__monotonic_ns,--wrap=tidings__futex_wait,--wrap=tidings__nap -lpthread -o "$build/$target"
+            -Wl,--wrap=tidings__map,--wrap=tidings__unmap,--wrap=tidings__monotonic_ns,--wrap=tidings__futex_wait,--wrap=tidings__nap,--wrap=tidings__heavy_barrier -lpthread -o "$build/$target"
     done
 }
 
@@ -58,8 +58,8 @@ if [[ " ${targets[*]} " == *" decoder "* ]]; then build_decoder & fi
 if [[ ${#core[@]} -gt 0 ]]; then build_core "${core[@]}"; fi
 wait -n 2>/dev/null || [[ $? -eq 127 ]] # 127: there was no decoder to wait for
 
-# Some hundred megabytes are the sanitizer's own. A single allocation of the core is twice the largest payload, 64 KiB here, at most.
-limits=(-timeout=20 -rss_limit_mb=2048 -malloc_limit_mb=16 -max_len=600 -len_control=0)
+# The timeout is the last resort, generous as others may need the processors: the targets over the core look after their processor time themselves. Some hundred megabytes are the sanitizer's own. A single allocation of the core is twice the largest payload, 64 KiB here, at most.
+limits=(-timeout=100 -rss_limit_mb=2048 -malloc_limit_mb=16 -max_len=600 -len_control=0)
 run() { # run TARGET ARGUMENT…: what it said is printed if it failed
     local target=$1 status=0
     shift

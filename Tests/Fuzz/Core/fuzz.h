@@ -61,7 +61,7 @@ void fuzz_fail(const char *what, int64_t value) __attribute__((noreturn));
 #define MUST(condition, value) ((condition) ? (void)0 : fuzz_fail(#condition, (int64_t)(value)))
 // An error is a negative errno with a line that says more.
 void fuzz_result(const char *what, int64_t result);
-// Each use of the core is followed by this: it may not have taken by far more processor time, or slept longer, than any needs.
+// Each use of the core is followed by this: it may not have taken by far more processor time, or slept longer, than any needs. NULL: an input begins.
 void fuzz_step(const char *what);
 
 #endif

@@ -108,6 +108,7 @@ static void birth(input *in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     input in = {data, data + size};
+    fuzz_step(NULL);
     if (input_byte(&in) & 1) {
         birth(&in);
         return 0;

@@ -1,9 +1,11 @@
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +15,11 @@
 #define STEP_NS (INT64_C(2) * 1000000000)
 // The ring here has 256 positions; 2 ms for each is what a peer can cost us that has claimed them all.
 #define SLEEP_NS (UINT64_C(1) * 1000000000)
+
+// One that never ends comes to no step: processor time for a whole input.
+#define INPUT_S 10
+
+static void never_ends(int signal) { fuzz_fail("one use never ends", signal); }
 
 static char directory[4096];
 
@@ -67,4 +74,7 @@ void fuzz_step(const char *what)
     const uint64_t slept = time_slept();
     if (what && slept > SLEEP_NS) fuzz_fail(what, (int64_t)slept);
     before = ns;
+    if (what) return;
+    (void)signal(SIGPROF, never_ends);
+    (void)setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = INPUT_S}}, NULL);
 }
