@@ -63,7 +63,7 @@ extern const tidings_configuration tidings_small_configuration;
 
 /// Opens the center of that name, creating it first if there is none, and makes this process a participant of it.
 /// Blocks for no other process. Fails with -EINVAL (name or configuration), -ENOSPC (directory full; the error says how much is needed), -EACCES,
-/// -EPERM (another user's), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
+/// -EPERM (another user's), -ESTALE (somebody has been removing it for two seconds), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
 
 /// Leaves the center. Topics and observers of this handle must be closed before. NULL is ignored.

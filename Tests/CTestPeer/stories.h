@@ -89,6 +89,7 @@ STORY(a_signal_does_not_end_a_wait)
 STORY(a_descriptor_tells_of_everything_also_beside_blocking_waits)
 
 // states.c
+STORY(history_lapped_during_an_eviction_is_told_in_order)
 STORY(skips_a_tombstone_at_once)
 STORY(revokes_a_claim_whose_owner_never_comes_back)
 STORY(a_revoked_slot_serves_again_once_its_owner_knows)

@@ -44,6 +44,7 @@ struct tidings_topic {
 #define TIDINGS__POST_CLEAR 0x80u
 
 #define TIDINGS__TOPIC_BUSY UINT64_MAX
+#define TIDINGS__TOPIC_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
 
 // Joins if this is a forked child's first use. 0 or the error of joining.

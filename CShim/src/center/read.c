@@ -82,7 +82,9 @@ static void lapped(tidings_observer *o, const tidings__table *t) {
             in->passed = count;
             in->accounted = end;
         }
-        for (; in->history_next < in->history_count && (int64_t)(o->cursor - in->history[in->history_next]) > 0; in->history_next++) in->missed++;
+        // Also what an unfinished eviction has counted already, if that went beyond where the history ends: otherwise that would be told before it.
+        uint64_t gone = (int64_t)(in->accounted - o->cursor) > 0 ? in->accounted : o->cursor;
+        for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0; in->history_next++) in->missed++;
         o->telling |= in->missed > 0;
     }
 }

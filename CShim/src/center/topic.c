@@ -29,7 +29,7 @@ int tidings_topic_open(tidings_center *center, const char *name, size_t name_len
     tidings__key_make(&topic->key, name_text, name_length, NULL, 0);
     if (subject_length) tidings__key_make(&topic->key_subject, name_text, name_length, subject_text, subject_length);
     topic->poster = (uint64_t)subject_length << 48 | (uint64_t)name_length << 56;
-    tidings__set_relaxed(&topic->resolved_at, UINT64_MAX - 1);  // no G yet
+    tidings__set_relaxed(&topic->resolved_at, TIDINGS__TOPIC_NEVER);
     *result = topic;
     return 0;
 }
@@ -55,7 +55,8 @@ uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {
     if (now != generation) return resolved;
     // Kept for the next post. Who finds somebody else keeping (or is a signal handler on top of it) goes without.
     uint64_t old = tidings__acquire(&topic->resolved_at);
-    if (old != TIDINGS__TOPIC_BUSY && tidings__cas(&topic->resolved_at, &old, TIDINGS__TOPIC_BUSY)) {
+    // Never in place of a newer one: who reads between two keepings of the same G must not find an older answer there.
+    if (old != TIDINGS__TOPIC_BUSY && (old == TIDINGS__TOPIC_NEVER || (int64_t)(generation - old) > 0) && tidings__cas(&topic->resolved_at, &old, TIDINGS__TOPIC_BUSY)) {
         tidings__set_relaxed(&topic->resolved, resolved);
         tidings__set_release(&topic->resolved_at, generation);
     }

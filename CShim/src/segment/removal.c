@@ -9,8 +9,8 @@
 #include "segment/internal.h"
 #include "segment/names.h"
 
-// A remover holds its lock for some ten microseconds. One that is stopped there must not hold us for ever.
-#define LOCK_LOOKS 50
+// A remover holds its lock for some ten microseconds, or, without a processor on a busy machine, for a tenth of a second. One that is stopped there must not hold us for ever.
+#define LOCK_LOOKS 2000
 #define LOCK_LOOK_NS 1000000
 
 static int take_lock(const tidings__segment *segment, int fd, const char *verb)
