@@ -7,12 +7,19 @@
 static uint8_t *base;
 static tidings__shape shape;
 static tidings__geometry geometry;
+static uint64_t posted;
 
-void changes_in(uint8_t *mapped, const tidings__header *fresh)
+void changes_near(uint64_t position) { posted = position; }
+
+void changes_in(uint8_t *mapped, uint64_t length, const tidings__header *fresh)
 {
-    base = mapped;
+    base = NULL;
+    posted = 0;
     shape = fresh->shape;
+    // It was checked when it was opened, and may have been changed since.
+    if (!mapped || !tidings__shape_valid(&shape)) return;
     tidings__geometry_of(&shape, &geometry);
+    if (geometry.file_size == length) base = mapped;
 }
 
 // A place: 8 bytes at an offset of the file, of a part, chosen by two numbers.
@@ -28,10 +35,12 @@ static uint64_t place(uint8_t part, uint16_t which)
     case 6: case 7: return geometry.observers + which % (8 * sizeof(tidings__observer_entry)) / 8 * 8;
     case 8: return geometry.buckets + which % shape.buckets * 8;
     case 9: return geometry.chunk_words + which % geometry.chunk_count * 8;
-    case 10: case 11: {  // words of a cell's header and first body word, near the frontier as E says it
+    case 10: {  // words of a cell's header and first body word, from the oldest on
         const uint64_t evicted = header->eviction.word >> TIDINGS__EV_START_SHIFT;
         return geometry.cells + (evicted + which / 8) % shape.slots * sizeof(tidings__cell) + which % 8 * 8;
     }
+    case 11:  // the same around what was posted last
+        return geometry.cells + (posted + 2 - which / 8 % 16) % shape.slots * sizeof(tidings__cell) + which % 8 * 8;
     case 12: return geometry.cells + which % (shape.slots * sizeof(tidings__cell)) / 8 * 8;
     case 13: case 14: return geometry.names + which / 32 % 16 * sizeof(tidings__name) + which % 32 * 8;  // tally, links, state, lengths, members, some text
     default: return geometry.chunks + which % (64 * 1024) / 8 * 8;

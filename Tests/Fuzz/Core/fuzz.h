@@ -22,6 +22,7 @@ uint64_t input_number(input *in, unsigned bytes);
 
 // The segments mapped now, newest first; NULL beyond.
 uint8_t *mapping_base(unsigned index);
+uint64_t mapping_length(unsigned index);
 bool mapping_contains(const void *address);
 // Unmapped and forgotten, whatever the input left.
 void mapping_forget(void);
@@ -33,8 +34,10 @@ uint64_t time_slept(void);
 
 // MARK: changes.c — what a hostile peer does to the memory.
 
-// Where things lie is told by the harness, not by the memory.
-void changes_in(uint8_t *base, const tidings__header *fresh);
+// Changes are made to the `length` bytes at `base` from now on (NULL: nowhere); where things lie there is as `fresh` says.
+void changes_in(uint8_t *base, uint64_t length, const tidings__header *fresh);
+// Where the last post of this process is.
+void changes_near(uint64_t position);
 // One change now.
 void change_now(input *in);
 // One that happens by itself at a later load of the core: so two reads of one word see two values.

@@ -54,6 +54,13 @@ uint8_t *mapping_base(unsigned index)
     return NULL;
 }
 
+uint64_t mapping_length(unsigned index)
+{
+    for (unsigned i = 0; i < ROOM; i++)
+        if (maps[i].base && index-- == 0) return maps[i].length;
+    return 0;
+}
+
 bool mapping_contains(const void *address)
 {
     const uint8_t *at = address;

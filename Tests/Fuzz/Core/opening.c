@@ -61,9 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const int fd = open(path, O_RDWR);
         mapped = mmap(NULL, used_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         MUST(mapped != MAP_FAILED, used_length);
-        changes_in(mapped, (const void *)used);
+        changes_in(mapped, used_length, (const void *)used);
         for (uint8_t count = input_byte(&in) % 32; count > 0; count--) change_now(&in);
-        changes_in(NULL, (const void *)used);
+        changes_in(NULL, 0, (const void *)used);
         (void)munmap(mapped, used_length);
         if (kind & 1) MUST(ftruncate(fd, (off_t)(used_length ^ cut)) == 0, cut);
         (void)close(fd);
