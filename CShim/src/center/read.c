@@ -61,11 +61,12 @@ bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_
     return true;
 }
 
-// The slot of the cursor is in use by a later lap. Goes on with the oldest there is; what lies between is told exactly, per interest.
-static void lapped(tidings_observer *o, const tidings__table *t) {
+// False: it can't be, by what EV says. The slot of the cursor is in use by a later lap. Goes on with the oldest there is; what lies between is told exactly, per interest.
+static bool lapped(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     uint64_t oldest = tidings__oldest(s);
-    if ((int64_t)(oldest - o->cursor) > 0) {
+    bool evicted = (int64_t)(oldest - o->cursor) > 0;
+    if (evicted) {
         o->cursor = oldest;
     } else {
         // Lapped and not evicted can't both be, unless somebody spoils the ring: on from where it seems to end.
@@ -87,6 +88,7 @@ static void lapped(tidings_observer *o, const tidings__table *t) {
         for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0; in->history_next++) in->missed++;
         o->telling |= in->missed > 0;
     }
+    return evicted;
 }
 
 static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
@@ -230,6 +232,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
     // Never further than the ring can reach, whatever its words say.
     uint64_t reach = tidings__oldest(s) + s->shape.slots;
+    uint32_t contradictions = 0;
     for (int rounds = 0;;) {
         if ((int64_t)(limit - o->cursor) <= 0) break;
         if ((int64_t)(reach - o->cursor) <= 0) {
@@ -289,7 +292,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         // Left so far behind that the laps look like those to come.
         if (finding == TIDINGS__UNDECIDED && (int64_t)(tidings__oldest(s) - position) > 0) finding = TIDINGS__LAPPED;
         if (finding == TIDINGS__LAPPED) {
-            lapped(o, t);
+            // A few contradictions may be a moment's; many are somebody's work, and the walk along them could be as long as he likes.
+            if (!lapped(o, t) && ++contradictions > 64) return TIDINGS__NOTHING;
             if (o->telling && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
         }
         if (finding == TIDINGS__UNDECIDED) return TIDINGS__NOTHING;

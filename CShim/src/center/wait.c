@@ -183,6 +183,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__interests_free(o);
     if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : 0;
+    uint64_t spun_at = UINT64_MAX;
     for (;;) {
         if (__builtin_expect(tidings__relaxed(&o->interrupted) != 0, 0) && take_interrupt(o)) return -EINTR;
         int result = look(o, o->cursor + UINT32_MAX, d);
@@ -201,7 +202,11 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         if (timeout_ns == 0) return o->descriptor ? tidings__descriptor_arm(o, d) : -EAGAIN;
         if (result == TIDINGS__NOTHING) {
             uint32_t nanoseconds = spin_time(o);
-            if (nanoseconds != 0 && spin(o, nanoseconds, deadline)) continue;
+            // Once a cursor: where spinning sees something and looking does not, words contradict each other.
+            if (nanoseconds != 0 && spun_at != o->cursor && spin(o, nanoseconds, deadline)) {
+                spun_at = o->cursor;
+                continue;
+            }
             if (nanoseconds == TIDINGS__SPIN_FOREVER) {
                 if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) return -ETIMEDOUT;
                 continue;
