@@ -14,25 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "tidings.h"
 
 #define NAME "com.example.story"
 #define WATCHDOG 400u  // seconds after which what hangs is ended; the longest takes a fortieth of that on an idle machine
-
-#define CHECK(condition, ...)                                                                                        \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            fprintf(stderr, "%s:%d: not so: %s: ", strrchr("/" __FILE__, '/') + 1, __LINE__, #condition);            \
-            fprintf(stderr, __VA_ARGS__);                                                                            \
-            fprintf(stderr, " [last error: %s]\n", tidings_last_error());                                            \
-            _exit(1);                                                                                                \
-        }                                                                                                            \
-    } while (0)
-#define OK(call)                                         \
-    do {                                                 \
-        int result_ = (call);                            \
-        CHECK(result_ == 0, "it answers %d", result_);   \
-    } while (0)
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../CTestPeer/check.h"
 #include "tidings.h"
 
 #define POSTERS 16         // processes; each fourth has two threads
@@ -142,20 +143,5 @@ void log_event(logger *l, event e);
 bool log_full(const logger *l);
 
 void self_exec(const char *role, uint32_t number, uint32_t incarnation);
-
-#define CHECK(condition, ...)                                                                             \
-    do {                                                                                                  \
-        if (!(condition)) {                                                                               \
-            fprintf(stderr, "%s:%d: not so: %s: ", strrchr("/" __FILE__, '/') + 1, __LINE__, #condition); \
-            fprintf(stderr, __VA_ARGS__);                                                                 \
-            fprintf(stderr, " [last error: %s]\n", tidings_last_error());                                 \
-            _exit(1);                                                                                     \
-        }                                                                                                 \
-    } while (0)
-#define OK(call)                                       \
-    do {                                               \
-        int result_ = (call);                          \
-        CHECK(result_ == 0, "it answers %d", result_); \
-    } while (0)
 
 #endif
