@@ -76,6 +76,8 @@ int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder);
 // 0: try again. -EAGAIN, -ETIMEDOUT with the line written.
 int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline);
 
+// Frees whatever a dead participant held. Call with the lock of its place held.
+void tidings__tidy_remains(tidings__segment *s, uint32_t index);
 // Tidies the remains of one participant if it is dead; true if there was something to tidy.
 bool tidings__tidy_participant(tidings_center *center, uint32_t index);
 // A retained chunk whose name entry points elsewhere is free; finds those. How many.

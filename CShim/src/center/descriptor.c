@@ -71,13 +71,8 @@ int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     tidings__descriptor *descriptor = o->descriptor;
     tidings__event_clear(descriptor->fd);
-    uint32_t announced = tidings__doorbell_announce(s, o->index);
-    uint64_t frontier = tidings__frontier(s, o->cursor);
-    tidings__set_relaxed(&o->in_next, 1);
-    tidings__fence_full();
-    int result = tidings__advance(o, tidings__acquire(&o->table), frontier, d);
-    tidings__set_release(&o->in_next, 0);
-    if (result == TIDINGS__NOTHING) result = tidings__center_place(o->center);
+    uint32_t announced;
+    int result = tidings__announce(o, &announced, d);
     if (result != TIDINGS__NOTHING || tidings__relaxed(&o->interrupted)) {
         tidings__doorbell_withdraw(s, o->index);
         tidings__event_signal(descriptor->fd);

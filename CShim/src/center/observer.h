@@ -112,6 +112,9 @@ bool tidings__record_text(tidings_observer *observer, const tidings__record *rec
 // wait.c
 // A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
 void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position, bool sleep);
+// Before any sleep: announces it, then looks up to the frontier. NOTHING: may sleep on the doorbell's value `*announced`. What is claimed beyond that frontier was
+// claimed after the announcement and rings, so a chatty neighbour keeps nobody awake. The caller withdraws the announcement.
+int tidings__announce(tidings_observer *observer, uint32_t *announced, tidings_delivery *delivery);
 // `wake`: also posters that wait for room, however little there is. Otherwise they are woken when a quarter of the ring is free; they look by themselves every
 // millisecond.
 void tidings__publish_cursor(tidings_observer *observer, bool wake);

@@ -7,7 +7,6 @@
 #include "platform/barrier.h"
 #include "platform/error.h"
 #include "platform/process.h"
-#include "registry/observers.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
@@ -47,12 +46,7 @@ static int join(tidings_center *center) {
     int error = tidings__participant_take(s, &index, &remains);
     if (error) return error;
     center->participant = index;
-    if (remains) {
-        tidings__observers_tidy(s, index);
-        tidings__chunk_tidy(s, index);
-        tidings__name_tidy(s, index);
-        tidings__claims_tidy(s, index);
-    }
+    if (remains) tidings__tidy_remains(s, index);
     center->instance = tidings__participant_describe(s, index);
     uint64_t namespace = tidings__pid_namespace();
     center->home = namespace != 0 && namespace == s->home_namespace;

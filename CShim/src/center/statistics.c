@@ -73,7 +73,7 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     if (index < TIDINGS__NAME_FIRST) return -ENOENT;
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry) return -ERANGE;
-    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) info->observers += (uint32_t)__builtin_popcountll(tidings__relaxed(&entry->members[i]));
+    info->observers = tidings__name_members(entry);
     uint64_t retained = tidings__relaxed(&entry->retained);
     info->retained = (retained & 0xffff) != 0 && (retained & 0xffff) != TIDINGS__RETAINED_EXPECTED;
     if (info->observers == 0 && !info->retained && !((retained & 0xffff) == TIDINGS__RETAINED_EXPECTED && tidings__ring_may_hold(s, index, true)))

@@ -7,6 +7,13 @@
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
+void tidings__tidy_remains(tidings__segment *s, uint32_t index) {
+    tidings__observers_tidy(s, index);
+    tidings__chunk_tidy(s, index);
+    tidings__name_tidy(s, index);
+    tidings__claims_tidy(s, index);
+}
+
 bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
     tidings__segment *s = &center->segment;
     if (!s->writable || !tidings__participant_dead(s, index, center->participant)) return false;
@@ -18,10 +25,7 @@ bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
     }
     bool found = tidings__acquire(&s->participants[index].instance) != 0;
     if (found) {
-        tidings__observers_tidy(s, index);
-        tidings__chunk_tidy(s, index);
-        tidings__name_tidy(s, index);
-        tidings__claims_tidy(s, index);
+        tidings__tidy_remains(s, index);
         tidings__set_release(&s->participants[index].instance, 0);
     }
     tidings__lock_release(tidings__segment_descriptor(s), index);

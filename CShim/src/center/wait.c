@@ -25,9 +25,7 @@
 
 static uint32_t members(tidings__segment *s, uint32_t entry) {
     const tidings__name *name = tidings__name_at(s, entry);
-    uint32_t count = 0;
-    for (uint32_t i = 0; name && i < TIDINGS__MAP_WORDS; i++) count += (uint32_t)__builtin_popcountll(tidings__relaxed(&name->members[i]));
-    return count;
+    return name ? tidings__name_members(name) : 0;
 }
 
 // How long to wait for this claim. A poster rings before it commits, and a thousand wake-ups take several times PATIENCE_NS: who woke first must not revoke what the
@@ -149,19 +147,19 @@ static uint32_t spin_time(const tidings_observer *o) {
     return o->last_wait_ns < SPIN_WORTH_NS ? SPIN_LONGEST_NS : 0;
 }
 
-// Announces, looks once more up to the frontier, and sleeps. What is claimed beyond that frontier was claimed after the announcement and rings, so a
-// chatty neighbour keeps nobody awake. TIDINGS__DELIVERED, IN_FLIGHT, or NOTHING: slept (or not), look again.
+int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
+    tidings__segment *s = &o->center->segment;
+    *announced = tidings__doorbell_announce(s, o->index);
+    int result = look(o, tidings__frontier(s, o->cursor), d);
+    // Taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings once more after saying so.
+    return result == TIDINGS__NOTHING ? tidings__center_place(o->center) : result;
+}
+
+// Announces, looks once more, and sleeps. TIDINGS__DELIVERED, IN_FLIGHT, an error, or NOTHING: slept (or not), look again.
 static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
-    uint32_t announced = tidings__doorbell_announce(s, o->index);
-    // Taken for dead we would be rung by nobody. Announced before the look: who takes us for dead rings once more after saying so.
-    int place = tidings__center_place(o->center);
-    if (__builtin_expect(place != 0, 0)) {
-        tidings__doorbell_withdraw(s, o->index);
-        return place;
-    }
-    uint64_t frontier = tidings__frontier(s, o->cursor);
-    int result = look(o, frontier, d);
+    uint32_t announced;
+    int result = tidings__announce(o, &announced, d);
     if (result == TIDINGS__NOTHING) {
         tidings__publish_cursor(o, true);
         int64_t timeout = -1;

@@ -12,10 +12,7 @@ static uint64_t with_state(uint64_t word, uint32_t participant, uint32_t state) 
 
 static bool needed(const tidings__name *entry) {
     uint64_t retained = tidings__acquire(&entry->retained) & 0xffff;
-    if (retained != 0 && retained != TIDINGS__RETAINED_EXPECTED) return true;
-    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
-        if (tidings__acquire(&entry->members[i]) != 0) return true;
-    return false;
+    return (retained != 0 && retained != TIDINGS__RETAINED_EXPECTED) || tidings__name_members(entry) != 0;
 }
 
 // Unlinks a GONE entry from its chain. True when it is certain that no chain leads to it. Stopped in here for long, we may wake up when the entry serves another

@@ -21,6 +21,13 @@ static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t inde
     return tidings__name_asked(s, index);
 }
 
+// How many observers look at it.
+static inline uint32_t tidings__name_members(const tidings__name *name) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) count += (uint32_t)__builtin_popcountll(tidings__acquire(&name->members[i]));
+    return count;
+}
+
 // The entry's index, TIDINGS__NAME_NONE if nobody looks at this name.
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key);
 

@@ -9,8 +9,8 @@
 #include "platform/process.h"
 
 // OFD locks don't exclude handles that share a descriptor, but every handle has opened its own.
-static int take(tidings__segment *s, uint32_t index, bool *remains) {
-    int error = tidings__lock_try(tidings__segment_descriptor(s), index, s->writable);
+static int take(tidings__segment *s, int fd, uint32_t index, bool *remains) {
+    int error = tidings__lock_try(fd, index, s->writable);
     if (error) return error;
     *remains = tidings__acquire(&s->participants[index].instance) != 0;
     return 0;
@@ -18,11 +18,12 @@ static int take(tidings__segment *s, uint32_t index, bool *remains) {
 
 int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *remains) {
     uint32_t count = s->shape.participants;
+    const int fd = tidings__segment_descriptor(s);
     // First those that look empty, then everybody: a full-looking table may be full of the dead.
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < count; i++) {
             if (round == 0 && tidings__acquire(&s->participants[i].instance) != 0) continue;
-            int error = take(s, i, remains);
+            int error = take(s, fd, i, remains);
             if (error == 0) {
                 *index = i;
                 return 0;
