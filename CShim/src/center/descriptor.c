@@ -8,7 +8,6 @@
 #include "platform/event.h"
 #include "platform/futex.h"
 #include "registry/doorbell.h"
-#include "ring/verdict.h"
 
 typedef struct tidings__descriptor {
     tidings_observer *observer;
