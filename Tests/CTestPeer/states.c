@@ -1,6 +1,6 @@
 // Shared words set by hand to what a death or a stop leaves behind; the next one who comes along makes good.
+#include "by_hand.h"
 #include "center/observer.h"
-#include "peer.h"
 #include "registry/name_table.h"
 #include "registry/tally.h"
 #include "ring/verdict.h"
@@ -17,32 +17,6 @@ static void begin(void) {
     observer = observer_of(center, NAME);
 }
 
-// As if `owner` had claimed the next position and done no more. Its position.
-static uint64_t claim_by(uint64_t owner) {
-    const uint64_t position = tidings__frontier(s, tidings__oldest(s));
-    uint32_t holder;
-    OK(tidings__make_room(center, position, &holder));
-    tidings__cell *cell = tidings__cell_at(s, position);
-    const uint64_t phase = ~tidings__relaxed(&cell->commit) & 1;
-    tidings__set_release(&cell->claim, tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT | phase << 32 | owner);
-    return position;
-}
-
-// A whole record at a claimed position, up to but without its commit.
-static void write_record(uint64_t position) {
-    tidings__cell *cell = tidings__cell_at(s, position), *model = tidings__cell_at(s, position - 1);
-    tidings__set_relaxed(&cell->time, tidings__relaxed(&model->time));
-    tidings__set_relaxed(&cell->size_pid, tidings__relaxed(&model->size_pid));
-    tidings__set_relaxed(&cell->poster, tidings__relaxed(&model->poster));
-    tidings__set_relaxed(&cell->topic, tidings__relaxed(&model->topic));
-    for (uint32_t i = 0; i < TIDINGS__BODY_WORDS; i++) tidings__set_relaxed(&cell->body[i], tidings__relaxed(&model->body[i]));
-}
-
-static void commit_at(uint64_t position) {
-    tidings__cell *cell = tidings__cell_at(s, position);
-    tidings__set_release(&cell->commit, tidings__c_of(position, tidings__relaxed(&cell->claim) >> 32 & 1));
-}
-
 static void comes_next(uint64_t position) {
     const tidings_delivery delivery = receive(observer);
     CHECK(delivery.sequence == position, "%lu instead of %lu", (unsigned long)delivery.sequence, (unsigned long)position);
@@ -57,7 +31,7 @@ static void nothing_comes(void) {
 void skips_a_tombstone_at_once(void) {
     begin();
     for (uint32_t i = 0; i < 600; i++) {
-        const uint64_t position = claim_by(TIDINGS__W_DIED | (i % 2 ? TIDINGS__W_SKIPPED : 0));
+        const uint64_t position = claim_by(center, TIDINGS__W_DIED | (i % 2 ? TIDINGS__W_SKIPPED : 0));
         if (i % 3 == 0) post_number(topic, i);
         if (i % 3 == 0) comes_next(position + 1);
         else nothing_comes();
@@ -69,13 +43,13 @@ void skips_a_tombstone_at_once(void) {
 // Lives in another namespace, never to commit: revoked once somebody waits, freed once its participant is tidied up.
 void revokes_a_claim_whose_owner_never_comes_back(void) {
     begin();
-    const uint64_t position = claim_by(TIDINGS__W_FOREIGN | 77);
+    const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     post_number(topic, 1);
     comes_next(position + 1);
     CHECK(statistics_of(center).revoked == 1, "%lu", (unsigned long)statistics_of(center).revoked);
     // Everybody says the same of it from now on, the returning owner too.
     CHECK(tidings__look(s, position) == TIDINGS__VOID, "void");
-    commit_at(position);
+    commit_at(center, position);
     CHECK(tidings__look(s, position) == TIDINGS__VOID, "void, though it was committed");
     nothing_comes();
     CHECK(!tidings__verdict_of_owner(tidings__cell_at(s, position), position), "its owner is told");
@@ -90,10 +64,10 @@ static bool busy(uint64_t position) {
 // Its owner goes on three laps later, commits, and reads its verdict: only then is the slot free, and then it is used.
 void a_revoked_slot_serves_again_once_its_owner_knows(void) {
     begin();
-    const uint64_t position = claim_by(TIDINGS__W_FOREIGN | 77);
+    const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     for (uint32_t i = 0; i < 3 * 256; i++) CHECK(post_number(topic, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
     CHECK(busy(position), "its owner hasn't moved");
-    commit_at(position);
+    commit_at(center, position);
     CHECK(busy(position), "its owner doesn't know yet");
     CHECK(!tidings__verdict_of_owner(tidings__cell_at(s, position), position), "its owner is told");
     CHECK(!busy(position), "its owner has left it");
@@ -108,7 +82,7 @@ void passes_over_a_slot_that_is_busy_from_an_earlier_lap(void) {
     begin();
     tidings_observer *late = observer_of(center, NAME);
     post_number(topic, 0);
-    const uint64_t position = claim_by(TIDINGS__W_FOREIGN | 77);
+    const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     uint64_t posted = 1;
     for (uint32_t i = 0; i < 5 * 256; i++, posted++)
         CHECK(post_number(topic, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
@@ -126,29 +100,29 @@ void passes_over_a_slot_that_is_busy_from_an_earlier_lap(void) {
 void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
     begin();
     // Not committed: dead, for all.
-    uint64_t position = claim_by(TIDINGS__W_FOREIGN | 77);
+    uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
     post_number(topic, 1);
     comes_next(position + 1);
     CHECK(tidings__look(s, position) == TIDINGS__VOID, "void");
     tidings__claims_tidy(s, 77);
     // Committed in the meantime: accepted, by whoever reads it.
-    position = claim_by(TIDINGS__W_FOREIGN | 78);
+    position = claim_by(center, TIDINGS__W_FOREIGN | 78);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
-    write_record(position);
-    commit_at(position);
+    write_record(center, position);
+    commit_at(center, position);
     comes_next(position);
     CHECK(tidings__verdict_of_owner(tidings__cell_at(s, position), position), "its owner is told that it counts");
     // Committed, and its owner is the first to look.
-    position = claim_by(TIDINGS__W_FOREIGN | 79);
+    position = claim_by(center, TIDINGS__W_FOREIGN | 79);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
-    write_record(position);
-    commit_at(position);
+    write_record(center, position);
+    commit_at(center, position);
     CHECK(tidings__verdict_of_owner(tidings__cell_at(s, position), position), "accepted");
     comes_next(position);
     // Open when the ring comes round: eviction finishes it, and it counts for nobody.
     tidings_observer *late = observer_of(center, NAME);
-    position = claim_by(TIDINGS__W_FOREIGN | 80);
+    position = claim_by(center, TIDINGS__W_FOREIGN | 80);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
     for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
     const account account = drain(late);
