@@ -49,13 +49,20 @@ typedef struct tidings_configuration {
     uint32_t participants;     ///< processes at a time, 2 to 4,000; 0: 512
     uint32_t observers;        ///< observer handles at a time, 2 to 1,024; 0: 1,024
     uint32_t names;            ///< observed names, 64 to 2^20; 0: 131,072
-    uint32_t mode;             ///< permission bits of the file; 0: 0600
+    uint32_t mode;             ///< permission bits of the file; 0: 0600. Who may read and not write may observe (0644: everyone, 0640: the group), see TIDINGS_OPEN_READ_ONLY
     uint32_t flags;            ///< TIDINGS_OPEN_…
+    uint32_t owner;            ///< with TIDINGS_OPEN_OWNER: the user whose center it is
+    uint32_t group;            ///< with TIDINGS_OPEN_GROUP: the group that its file is given to
 } tidings_configuration;
 
 enum {
     TIDINGS_OPEN_EXISTING = 1,   ///< do not create: -ENOENT if there is no such center
     TIDINGS_OPEN_EXCLUSIVE = 2,  ///< create only: -EEXIST if there is one
+    TIDINGS_OPEN_OWNER = 4,      ///< the center of user `owner`, not this process's (effective) user's. If they differ, it is never created
+    TIDINGS_OPEN_GROUP = 8,      ///< if it is created, its file belongs to `group`: -EPERM if this process isn't in it
+    /// Maps the center for reading, and needs no more than permission to read. Observers work (not lossless ones), where `mode` lets somebody read who may not write; state and statistics can
+    /// be read; posting is -EACCES. Nothing such a process does can stop or harm others, whatever code it runs.
+    TIDINGS_OPEN_READ_ONLY = 16,
 };
 
 /// A configuration for tight places: 512 slots and 256 KiB of memory in all (plus payloads that do not fit a slot).

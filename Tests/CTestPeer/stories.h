@@ -35,6 +35,20 @@ MOUNTING(a_read_only_file_system_is_said_to_be_one)
 AS_OTHERS(a_center_of_another_user_is_refused_and_left_alone)
 AS_OTHERS(one_without_permission_is_told_so)
 
+// readers.c
+AS_OTHERS(readers_are_woken_and_get_everything_in_order)
+AS_OTHERS(readers_are_told_exactly_what_they_missed)
+AS_OTHERS(a_reader_can_read_and_change_nothing)
+AS_OTHERS(a_stopped_post_holds_readers_up_only_briefly)
+AS_OTHERS(names_that_come_and_go_are_counted_for_readers)
+AS_OTHERS(a_reader_of_ill_will_harms_nobody)
+STORY(a_reader_can_be_interrupted_and_has_a_descriptor)
+
+// access.c
+AS_OTHERS(a_center_can_be_shared_with_a_group)
+AS_OTHERS(a_companion_that_is_another_file_is_refused)
+STORY(creators_of_one_observable_center_leave_two_files)
+
 // removal.c
 STORY(a_removed_center_takes_no_more_posts)
 STORY(centers_come_and_go_under_one_name)

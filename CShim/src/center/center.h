@@ -47,6 +47,9 @@ struct tidings_topic {
 #define TIDINGS__TOPIC_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
 
+// For what can't be done by who opened a center for reading alone. -EACCES; `what` goes on after "can't".
+int tidings__center_read_only(const tidings_center *center, const char *what);
+
 // Joins if this is a forked child's first use. 0 or the error of joining.
 int tidings__center_rejoin(tidings_center *center);
 static inline int tidings__center_check(tidings_center *center, const tidings__thread *thread) {
@@ -82,6 +85,15 @@ void tidings__tidy_remains(tidings__segment *s, uint32_t index);
 bool tidings__tidy_participant(tidings_center *center, uint32_t index);
 // A retained chunk whose name entry points elsewhere is free; finds those. How many.
 uint32_t tidings__tidy_retained(tidings_center *center);
+
+// Has this name (and subject) an entry that stays? In a center that others may read each posted name has, so that readers, who can't add one, can count what they miss.
+bool tidings__topic_counted(tidings_topic *topic, uint64_t resolved);
+// Gives it one. Not within a claim. `prepare`: if it has none, as far as is known; so that a claim is seldom given up for it.
+int tidings__topic_count(tidings_topic *topic);
+int tidings__topic_prepare(tidings_topic *topic);
+// Rings the bell of readers who look at the topic's name.
+void tidings__topic_bell(const tidings_topic *topic);
+static inline uint32_t tidings__bell_of(const tidings__key *key) { return (uint32_t)(key->hash >> 32) % TIDINGS__BELLS; }
 
 // After a claim: what this topic's name stands for, as of now.
 uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation);

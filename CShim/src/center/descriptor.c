@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "center/observer.h"
+#include "center/reader.h"
 #include "platform/error.h"
 #include "platform/event.h"
 #include "platform/futex.h"
@@ -21,7 +22,8 @@ typedef struct tidings__descriptor {
 
 static void *helper(void *argument) {
     tidings__descriptor *descriptor = argument;
-    _Atomic uint32_t *doorbell = &descriptor->observer->center->segment.observers[descriptor->observer->index].doorbell;
+    tidings_observer *o = descriptor->observer;
+    _Atomic uint32_t *doorbell = o->reader ? NULL : tidings__doorbell(&o->center->segment, o->index);
     uint32_t done = 0;
     for (;;) {
         uint32_t order = tidings__acquire(&descriptor->order);
@@ -31,7 +33,8 @@ static void *helper(void *argument) {
             continue;
         }
         uint32_t value = tidings__acquire(&descriptor->value);
-        while (tidings__acquire(doorbell) == value && !tidings__acquire(&descriptor->ending)) tidings__futex_wait(doorbell, value, -1);
+        if (o->reader) tidings__reader_sleep(o, -1);
+        else while (tidings__acquire(doorbell) == value && !tidings__acquire(&descriptor->ending)) tidings__futex_wait(doorbell, value, -1);
         done = order;
         tidings__event_signal(descriptor->fd);
     }
@@ -67,13 +70,12 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
 
 // Nothing there: makes it unreadable and has the helper watch. Announced before the last look, as for any sleep.
 int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
-    tidings__segment *s = &o->center->segment;
     tidings__descriptor *descriptor = o->descriptor;
     tidings__event_clear(descriptor->fd);
     uint32_t announced;
     int result = tidings__announce(o, &announced, d);
     if (result != TIDINGS__NOTHING || tidings__relaxed(&o->interrupted)) {
-        tidings__doorbell_withdraw(s, o->index);
+        tidings__withdraw(o);
         tidings__event_signal(descriptor->fd);
         return result == TIDINGS__DELIVERED ? 0 : result < 0 ? result : -EAGAIN;
     }
@@ -87,10 +89,10 @@ int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
 void tidings__descriptor_disarm(tidings_observer *o) {
     if (!o->descriptor->armed) return;
     o->descriptor->armed = false;
-    tidings__segment *s = &o->center->segment;
-    tidings__doorbell_withdraw(s, o->index);
+    tidings__withdraw(o);
     // Off the futex with it: a ring wakes one, and from now on that must be us.
-    tidings__futex_wake(&s->observers[o->index].doorbell, 1);
+    if (o->reader) tidings__nudge(o);
+    else tidings__futex_wake(tidings__doorbell(&o->center->segment, o->index), 1);
 }
 
 void tidings__descriptor_close(tidings_observer *o) {
@@ -103,12 +105,10 @@ void tidings__descriptor_close(tidings_observer *o) {
         free(descriptor);
         return;
     }
-    _Atomic uint32_t *doorbell = &o->center->segment.observers[o->index].doorbell;
     tidings__set_release(&descriptor->ending, 1);
     tidings__fetch_add(&descriptor->order, 1);
     tidings__futex_wake(&descriptor->order, 1);
-    tidings__fetch_add(doorbell, 2);
-    tidings__futex_wake(doorbell, 2);
+    tidings__nudge(o);
     pthread_join(descriptor->thread, NULL);
     tidings__event_close(descriptor->fd);
     free(descriptor);

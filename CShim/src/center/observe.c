@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "center/observer.h"
+#include "center/reader.h"
 #include "center/retained.h"
 #include "platform/clock.h"
 #include "platform/error.h"
-#include "platform/futex.h"
 #include "registry/doorbell.h"
 #include "registry/observers.h"
 #include "registry/tally.h"
@@ -21,6 +21,9 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     int error = tidings__center_check(center, tidings__thread_self());
     if (!error) error = tidings__center_place(center);
     if (error) return error;
+    if (!s->writable && flags & TIDINGS_OBSERVE_LOSSLESS) return tidings__center_read_only(center, "observe without loss (which holds posters back)");
+    if (!s->writable && !s->observable)
+        return tidings__fail(EACCES, "can't observe center \"%s\" read-only: it was made for those who may post, and its posters wake nobody else; create it with mode 0640 or 0644", s->name);
     tidings_observer *observer = calloc(1, sizeof *observer);
     tidings__table *table = tidings__table_with(NULL, &(tidings__interest){0});
     if (!observer || !table) {
@@ -30,7 +33,8 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     }
     table->count = 0;
     memset(table->map, 0, (table->map_mask + 1) * sizeof table->map[0]);
-    error = tidings__observer_take(s, center->participant, &observer->index);
+    observer->reader = !s->writable;
+    if (!observer->reader) error = tidings__observer_take(s, center->participant, &observer->index);
     if (error) {
         // All taken: perhaps by the dead.
         tidings_tidy(center);
@@ -66,7 +70,7 @@ static void interest_free(tidings__interest *interest) {
 void tidings_observer_close(tidings_observer *observer) {
     if (!observer) return;
     tidings__segment *s = &observer->center->segment;
-    bool ours = observer->fork_epoch == tidings__thread_self()->fork_epoch;
+    bool ours = !observer->reader && observer->fork_epoch == tidings__thread_self()->fork_epoch;
     tidings__descriptor_close(observer);
     tidings__table *table = tidings__relaxed(&observer->table);
     for (uint32_t i = 0; i < table->count; i++) {
@@ -100,9 +104,9 @@ int tidings_observer_seek(tidings_observer *observer, uint64_t sequence) {
     return 0;
 }
 
-static bool wanted(const tidings__interest *interest, uint64_t topic) {
-    return interest->entry == TIDINGS__NAME_ALL || ((uint32_t)topic & 0xffffff) == interest->entry ||
-           ((uint32_t)(topic >> 32) & 0xffffff) == interest->entry;
+static bool wanted(uint32_t entry, uint64_t topic) {
+    return entry != TIDINGS__NAME_NONE &&
+           (entry == TIDINGS__NAME_ALL || ((uint32_t)topic & 0xffffff) == entry || ((uint32_t)(topic >> 32) & 0xffffff) == entry);
 }
 
 // Is the record at a position before `since` one of this name (and subject), by its text? It may have been posted before the name had an entry.
@@ -144,7 +148,9 @@ static bool note(positions *list, uint64_t position) {
 // on the way is in the tally, and what was seen before it was evicted is not counted a second time, because the tally is read last.
 static int begin_account(tidings_observer *observer, tidings__interest *interest, bool history) {
     tidings__segment *s = &observer->center->segment;
-    tidings__name *entry = &s->names[interest->entry];
+    // A reader's name may have none yet.
+    const uint32_t number = observer->reader ? interest->resolved : interest->entry;
+    tidings__name *entry = number == TIDINGS__NAME_NONE ? NULL : &s->names[number];
     tidings__stuck stuck = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
     bool memory = true, impatient = false;
@@ -152,8 +158,8 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     // After the membership and G: what is claimed from here on carries the entry's number.
     tidings__barrier_after_rmw();
     uint64_t since = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
-    uint64_t count, end, from = tidings__oldest(s);
-    uint64_t birth = interest->entry == TIDINGS__NAME_ALL ? from : tidings__acquire(&entry->birth);
+    uint64_t count = 0, end = 0, from = tidings__oldest(s);
+    uint64_t birth = number == TIDINGS__NAME_ALL || !entry ? from : tidings__acquire(&entry->birth);
     if (!history && (int64_t)(birth - from) > 0) from = birth;
     if ((int64_t)(since - from) > (int64_t)s->shape.slots) from = since - s->shape.slots;
     for (uint64_t p = from; (int64_t)(since - p) > 0 && memory; p++) {
@@ -163,13 +169,13 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
             tidings__wait_claimed(observer->center, &stuck, p, true);
             impatient = tidings__monotonic_ns() - begun > ACCOUNT_WAIT_NS;
         }
-        if (finding == TIDINGS__CLAIMED) {
+        if (finding == TIDINGS__CLAIMED && !observer->reader) {
             tidings__revoke(s, p);
             finding = tidings__look(s, p);
         }
         if (finding == TIDINGS__VALID) {
             uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
-            bool is = (int64_t)(p - birth) >= 0 && wanted(interest, topic);
+            bool is = (int64_t)(p - birth) >= 0 && wanted(number, topic);
             bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, interest, p));
             if (tidings__still(s, p)) {
                 if (is) memory = note(&found, p);
@@ -183,13 +189,13 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
             if ((int64_t)(oldest - p) > 0) p = oldest - 1;
         }
     }
-    tidings__tally_read(&entry->tally, &count, &end);
-    if ((int64_t)(end - since) > 0) {
+    if (entry) tidings__tally_read(&entry->tally, &count, &end);
+    if (entry && (int64_t)(end - since) > 0) {
         // All of it has been evicted while we looked. Begin where the tally ends: nothing after our return is before that.
         uint64_t now = tidings__frontier(s, tidings__oldest(s));
         since = (int64_t)(end - now) > 0 ? now : end;
     } else {
-        for (size_t i = 0; i < found.count; i++) count += (int64_t)(found.of[i] - end) >= 0;
+        for (size_t i = 0; entry && i < found.count; i++) count += (int64_t)(found.of[i] - end) >= 0;
     }
     free(found.of);
     if (!memory) {
@@ -203,6 +209,23 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     interest->history_count = listed.count;
     if (observer->lossless && history) tidings__lossless_history(s, observer->index, since);
     return 0;
+}
+
+// A reader becomes a member of nothing; it looks whether the name has an entry. Again when all has been read that was posted before: an entry that isn't there
+// even then has no record up to here.
+static int begin_reading(tidings_observer *observer, tidings__interest *interest, bool history) {
+    tidings__segment *s = &observer->center->segment;
+    for (int round = 0; round < 100; round++) {
+        tidings__reader_resolve(observer, interest);
+        const uint32_t resolved = interest->resolved;
+        const uint64_t birth = interest->birth;
+        free(interest->history);
+        interest->history = NULL;
+        const int error = begin_account(observer, interest, history);
+        if (error) return error;
+        if (tidings__reader_resolve(observer, interest) == resolved && (resolved == TIDINGS__NAME_NONE || interest->birth == birth)) return 0;
+    }
+    return tidings__fail(EBADMSG, "can't observe \"%s\" in center \"%s\": its table of names is damaged; remove the center", interest->name, s->name);
 }
 
 int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
@@ -242,20 +265,24 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     }
     tidings__key key;
     if (name) {
+        tidings__key_make(&key, interest->name, name_length, NULL, 0);
+        interest->bell = tidings__bell_of(&key);
         tidings__key_make(&key, interest->name, name_length, with_subject ? interest->subject : NULL, subject_length);
-        error = tidings__join_name(center, &key, observer->index, &interest->entry);
+        interest->key = key;
+        if (observer->reader) interest->entry = tidings__reader_number(&key);
+        else error = tidings__join_name(center, &key, observer->index, &interest->entry);
     } else {
         interest->entry = TIDINGS__NAME_ALL;
-        error = tidings__name_join_all(s, observer->index);
+        if (!observer->reader) error = tidings__name_join_all(s, observer->index);
     }
-    if (!error) error = begin_account(observer, interest, flags & TIDINGS_ADD_HISTORY);
+    if (!error) error = observer->reader ? begin_reading(observer, interest, flags & TIDINGS_ADD_HISTORY) : begin_account(observer, interest, flags & TIDINGS_ADD_HISTORY);
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
     if (!error) {
         if (flags & TIDINGS_ADD_RETAINED && name) {
             // Kept under the name, whatever the subject. What the history lists comes from there.
             tidings__key plain;
             tidings__key_make(&plain, interest->name, name_length, NULL, 0);
-            uint32_t entry = with_subject ? tidings__name_find(s, &plain) : interest->entry, chunk;
+            uint32_t entry = with_subject || observer->reader ? tidings__name_find(s, &plain) : interest->entry, chunk;
             tidings__record record;
             interest->retained = entry && tidings__retained_find(s, entry, interest->since, &interest->retained_at, &chunk, &record) &&
                                  !(flags & TIDINGS_ADD_HISTORY && (int64_t)(interest->retained_at - observer->cursor) >= 0);
@@ -267,7 +294,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     if (error) {
         uint32_t others = 0;
         if (interest->entry) tidings__table_find(old, interest->entry, &others);
-        if (interest->entry && others == 0) tidings__name_leave(s, interest->entry, observer->index);
+        if (interest->entry && others == 0 && !observer->reader) tidings__name_leave(s, interest->entry, observer->index);
         interest_free(interest);
         pthread_mutex_unlock(&observer->lock);
         return error;
@@ -276,8 +303,9 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     *id = interest->id;
     tidings__table_swap(observer, table);
     pthread_mutex_unlock(&observer->lock);
-    // It may be asleep, and has something to deliver now.
-    if (retained) tidings__doorbell_ring(s, observer->index);
+    // It may be asleep, and has something to deliver now; or it doesn't listen to this name's bell yet.
+    if (observer->reader) tidings__nudge(observer);
+    else if (retained) tidings__doorbell_ring(s, observer->index);
     return 0;
 }
 
@@ -296,7 +324,7 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     }
     uint32_t others;
     tidings__table_find(table, gone->entry, &others);
-    if (others == 0) tidings__name_leave(s, gone->entry, observer->index);
+    if (others == 0 && !observer->reader) tidings__name_leave(s, gone->entry, observer->index);
     tidings__table_swap(observer, table);
     tidings__interest_bury(observer, gone);
     pthread_mutex_unlock(&observer->lock);
@@ -305,9 +333,7 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
 
 void tidings_observer_interrupt(tidings_observer *observer) {
     tidings__fetch_or(&observer->interrupted, 1);
-    _Atomic uint32_t *doorbell = &observer->center->segment.observers[observer->index].doorbell;
-    tidings__fetch_add(doorbell, 2);
-    tidings__futex_wake(doorbell, 1);
+    tidings__nudge(observer);
 }
 
 void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds) {

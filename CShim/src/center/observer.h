@@ -6,7 +6,7 @@
 
 // One thing looked at. Written by the thread in `tidings_next`, except before it is in a table.
 typedef struct tidings__interest {
-    uint32_t id, entry;
+    uint32_t id, entry;  // a reader's entry is `tidings__reader_number` of its key
     uint64_t since;      // the first position it gets as it is posted; what lies before is history
     uint64_t passed;     // records of the entry before max(cursor, since), counted from the entry's beginning like its tally
     uint64_t accounted;  // up to here the tally has been taken over: what is read before it was told as missed already
@@ -22,6 +22,10 @@ typedef struct tidings__interest {
     bool with_subject;
     char *name, *subject;  // NUL-terminated, after this struct
     struct tidings__interest *next_removed;
+    // A reader's: the entry that its name had when last seen, and which use of that entry it was.
+    tidings__key key;
+    uint32_t resolved, bell;
+    uint64_t birth;
 } tidings__interest;
 
 // What is looked at, by entry. Replaced as a whole (`tidings__table_swap`); readers only look it up between in_next = 1 and 0.
@@ -29,6 +33,7 @@ typedef struct tidings__table {
     uint32_t count, map_mask;
     bool all;              // somebody looks at all names
     bool fresh;            // some interest is; the thread in `tidings_next` takes it back
+    uint32_t bells;        // those of all names looked at, one bit each
     uint32_t special;      // how many still have history or a retained record to deliver, at most
     uint32_t *map;         // entry → index of its first interest + 1, by open addressing
     tidings__interest *of[];  // by entry; those of one entry together
@@ -38,7 +43,11 @@ typedef struct tidings__table {
 typedef struct tidings__stuck {
     uint64_t at, since;
     uint32_t calls;
+    bool over;  // waited for long enough, by who may not revoke
 } tidings__stuck;
+
+// Positions that a reader has left behind undecided, at most. Each is a poster that is stopped, or a post that was never finished and that nobody has met yet who may write.
+#define TIDINGS__LEFT_MAX 32
 
 struct tidings_observer {
     tidings_center *center;
@@ -69,6 +78,13 @@ struct tidings_observer {
     char name[TIDINGS_NAME_MAX + 1], subject[TIDINGS_SUBJECT_MAX + 1];
 
     struct tidings__descriptor *descriptor;  // descriptor.c
+
+    // A reader's (reader.h): what was heard of the bells before sleeping, and of our own, which is the last.
+    bool reader;
+    _Atomic uint32_t own_bell;
+    _Atomic uint32_t heard_bells, heard[TIDINGS__BELLS + 1];
+    uint32_t left_count;
+    uint64_t left[TIDINGS__LEFT_MAX];
 
     pthread_mutex_t lock;  // adding and removing; never held by `tidings_next`
     uint32_t next_id;
@@ -105,6 +121,8 @@ void tidings__interests_free(tidings_observer *observer);
 enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 // Goes on from the cursor to `limit` at most, until there is something to deliver.
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
+// The interests of this entry that a record at this position matches, added to observer->matched.
+void tidings__match(tidings_observer *observer, const tidings__table *table, uint32_t entry, uint64_t position, uint32_t *matched);
 // The record's text, whether in cell, chunk or name entry, into observer->name and ->subject. After tidings__record_copy.
 bool tidings__record_copy(tidings_observer *observer, uint64_t position, const tidings__record *record, bool retained);
 bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length, uint32_t *subject_length);
@@ -112,9 +130,14 @@ bool tidings__record_text(tidings_observer *observer, const tidings__record *rec
 // wait.c
 // A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
 void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position, bool sleep);
+// `tidings__advance` as a user of the table.
+int tidings__look_for(tidings_observer *observer, uint64_t limit, tidings_delivery *delivery);
+// Makes a sleeper look again.
+void tidings__nudge(tidings_observer *observer);
 // Before any sleep: announces it, then looks up to the frontier. NOTHING: may sleep on the doorbell's value `*announced`. What is claimed beyond that frontier was
 // claimed after the announcement and rings, so a chatty neighbour keeps nobody awake. The caller withdraws the announcement.
 int tidings__announce(tidings_observer *observer, uint32_t *announced, tidings_delivery *delivery);
+void tidings__withdraw(tidings_observer *observer);
 // `wake`: also posters that wait for room, however little there is. Otherwise they are woken when a quarter of the ring is free; they look by themselves every
 // millisecond.
 void tidings__publish_cursor(tidings_observer *observer, bool wake);

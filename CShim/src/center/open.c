@@ -40,6 +40,13 @@ static void watch_forks(void) {
 // Joins the segment as a participant of its own.
 static int join(tidings_center *center) {
     tidings__segment *s = &center->segment;
+    if (!s->writable) {
+        // No place, no lock: nobody knows of it.
+        center->participant = UINT32_MAX;
+        center->pid = (uint64_t)tidings__process_id() << 32;
+        center->fork_epoch = tidings__thread_self()->fork_epoch;
+        return 0;
+    }
     bool remains = false;
     uint32_t index = 0;
     tidings__thread *thread = tidings__thread_self();
@@ -102,7 +109,7 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 
 void tidings_close(tidings_center *center) {
     if (!center) return;
-    if (center->fork_epoch == tidings__thread_self()->fork_epoch) {
+    if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch) {
         // Reservations that were never posted or abandoned end here.
         tidings__chunk_tidy(&center->segment, center->participant);
         tidings__participant_leave(&center->segment, center->participant);
@@ -114,7 +121,7 @@ int tidings__center_rejoin(tidings_center *center) {
     pthread_mutex_lock(&center->lock);
     int error = 0;
     if (center->fork_epoch != tidings__thread_self()->fork_epoch) {
-        if (center->segment.fd < 0)
+        if (center->segment.writable && tidings__segment_locks(&center->segment) < 0)
             error = tidings__fail(ECHILD, "can't use center \"%s\" in this forked process: its file could not be opened anew; open the center again", center->segment.name);
         else
             error = join(center);
@@ -127,7 +134,11 @@ int tidings__center_place(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     if (__builtin_expect(!s->writable || tidings__acquire(&s->participants[center->participant].instance) == center->instance, 1)) return 0;
     return tidings__fail(EBADF, "can't go on in center \"%s\": others took this process for dead, because descriptor %d, its lock, was closed by this program; close only your own, and open the center again",
-                         s->name, s->fd);
+                         s->name, s->companion ? s->companion_fd : s->fd);
+}
+
+int tidings__center_read_only(const tidings_center *center, const char *what) {
+    return tidings__fail(EACCES, "can't %s center \"%s\": it was opened for reading alone; open it without TIDINGS_OPEN_READ_ONLY", what, center->segment.name);
 }
 
 int tidings_remove(const char *name, const tidings_configuration *configuration) {

@@ -53,8 +53,10 @@ static inline int begin(tidings_topic *topic, tidings__thread *thread, size_t si
     if (__builtin_expect(size > s->shape.maximum_payload, 0))
         return tidings__fail(EMSGSIZE, "can't post %zu bytes under \"%.*s\" to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", size,
                              (int)topic->key.name_length, topic->key.name, s->name, (unsigned long long)s->shape.maximum_payload);
+    if (__builtin_expect(!s->writable, 0)) return tidings__center_read_only(center, "post to");
     if (__builtin_expect(tidings__relaxed(&s->header->removed.word) != 0, 0))
         return tidings__fail(ESTALE, "can't post to center \"%s\": it was removed; open it again to create a new one", s->name);
+    if (__builtin_expect(s->observable, 0)) return tidings__topic_prepare(topic);
     return 0;
 }
 
@@ -79,11 +81,17 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     uint32_t owner = tidings__owner(center, thread);
     tidings__claim claim;
     uint32_t rung = 0;
-    do {
+    for (;;) {
         error = claim_position(center, owner, thread, deadline, &claim);
         if (__builtin_expect(error != 0, 0)) break;
         // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
         uint64_t resolved = tidings__resolved(topic);
+        if (__builtin_expect(center->segment.observable, 0) && !tidings__topic_counted(topic, resolved)) {
+            tidings__abandon(&claim, owner, thread);
+            error = tidings__topic_count(topic);
+            if (error) break;
+            continue;
+        }
         uint32_t name = (uint32_t)resolved;
         tidings__cell *cell = claim.cell;
         // The claim before the first word: a reader of the previous lap who sees one of our words sees our claim.
@@ -103,7 +111,9 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
         }
         // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
         if (resolved) rung = ring(&center->segment, resolved);
-    } while (__builtin_expect(!tidings__commit(&claim, owner, thread), 0));
+        if (__builtin_expect(center->segment.observable, 0)) tidings__topic_bell(topic);
+        if (__builtin_expect(tidings__commit(&claim, owner, thread), 1)) break;
+    }
     tidings__fence_compiler();
     thread->inside--;
     if (__builtin_expect(error != 0, 0)) return error;
@@ -122,7 +132,9 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     if (options && options->flags & TIDINGS_POST_RETAIN) {
         flags |= TIDINGS__RECORD_RETAIN | (options->flags & TIDINGS__POST_CLEAR ? TIDINGS__RECORD_CLEAR : 0);
         // The entry must be there before the record is: eviction moves the value to it.
-        error = tidings__join_name(center, &topic->key, UINT32_MAX, &entry);
+        error = tidings__join_name(center, &topic->key, TIDINGS__TO_RETAIN, &entry);
+    } else if (s->observable) {
+        error = tidings__topic_prepare(topic);
     }
     uint64_t deadline = tidings__deadline(options);
     uint64_t time = tidings__stamp(thread);
@@ -144,10 +156,15 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
             if (!tidings__name_stays(s, entry, &topic->key)) {
                 // Taken out of a full table between joining and claiming: a value without an entry would be lost with its eviction.
                 tidings__abandon(&claim, owner, thread);
-                error = tidings__join_name(center, &topic->key, UINT32_MAX, &entry);
+                error = tidings__join_name(center, &topic->key, TIDINGS__TO_RETAIN, &entry);
                 continue;
             }
             resolved = (resolved & ~UINT64_C(0xffffffff)) | entry;
+        }
+        if (s->observable && !tidings__topic_counted(topic, resolved)) {
+            tidings__abandon(&claim, owner, thread);
+            error = tidings__topic_count(topic);
+            continue;
         }
         tidings__cell *cell = claim.cell;
         tidings__fence_release();
@@ -161,6 +178,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         memcpy(bytes, header, sizeof header);
         tidings__chunk_claimed(s, center->participant, chunk, claim.position);
         if (resolved) rung = ring(s, resolved);
+        if (s->observable) tidings__topic_bell(topic);
         done = tidings__commit(&claim, owner, thread);
     }
     tidings__fence_compiler();

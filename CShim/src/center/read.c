@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "center/observer.h"
+#include "center/reader.h"
 #include "center/retained.h"
 #include "registry/observers.h"
 #include "registry/tally.h"
@@ -61,10 +62,20 @@ bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_
     return true;
 }
 
+static void account(const tidings__segment *s, tidings__interest *in) {
+    uint64_t count, end;
+    tidings__tally_read(&s->names[in->entry].tally, &count, &end);
+    // Fewer than we have passed: what was evicted lies before `since`, or is not yet what we have read.
+    if ((int64_t)(count - in->passed) <= 0) return;
+    in->missed += count - in->passed;
+    in->passed = count;
+    in->accounted = end;
+}
+
 // False: it can't be, by what EV says. The slot of the cursor is in use by a later lap. Goes on with the oldest there is; what lies between is told exactly, per interest.
 static bool lapped(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
-    uint64_t oldest = tidings__oldest(s);
+    uint64_t oldest = tidings__oldest(s), was = o->cursor;
     bool evicted = (int64_t)(oldest - o->cursor) > 0;
     if (evicted) {
         o->cursor = oldest;
@@ -73,16 +84,12 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
         uint64_t frontier = tidings__frontier(s, oldest);
         o->cursor = (int64_t)(frontier - o->cursor) > 0 ? frontier : o->cursor + 1;
     }
+    // What a reader has left behind is in the tally too.
+    if (evicted) o->left_count = 0;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__interest *in = t->of[i];
-        uint64_t count, end;
-        tidings__tally_read(&s->names[in->entry].tally, &count, &end);
-        // Fewer than we have passed: what was evicted lies before `since`, or is not yet what we have read.
-        if ((int64_t)(count - in->passed) > 0) {
-            in->missed += count - in->passed;
-            in->passed = count;
-            in->accounted = end;
-        }
+        if (o->reader) tidings__reader_lapped(o, in, was);
+        else account(s, in);
         // Also what an unfinished eviction has counted already, if that went beyond where the history ends: otherwise that would be told before it.
         uint64_t gone = (int64_t)(in->accounted - o->cursor) > 0 ? in->accounted : o->cursor;
         for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0; in->history_next++) in->missed++;
@@ -113,8 +120,12 @@ static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_de
     return false;
 }
 
-static void match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
+void tidings__match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
     if (entry == TIDINGS__NAME_NONE) return;
+    if (__builtin_expect(o->reader, 0) && entry != TIDINGS__NAME_ALL) {
+        tidings__reader_match(o, t, entry, position, matched);
+        return;
+    }
     uint32_t count;
     tidings__interest *const *of = tidings__table_find(t, entry, &count);
     // Room for each interest once: a hostile record may name the same entry twice.
@@ -188,7 +199,7 @@ static bool deliver_retained(tidings_observer *o, const tidings__table *t, tidin
         in->retained = false;
         tidings__key key;
         tidings__key_make(&key, in->name, in->name_length, NULL, 0);
-        uint32_t entry = in->with_subject ? tidings__name_find(s, &key) : in->entry, chunk;
+        uint32_t entry = in->with_subject || o->reader ? tidings__name_find(s, &key) : in->entry, chunk;
         // Found anew: it may have been replaced by a newer one that is still older than what this interest gets live.
         for (int tries = 0; entry && tries < 100; tries++) {
             tidings__record r;
@@ -225,6 +236,7 @@ static void welcome(tidings_observer *o, tidings__table *t) {
 int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
+    if (__builtin_expect(o->left_count != 0, 0)) tidings__reader_settle(o, t);
     if (__builtin_expect(o->telling, 0) && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
     if (__builtin_expect(t->special != 0, 0) && deliver_retained(o, t, d)) return TIDINGS__DELIVERED;
     if (__builtin_expect(t->fresh, 0)) welcome(o, t);
@@ -251,9 +263,9 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             __builtin_prefetch(ahead + TIDINGS__LINE);
             uint64_t topic = tidings__relaxed(&cell->topic);
             uint32_t matched = 0;
-            match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
-            match(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
-            if (t->all) match(o, t, TIDINGS__NAME_ALL, position, &matched);
+            tidings__match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
+            tidings__match(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
+            if (t->all) tidings__match(o, t, TIDINGS__NAME_ALL, position, &matched);
             if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, &matched);
             if (matched == 0) {
                 if (!tidings__still(s, position)) finding = TIDINGS__LAPPED;

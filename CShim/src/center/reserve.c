@@ -51,6 +51,7 @@ static int fill(tidings_center *center, uint32_t chunk, tidings_reservation *res
 static int reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation) {
     int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
+    if (!center->segment.writable) return tidings__center_read_only(center, "reserve memory in");
     if (capacity > center->segment.shape.maximum_payload)
         return tidings__fail(EMSGSIZE, "can't post %zu bytes to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", capacity,
                              center->segment.name, (unsigned long long)center->segment.shape.maximum_payload);
@@ -100,6 +101,7 @@ int tidings_post_reserved(tidings_topic *topic, tidings_reservation *reservation
     uint32_t chunk = (uint32_t)reservation->internal;
     int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
+    if (!center->segment.writable) return tidings__center_read_only(center, "post to");
     uint64_t word = chunk < center->segment.geometry.chunk_count ? tidings__acquire(&center->segment.chunk_words[chunk]) : 0;
     if (!reservation->bytes || tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED || tidings__chunk_owner(word) != center->participant) {
         error = tidings__fail(EINVAL, "can't post a reservation of center \"%s\" that isn't (or is no longer) this process's; reserve anew", center->segment.name);

@@ -62,7 +62,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     // Replaced while we read it: nobody in particular.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
     info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
-    info->alive = info->own || tidings__lock_held(tidings__segment_descriptor(s), index) != 0;
+    info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
     return 0;
 }
 

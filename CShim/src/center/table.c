@@ -20,6 +20,7 @@ static void index_entries(tidings__table *t) {
     for (uint32_t i = 0; i < t->count; i++) {
         const tidings__interest *interest = t->of[i];
         t->all |= interest->entry == TIDINGS__NAME_ALL;
+        t->bells |= interest->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << interest->bell;
         if (i > 0 && t->of[i - 1]->entry == interest->entry) continue;
         uint32_t slot = interest->entry * 0x9e3779b1u;
         for (slot ^= slot >> 15; t->map[slot & t->map_mask] != 0;) slot++;

@@ -19,7 +19,7 @@ bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
     if (!s->writable || !tidings__participant_dead(s, index, center->participant)) return false;
     // Two threads of one handle share its descriptor, and the kernel would grant both the lock: one at a time. Who finds another at it has nothing to do.
     if (pthread_mutex_trylock(&center->lock) != 0) return false;
-    if (tidings__lock_try(tidings__segment_descriptor(s), index, true) != 0) {
+    if (tidings__lock_try(tidings__segment_locks(s), index, true) != 0) {
         pthread_mutex_unlock(&center->lock);
         return false;
     }
@@ -28,7 +28,7 @@ bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
         tidings__tidy_remains(s, index);
         tidings__set_release(&s->participants[index].instance, 0);
     }
-    tidings__lock_release(tidings__segment_descriptor(s), index);
+    tidings__lock_release(tidings__segment_locks(s), index);
     pthread_mutex_unlock(&center->lock);
     return found;
 }
@@ -37,6 +37,7 @@ int tidings_tidy(tidings_center *center) {
     tidings__clear_error();
     int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
+    if (!center->segment.writable) return tidings__center_read_only(center, "tidy up");
     int tidied = 0;
     for (uint32_t i = 0; i < center->segment.shape.participants; i++) tidied += tidings__tidy_participant(center, i);
     tidings__tidy_retained(center);

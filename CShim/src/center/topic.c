@@ -1,10 +1,12 @@
 // A name prepared for posting: what it stands for right now, looked up once per change of the registry.
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "center/center.h"
 #include "platform/error.h"
+#include "platform/futex.h"
 #include "segment/names.h"
 
 int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
@@ -36,6 +38,33 @@ int tidings_topic_open(tidings_center *center, const char *name, size_t name_len
 
 void tidings_topic_close(tidings_topic *topic) {
     free(topic);
+}
+
+bool tidings__topic_counted(tidings_topic *topic, uint64_t resolved) {
+    tidings__segment *s = &topic->center->segment;
+    const uint32_t name = (uint32_t)resolved, with_subject = (uint32_t)(resolved >> 32) & 0x7fffffff;
+    return name != TIDINGS__NAME_NONE && tidings__name_stays(s, name, &topic->key) &&
+           (!topic->key_subject.subject || (with_subject != TIDINGS__NAME_NONE && tidings__name_stays(s, with_subject, &topic->key_subject)));
+}
+
+int tidings__topic_count(tidings_topic *topic) {
+    uint32_t entry;
+    int error = tidings__join_name(topic->center, &topic->key, TIDINGS__TO_COUNT, &entry);
+    if (!error && topic->key_subject.subject) error = tidings__join_name(topic->center, &topic->key_subject, TIDINGS__TO_COUNT, &entry);
+    return error;
+}
+
+int tidings__topic_prepare(tidings_topic *topic) {
+    const uint64_t resolved = tidings__resolved(topic);
+    const bool known = (uint32_t)resolved != TIDINGS__NAME_NONE && (!topic->key_subject.subject || ((resolved >> 32) & 0x7fffffff) != TIDINGS__NAME_NONE);
+    return known ? 0 : tidings__topic_count(topic);
+}
+
+void tidings__topic_bell(const tidings_topic *topic) {
+    _Atomic uint32_t *bell = &topic->center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+    tidings__fetch_add(bell, 1);
+    // Always: a reader has no way to say that it sleeps.
+    tidings__futex_wake(bell, INT_MAX);
 }
 
 uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {

@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "center/observer.h"
+#include "center/reader.h"
 #include "platform/barrier.h"
 #include "platform/clock.h"
 #include "platform/error.h"
@@ -17,11 +18,20 @@
 #define PATIENCE_PER_MEMBER_NS 20000u  // a wake-up costs the poster 2 to 5 µs, and whom it woke wants a processor too
 #define PATIENCE_DOUBLINGS 5           // 64 ms for what nobody is rung for
 #define PATIENCE_LONGEST_NS 250000000u // whatever hostile words would have us believe
+#define READER_PATIENCE 10u     // who can't revoke loses what is committed after all: worth a longer wait
+#define MANY_CALLS 1000u        // and then it wasn't let go on: asleep from now on, whatever else there is to be done
 #define BURST 4              // notifications on end that show that there are more to come
 #define BURST_NS 5000u        // measured: half of it is too little; lossless 1 to 1 went from 204 to 87 ns a message where a line takes 100 ns
 #define SPIN_LOOKS 200        // at a claimed slot, before giving the processor away; some microseconds
 #define SPIN_LONGEST_NS 20000u  // awake before sleeping, at most: four times what a wake-up costs
 #define SPIN_WORTH_NS 50000u    // only if the last wait was shorter than this
+
+void tidings__nudge(tidings_observer *o) {
+    // By 2: bit 0 of a doorbell says asleep.
+    _Atomic uint32_t *bell = o->reader ? &o->own_bell : tidings__doorbell(&o->center->segment, o->index);
+    tidings__fetch_add(bell, 2);
+    tidings__futex_wake(bell, 2);
+}
 
 static uint32_t members(tidings__segment *s, uint32_t entry) {
     const tidings__name *name = tidings__name_at(s, entry);
@@ -53,6 +63,7 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
     if (stuck->at != position) {
         stuck->at = position;
         stuck->calls = 0;
+        stuck->over = false;
     }
     if (stuck->calls++ == 0) {
         stuck->since = tidings__monotonic_ns();
@@ -67,10 +78,12 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
     }
     // Asked anew each time: the poster may not have written the name yet when we first looked.
     uint64_t longest = patience(s, position);
-    if (tidings__monotonic_ns() - stuck->since >= longest) {
+    if (s->writable && tidings__monotonic_ns() - stuck->since >= longest) {
         tidings__revoke(s, position);
         return;
     }
+    stuck->over = tidings__monotonic_ns() - stuck->since >= READER_PATIENCE * longest;
+    if (stuck->over && stuck->calls < MANY_CALLS) return;
     if (!sleep) {
         tidings__yield();
         return;
@@ -102,8 +115,7 @@ static bool take_interrupt(tidings_observer *o) {
     return tidings__relaxed(&o->interrupted) && tidings__fetch_and(&o->interrupted, 0);
 }
 
-// Looks from the cursor on, as a user of the table.
-static int look(tidings_observer *o, uint64_t limit, tidings_delivery *d) {
+int tidings__look_for(tidings_observer *o, uint64_t limit, tidings_delivery *d) {
     // Plain store, no fence: the other half is in `tidings__table_swap`.
     tidings__set_relaxed(&o->in_next, 1);
     tidings__fence_compiler();
@@ -149,10 +161,16 @@ static uint32_t spin_time(const tidings_observer *o) {
 
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
+    *announced = 0;
+    if (o->reader) return tidings__reader_announce(o, d);
     *announced = tidings__doorbell_announce(s, o->index);
-    int result = look(o, tidings__frontier(s, o->cursor), d);
+    int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
     // Taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings once more after saying so.
     return result == TIDINGS__NOTHING ? tidings__center_place(o->center) : result;
+}
+
+void tidings__withdraw(tidings_observer *o) {
+    if (!o->reader) tidings__doorbell_withdraw(&o->center->segment, o->index);
 }
 
 // Announces, looks once more, and sleeps. TIDINGS__DELIVERED, IN_FLIGHT, an error, or NOTHING: slept (or not), look again.
@@ -166,11 +184,12 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
         uint64_t now = tidings__monotonic_ns();
         if (deadline != UINT64_MAX) timeout = now < deadline ? (int64_t)(deadline - now) : 0;
         if (timeout != 0 && !tidings__relaxed(&o->interrupted)) {
-            tidings__futex_wait(&s->observers[o->index].doorbell, announced, timeout);
+            if (o->reader) tidings__reader_sleep(o, timeout);
+            else tidings__futex_wait(tidings__doorbell(s, o->index), announced, timeout);
             o->last_wait_ns = tidings__monotonic_ns() - now;
         }
     }
-    tidings__doorbell_withdraw(s, o->index);
+    tidings__withdraw(o);
     return result;
 }
 
@@ -184,7 +203,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     uint64_t spun_at = UINT64_MAX;
     for (;;) {
         if (__builtin_expect(tidings__relaxed(&o->interrupted) != 0, 0) && take_interrupt(o)) return -EINTR;
-        int result = look(o, o->cursor + UINT32_MAX, d);
+        int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
         if (result == TIDINGS__DELIVERED) return 0;
         if (result < 0) return result;
         if (timeout_ns > 0 && deadline == 0) {
@@ -194,6 +213,10 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         if (result == TIDINGS__IN_FLIGHT) {
             tidings__wait_claimed(o->center, &o->stuck, o->cursor, timeout_ns != 0);
             if (tidings__look(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
+            if (o->stuck.over && o->stuck.at == o->cursor) {
+                tidings__reader_pass(o);
+                if (o->stuck.at != o->cursor) continue;
+            }
         } else {
             tidings__publish_cursor(o, true);
         }
@@ -216,7 +239,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         }
         if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) {
             // A last look: what was committed before the deadline is not held over.
-            result = look(o, o->cursor + UINT32_MAX, d);
+            result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
             return result == TIDINGS__DELIVERED ? 0 : -ETIMEDOUT;
         }
     }

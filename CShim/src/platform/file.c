@@ -57,7 +57,11 @@ int tidings__file_create_unnamed(const char *directory)
 
 int tidings__file_create_named(const char *path) { return open_file(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW); }
 
-int tidings__file_mode(int fd, uint32_t mode) { return fchmod(fd, (mode_t)mode) == 0 ? 0 : -errno; }
+int tidings__file_access(int fd, uint32_t mode, const uint32_t *group)
+{
+    if (group && fchown(fd, (uid_t)-1, (gid_t)*group) != 0) return errno == EPERM || errno == EINVAL ? -EDOM : -errno;
+    return fchmod(fd, (mode_t)mode) == 0 ? 0 : -errno;
+}
 
 int tidings__file_publish(int fd, const char *path)
 {
@@ -114,6 +118,8 @@ bool tidings__file_same(int fd, const char *path)
     if (fstat(fd, &ours) != 0 || lstat(path, &named) != 0) return false;
     return ours.st_nlink > 0 && ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
+
+bool tidings__path_readable(const char *path) { return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0; }
 
 int tidings__directory_writable(const char *directory) { return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno; }
 

@@ -13,7 +13,8 @@
 int tidings__file_open(const char *path, bool writable);  // an existing one; -ELOOP for a symbolic link; does not hang on a FIFO
 int tidings__file_create_unnamed(const char *directory);  // O_TMPFILE; -EOPNOTSUPP where the file system can't
 int tidings__file_create_named(const char *path);         // new, for ourselves alone until its mode is set
-int tidings__file_mode(int fd, uint32_t mode);            // exactly, whatever the umask
+// Whose it is and what they may do, exactly, whatever the umask. `group`: NULL, or whom it is given to: -EDOM if this process may not.
+int tidings__file_access(int fd, uint32_t mode, const uint32_t *group);
 
 // Gives a file its name, in one step that fails with -EEXIST if the name is taken. The first for unnamed files (-EOPNOTSUPP: there is no way here, use
 // the other), the second for named ones, whose old name goes.
@@ -32,6 +33,7 @@ int tidings__file_reopen(int fd, bool writable, const char *path);
 int tidings__file_status(int fd, struct stat *status);
 int tidings__path_status(const char *path, struct stat *status);  // of the link itself, if it is one
 bool tidings__file_same(int fd, const char *path);                // path is (not: leads to) this very inode
+bool tidings__path_readable(const char *path);                    // with the effective ids
 int tidings__directory_writable(const char *directory);           // 0, or why not; with the effective ids
 int tidings__file_read(int fd, void *bytes, size_t length, uint64_t offset);         // all of it, or -ENODATA
 int tidings__file_write(int fd, const void *bytes, size_t length, uint64_t offset);  // all of it

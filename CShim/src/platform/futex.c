@@ -24,6 +24,41 @@ int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeo
     return -error;
 }
 
+// Spelled out: the headers of the system we are built on may be older than the kernel we run on.
+typedef struct waiter {
+    uint64_t value, address;
+    uint32_t flags, reserved;
+} waiter;
+#define WAITER_32_BITS 2u
+#define WAITV 449  // on every architecture
+#define WITHOUT_WAITV_NS 5000000
+
+int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
+{
+    const int saved = errno;
+    waiter waiters[TIDINGS__FUTEX_WORDS] = {{0}};
+    for (uint32_t i = 0; i < count; i++) {
+        waiters[i].value = values[i].value;
+        waiters[i].address = (uintptr_t)values[i].word;
+        waiters[i].flags = WAITER_32_BITS;
+    }
+    struct timespec until;  // this one wants a point in time
+    if (timeout_ns >= 0) {
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        const int64_t nanoseconds = until.tv_nsec + timeout_ns % 1000000000;
+        until.tv_sec += (time_t)(timeout_ns / 1000000000 + nanoseconds / 1000000000);
+        until.tv_nsec = (long)(nanoseconds % 1000000000);
+    }
+    const long result = syscall(WAITV, waiters, count, 0, timeout_ns >= 0 ? &until : NULL, CLOCK_MONOTONIC);
+    const int error = result < 0 ? errno : 0;
+    errno = saved;
+    if (error != ENOSYS && error != EPERM) return -error;
+    for (uint32_t i = 1; i < count; i++) {
+        if (atomic_load_explicit(values[i].word, memory_order_relaxed) != values[i].value) return -EAGAIN;
+    }
+    return tidings__futex_wait(values[0].word, values[0].value, timeout_ns >= 0 && timeout_ns < WITHOUT_WAITV_NS ? timeout_ns : WITHOUT_WAITV_NS);
+}
+
 int tidings__futex_wake(_Atomic uint32_t *word, int count)
 {
     const int saved = errno;

@@ -9,6 +9,15 @@
 // CLOCK_MONOTONIC; below 0: without end. Works on a read-only mapping. Leaves errno alone. Async-signal-safe.
 int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 
+// Sleeps while each of `count` words (1 to TIDINGS__FUTEX_WORDS) has its value: as above, but without FUTEX_WAITV (before Linux 5.16) for 5 ms at most, and then -ETIMEDOUT
+// says no more than that these have gone by.
+#define TIDINGS__FUTEX_WORDS 40
+typedef struct tidings__futex_value {
+    _Atomic uint32_t *word;
+    uint32_t value;
+} tidings__futex_value;
+int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
+
 // Wakes up to `count`; how many it woke, or a negative errno. Leaves errno alone. Async-signal-safe.
 int tidings__futex_wake(_Atomic uint32_t *word, int count);
 

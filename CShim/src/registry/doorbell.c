@@ -1,7 +1,7 @@
 #include "registry/doorbell.h"
 
 void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
-    _Atomic uint32_t *doorbell = &s->observers[observer].doorbell;
+    _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__acquire(doorbell);
     while (was & TIDINGS__ASLEEP) {
         // A new value with the flag still up: if we die before the wake-up, the next poster rings again.

@@ -9,7 +9,7 @@
 
 // Announces that this observer is about to sleep; returns the doorbell's value to sleep on. A full barrier: what is claimed after it will ring.
 static inline uint32_t tidings__doorbell_announce(const tidings__segment *s, uint32_t observer) {
-    _Atomic uint32_t *doorbell = &s->observers[observer].doorbell;
+    _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__relaxed(doorbell), announced;
     do announced = ((was & ~TIDINGS__ASLEEP) + 2) | TIDINGS__ASLEEP;
     while (!tidings__cas(doorbell, &was, announced));
@@ -20,7 +20,7 @@ static inline uint32_t tidings__doorbell_announce(const tidings__segment *s, uin
 
 static inline void tidings__doorbell_withdraw(const tidings__segment *s, uint32_t observer) {
     tidings__fetch_and(&s->header->asleep[observer / 64], ~(UINT64_C(1) << observer % 64));
-    tidings__fetch_and(&s->observers[observer].doorbell, ~TIDINGS__ASLEEP);
+    tidings__fetch_and(tidings__doorbell(s, observer), ~TIDINGS__ASLEEP);
 }
 
 // Wakes this observer if it sleeps and nobody else did.

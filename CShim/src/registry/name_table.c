@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "platform/error.h"
+#include "registry/tally.h"
 #include "segment/eviction.h"
 #include "segment/position.h"
 
@@ -54,7 +55,7 @@ static uint32_t lengths_of(const tidings__key *key) {
     return key->name_length | (key->subject ? key->subject_length + 1 : 0) << 16;
 }
 
-static bool same_key(const tidings__name *entry, const tidings__key *key) {
+bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
     if (tidings__relaxed(&entry->hash) != key->hash || tidings__relaxed(&entry->lengths) != lengths_of(key)) return false;
     uint64_t text[TIDINGS__KEY_MAX / 8] = {0};
     memcpy(text, key->name, key->name_length);
@@ -78,7 +79,7 @@ static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) return TIDINGS__NAME_NONE;
         uint32_t state = STATE(tidings__acquire(&entry->state));
-        if ((state == TIDINGS__NAME_LINKED || state == TIDINGS__NAME_LEAVING) && same_key(entry, key)) return index;
+        if ((state == TIDINGS__NAME_LINKED || state == TIDINGS__NAME_LEAVING) && tidings__name_same(entry, key)) return index;
         index = LINK_INDEX(tidings__acquire(&entry->next));
     }
     return TIDINGS__NAME_NONE;
@@ -168,7 +169,8 @@ static void write_key(tidings__name *entry, const tidings__key *key) {
 
 // Whether the entry has become a member's by this (it may have been one before).
 static bool set_member(tidings__name *entry, uint32_t observer) {
-    if (observer == UINT32_MAX) {
+    if (observer == TIDINGS__TO_COUNT) return false;
+    if (observer == TIDINGS__TO_RETAIN) {
         uint64_t none = 0;
         return tidings__cas(&entry->retained, &none, TIDINGS__RETAINED_EXPECTED);
     }
@@ -179,13 +181,13 @@ static bool set_member(tidings__name *entry, uint32_t observer) {
 }
 
 static void clear_member(tidings__name *entry, uint32_t observer) {
-    if (observer != UINT32_MAX) tidings__fetch_and(&entry->members[observer / 64], ~(UINT64_C(1) << observer % 64));
+    if (observer < TIDINGS__OBSERVERS_MAX) tidings__fetch_and(&entry->members[observer / 64], ~(UINT64_C(1) << observer % 64));
 }
 
 // Makes us a member of an entry that was found. False: it was going, look again.
 static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t observer) {
     uint64_t found = tidings__acquire(&entry->state);
-    if ((STATE(found) != TIDINGS__NAME_LINKED && STATE(found) != TIDINGS__NAME_LEAVING) || !same_key(entry, key)) return false;
+    if ((STATE(found) != TIDINGS__NAME_LINKED && STATE(found) != TIDINGS__NAME_LEAVING) || !tidings__name_same(entry, key)) return false;
     bool ours = set_member(entry, observer);
     tidings__barrier_after_rmw();
     uint64_t state = tidings__acquire(&entry->state);
@@ -223,6 +225,8 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
             tidings__set_relaxed(&entry->member_words, 0);
+            // No record of the name that it stood for is in the ring any more, and none of the new one: counted from 0, so that who finds it knows how many there were.
+            tidings__tally_restart(&entry->tally, tidings__oldest(s));
             // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it was.
             write_key(entry, key);
             set_member(entry, observer);
@@ -270,7 +274,7 @@ bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key
     uint64_t state = tidings__acquire(&entry->state);
     for (;;) {
         uint64_t generation = GENERATION(state);
-        if ((STATE(state) != TIDINGS__NAME_LINKED && STATE(state) != TIDINGS__NAME_LEAVING) || !same_key(entry, key)) return false;
+        if ((STATE(state) != TIDINGS__NAME_LINKED && STATE(state) != TIDINGS__NAME_LEAVING) || !tidings__name_same(entry, key)) return false;
         tidings__fence_acquire();
         uint64_t now = tidings__acquire(&entry->state);
         if (GENERATION(now) != generation) return false;

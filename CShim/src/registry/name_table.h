@@ -21,6 +21,9 @@ static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t inde
     return tidings__name_asked(s, index);
 }
 
+// Does it stand for this?
+bool tidings__name_same(const tidings__name *name, const tidings__key *key);
+
 // How many observers look at it.
 static inline uint32_t tidings__name_members(const tidings__name *name) {
     uint32_t count = 0;
@@ -31,9 +34,11 @@ static inline uint32_t tidings__name_members(const tidings__name *name) {
 // The entry's index, TIDINGS__NAME_NONE if nobody looks at this name.
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key);
 
-// Finds or adds the entry and makes `observer` a member of it (UINT32_MAX: nobody, but a retained record is to come). Moves G on.
+// Finds or adds the entry and makes `observer` a member of it. Moves G on.
+#define TIDINGS__TO_RETAIN UINT32_MAX        // nobody's, but a retained record is to come
+#define TIDINGS__TO_COUNT (UINT32_MAX - 1)  // nobody's, but its records are to be counted
 int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer, uint32_t *index);
-// For who has claimed a position for a retained record: will this entry, joined before the claim, be there when the record is evicted? False: it is going,
+// For who has claimed a position for a record that needs its entry: will this one, joined before the claim, be there when the record is evicted? False: it is going,
 // or serves another name already.
 bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key *key);
 int tidings__name_join_all(tidings__segment *s, uint32_t observer);

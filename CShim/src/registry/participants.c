@@ -18,7 +18,7 @@ static int take(tidings__segment *s, int fd, uint32_t index, bool *remains) {
 
 int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *remains) {
     uint32_t count = s->shape.participants;
-    const int fd = tidings__segment_descriptor(s);
+    const int fd = tidings__segment_locks(s);
     // First those that look empty, then everybody: a full-looking table may be full of the dead.
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < count; i++) {
@@ -57,7 +57,7 @@ uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index) {
 
 void tidings__participant_leave(tidings__segment *s, uint32_t index) {
     tidings__set_release(&s->participants[index].instance, 0);
-    tidings__lock_release(tidings__segment_descriptor(s), index);
+    tidings__lock_release(tidings__segment_locks(s), index);
 }
 
 bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32_t own) {
@@ -65,7 +65,7 @@ bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32
     uint64_t instance = tidings__acquire(&s->participants[index].instance);
     if (instance == 0) return false;
     if (!(instance & 1)) return true;
-    if (tidings__lock_held(tidings__segment_descriptor(s), index) != 0) return false;
+    if (tidings__lock_held(tidings__segment_locks(s), index) != 0) return false;
     // Whoever took the place meanwhile is described by another number, so only the one whose lock was gone is declared dead.
     if (s->writable) tidings__cas(&s->participants[index].instance, &instance, instance & ~UINT64_C(1));
     return true;

@@ -5,15 +5,15 @@
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// Both halves as of one moment. `count` changes with every change of the pair and never comes back, so equal counts around `end` make it one.
+// Both halves as of one moment. `end` changes with every change of the pair and never comes back, so equal ends around `count` make it one.
 static inline void tidings__tally_read(const tidings__tally *tally, uint64_t *count, uint64_t *end) {
-    uint64_t before = tidings__acquire(&tally->count);
+    uint64_t before = tidings__acquire(&tally->end);
     for (int tries = 0;; tries++) {
-        *end = tidings__acquire(&tally->end);
         *count = tidings__acquire(&tally->count);
+        *end = tidings__acquire(&tally->end);
         // Bounded: only a hostile peer changes it this often (honest ones once in many posts).
-        if (*count == before || tries > 1000) return;
-        before = *count;
+        if (*end == before || tries > 1000) return;
+        before = *end;
     }
 }
 
@@ -24,6 +24,16 @@ static inline void tidings__tally_add(tidings__tally *tally, uint64_t more, uint
         tidings__tally_read(tally, &count, &end);
         if ((int64_t)(end - range_end) >= 0) return;
     } while (!tidings__cas_pair(&tally->count, count, end, count + more, range_end));
+}
+
+// For another name: from 0, at `end` (or just after where it ended, so that the pair is a new one). Only a hostile peer or a helper of long ago changes it meanwhile.
+static inline void tidings__tally_restart(tidings__tally *tally, uint64_t end) {
+    uint64_t count, before;
+    for (int tries = 0; tries < 100; tries++) {
+        tidings__tally_read(tally, &count, &before);
+        if (count == 0) return;
+        if (tidings__cas_pair(&tally->count, count, before, 0, (int64_t)(end - before) > 0 ? end : before)) return;
+    }
 }
 
 #endif

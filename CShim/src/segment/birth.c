@@ -9,6 +9,7 @@
 #include "platform/file.h"
 #include "platform/process.h"
 #include "segment/internal.h"
+#include "segment/names.h"
 
 // Everything that is not 0 in a new center.
 static void write_contents(tidings__segment *segment)
@@ -29,6 +30,7 @@ static void write_contents(tidings__segment *segment)
     header->instance = segment->instance;
     header->home_namespace = segment->home_namespace;
     header->born_at = tidings__realtime_ns();
+    header->companion = segment->companion;
     header->shape = segment->shape;
     header->magic = TIDINGS__MAGIC;
 }
@@ -66,6 +68,7 @@ static int explain(const tidings__segment *segment, int error)
                                        directory, tidings__amount(segment->geometry.base_size, needed));
     case ENOENT: return tidings__segment_refuse(segment, error, "open", "directory %s does not exist; create it or set TIDINGS_DIRECTORY", directory);
     case ENOTDIR: return tidings__segment_refuse(segment, error, "open", "%s is not a directory; set TIDINGS_DIRECTORY to one", directory);
+    case EDOM: return tidings__segment_refuse(segment, EPERM, "open", "this process may not give a file to that group; use one that it is a member of");
     case EACCES:
     case EPERM: return tidings__segment_refuse(segment, error, "open", "no permission to create files in %s; set TIDINGS_DIRECTORY to a directory of yours", directory);
     case EROFS: return tidings__segment_refuse(segment, error, "open", "%s is read-only; set TIDINGS_DIRECTORY to a directory that can be written", directory);
@@ -81,7 +84,7 @@ static int explain(const tidings__segment *segment, int error)
 
 
 // From an open, empty file to a finished center without a name. 0 or a negative errno.
-static int make(tidings__segment *segment, uint32_t mode)
+static int make(tidings__segment *segment, uint32_t mode, const uint32_t *group)
 {
     segment->writable = true;
     int result = give_memory(segment);
@@ -93,11 +96,14 @@ static int make(tidings__segment *segment, uint32_t mode)
     segment->inode = status.st_ino;
     result = tidings__segment_attach(segment);
     if (result != 0) return result;
+    segment->observable = tidings__mode_observable(mode);
+    if (segment->observable) result = tidings__companion_birth(segment, mode, group);
+    if (result != 0) return result;
     write_contents(segment);
-    return tidings__file_mode(segment->fd, mode);
+    return tidings__file_access(segment->fd, mode, group);
 }
 
-int tidings__segment_birth(tidings__segment *segment, uint32_t mode)
+int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
 {
     tidings__geometry_of(&segment->shape, &segment->geometry);
     segment->size = segment->geometry.file_size;
@@ -108,27 +114,26 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode)
     (void)snprintf(other, sizeof other, "%.*s", length, segment->path);
 
     segment->fd = tidings__file_create_unnamed(other);
-    int result = segment->fd < 0 ? segment->fd : make(segment, mode);
+    int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
     if (result == 0) result = tidings__file_publish(segment->fd, segment->path);
     if (result == -EOPNOTSUPP) {
         // Files need a name here, or can't be given one later.
+        if (segment->companion) tidings__companion_unlink(segment, segment->instance);
         tidings__segment_close(segment);
-        if ((size_t)snprintf(other + length, sizeof other - (size_t)length, "/tidings.%u..%016llx", tidings__user_id(), (unsigned long long)segment->instance) >=
-            sizeof other - (size_t)length) {
-            return explain(segment, ENAMETOOLONG);
-        }
+        if (tidings__beside_path(segment->path, segment->owner, segment->instance, "", other, sizeof other) != 0) return explain(segment, ENAMETOOLONG);
         segment->fd = tidings__file_create_named(other);
-        result = segment->fd < 0 ? segment->fd : make(segment, mode);
+        result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
         if (result == 0) result = tidings__file_rename(other, segment->path);
         if (result != 0 && segment->fd >= 0) (void)tidings__file_unlink(other);
     }
-    if (result == 0) {
+    if (result == 0 && !segment->companion) {
         result = tidings__segment_separate(segment);
         if (result == -ESTALE || result == -ENOENT) result = -EEXIST;  // removed already, and perhaps succeeded: look again
     }
     if (result == 0) return 0;
     // The words come before the descriptor goes: free space is asked of the file system that was full.
-    if (result != -EEXIST) (void)explain(segment, -result);
+    if (result != -EEXIST) result = explain(segment, -result);
+    if (segment->companion) tidings__companion_unlink(segment, segment->instance);
     tidings__segment_close(segment);
     return result;
 }

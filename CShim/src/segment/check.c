@@ -34,8 +34,13 @@ int tidings__segment_unopenable(const tidings__segment *segment, int error, uint
     if (seen && !S_ISREG(status.st_mode)) {
         return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name", segment->path, kind_of(status.st_mode));
     }
-    if (error == EACCES && seen && status.st_uid != tidings__user_id() && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
+    if (error == EACCES && seen && status.st_uid != segment->owner && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
         return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory", segment->path, (unsigned)status.st_uid);
+    }
+    if (error == EACCES && seen && segment->owner != tidings__user_id()) {
+        return tidings__segment_refuse(segment, EACCES, verb, "user %u lets this process %s (mode %04o); %s", segment->owner,
+                                       tidings__path_readable(segment->path) ? "only observe it" : "neither post nor observe", (unsigned)status.st_mode & 07777,
+                                       tidings__path_readable(segment->path) ? "open it read-only" : "have its owner choose a wider mode");
     }
     const char *advice = error == EACCES || error == EPERM ? "check its permissions and its directory's"
                          : error == EROFS                  ? "its file system is read-only, use another directory"
@@ -57,6 +62,7 @@ static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
     memcpy(&identity->file_size, raw + offsetof(tidings__header, file_size), sizeof identity->file_size);
     memcpy(&identity->instance, raw + offsetof(tidings__header, instance), sizeof identity->instance);
     memcpy(&identity->home_namespace, raw + offsetof(tidings__header, home_namespace), sizeof identity->home_namespace);
+    memcpy(&identity->companion, raw + offsetof(tidings__header, companion), sizeof identity->companion);
     memcpy(&identity->shape, raw + offsetof(tidings__header, shape), sizeof identity->shape);
     return 0;
 }
@@ -73,7 +79,7 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
     if (!S_ISREG(status.st_mode)) {
         return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name", segment->path, kind_of(status.st_mode));
     }
-    if (status.st_uid != tidings__user_id() && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
+    if (status.st_uid != segment->owner && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
         return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory", segment->path, (unsigned)status.st_uid);
     }
     if (status.st_nlink == 0) return -ENOENT;
@@ -95,7 +101,6 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
     identity->device = status.st_dev;
     identity->inode = status.st_ino;
     identity->length = (uint64_t)status.st_size;
-    identity->owner = (uint32_t)status.st_uid;
     return 0;
 }
 

@@ -5,7 +5,8 @@
 #include "segment/segment.h"
 
 // Creates the center under segment->path from `segment->shape`, finished before it has a name. -EEXIST without an error line: somebody was quicker.
-int tidings__segment_birth(tidings__segment *segment, uint32_t mode);
+// `group`: NULL, or whom the file is given to.
+int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 
 // Opens what is there under segment->path, if it passes all checks. -ENOENT without an error line: nothing there.
 int tidings__segment_join(tidings__segment *segment, uint32_t flags);
@@ -17,11 +18,11 @@ typedef struct tidings__identity {
     uint64_t file_size;
     uint64_t instance;
     uint64_t home_namespace;
+    uint64_t companion;
     tidings__shape shape;
     dev_t device;
     ino_t inode;
     uint64_t length;
-    uint32_t owner;
 } tidings__identity;
 
 // The checks in the README's order, on a descriptor, before anything is mapped. `verb` is "open" or "remove". The first half, up to the magic, is enough to
@@ -32,7 +33,22 @@ int tidings__segment_validate(const tidings__segment *segment, const char *verb,
 int tidings__segment_unopenable(const tidings__segment *segment, int error, uint32_t flags, const char *verb);
 
 // Deletes the name if it is still this file's, under a lock that makes this one decision for everybody. 0 also if the name has gone already.
-int tidings__segment_unlink(const tidings__segment *segment, int fd, bool mark, const char *verb);
+// `companion`: its descriptor, or -1.
+int tidings__segment_unlink(const tidings__segment *segment, int fd, int companion, bool mark, const char *verb);
+
+// MARK: The companion (companion.c)
+
+// Does this mode let somebody read who may not write?
+bool tidings__mode_observable(uint32_t mode);
+// Makes the companion of a newborn center, gives it its name, and notes it in the segment. On failure there is none.
+int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
+// Opens and maps that of an existing one. Errors with the line written; -ENOENT without: the center has just been removed.
+int tidings__companion_join(tidings__segment *segment, const char *verb);
+// Only its descriptor, checked; -1 if there is none to be had.
+int tidings__companion_open(const tidings__segment *segment, uint64_t instance, ino_t inode);
+void tidings__companion_unlink(const tidings__segment *segment, uint64_t instance);
+void tidings__companion_close(tidings__segment *segment);
+int tidings__companion_reopen(tidings__segment *segment);
 
 // Fills in pointers and private tables; `fd` and `base` are there. -ENOMEM.
 int tidings__segment_attach(tidings__segment *segment);

@@ -8,13 +8,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TIDINGS__FORMAT_VERSION 1u
+#define TIDINGS__FORMAT_VERSION 2u
 #define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings", as a little endian machine writes it
 #define TIDINGS__LINE 64u                             // x86-64 and most ARM; apart by two where a neighbour prefetch would hurt
 #define TIDINGS__PAGE 4096u
 #define TIDINGS__CLASSES 6u  // 1 KiB, 8 KiB, 64 KiB, 512 KiB, 4 MiB, the maximum payload: × 8, so at most 7/8 wasted, mostly far less
 #define TIDINGS__OBSERVERS_MAX 1024u
 #define TIDINGS__MAP_WORDS (TIDINGS__OBSERVERS_MAX / 64u)
+#define TIDINGS__BELLS 32u              // one line each, and a word of bits says which
 #define TIDINGS__KEY_MAX 512u           // name, subject, each up to 255 bytes
 #define TIDINGS__LOCK_BASE (INT64_C(1) << 40)  // participants' lock bytes: beyond any file length we make, so no I/O ever meets them
 #define TIDINGS__NAME_NONE 0u           // entry 0 is nobody's
@@ -78,7 +79,7 @@ typedef struct tidings__participant {
 } tidings__participant;
 
 typedef struct tidings__observer_entry {
-    _Alignas(TIDINGS__LINE) _Atomic uint32_t doorbell;  // bit 0 asleep, above it the epoch; a futex
+    _Alignas(TIDINGS__LINE) _Atomic uint32_t doorbell;  // bit 0 asleep, above it the epoch; a futex. Where there is a companion: not this one, its copy there
     _Atomic uint32_t owner;                             // participant + 1, 0: free. CAS to take, owner or tidier to free
     _Atomic uint64_t cursor;                            // lossless only: the first position it still needs
     _Atomic uint64_t instance;                          // of the owner, so that a stale owner number says nothing
@@ -86,8 +87,8 @@ typedef struct tidings__observer_entry {
     uint64_t unused[4];
 } tidings__observer_entry;
 
-// How many records of a name lie before `end`. Changed together by a 16-byte CAS; `count` alone grows with each change, so that
-// reading count, end, count again gives a pair.
+// How many records of a name lie before `end`. Changed together by a 16-byte CAS; `end` alone grows with each change, so that
+// reading end, count, end again gives a pair.
 typedef struct tidings__tally {
     _Alignas(16) _Atomic uint64_t count;
     _Atomic uint64_t end;
@@ -133,6 +134,11 @@ typedef struct tidings__padded {
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t word;
 } tidings__padded;
 
+// A futex that counts the posts under the names that hash to it: what those sleep on who may not write, and so can't say that they sleep.
+typedef struct tidings__bell {
+    _Alignas(TIDINGS__LINE) _Atomic uint32_t word;
+} tidings__bell;
+
 typedef struct tidings__header {
     // Page 0: written at birth, never again.
     uint64_t magic;
@@ -142,8 +148,9 @@ typedef struct tidings__header {
     uint64_t instance;        // random: tells one center from its successor of the same name
     uint64_t home_namespace;  // pid namespace whose TIDs stand in claims; 0: unknown, everybody is foreign
     uint64_t born_at;
+    uint64_t companion;  // inode of the file of those who may write, 0: there is none, locks and doorbells are in this one
     tidings__shape shape;
-    // Page 1 and 2: one word, one line pair.
+    // Page 1: one word, one line pair.
     _Alignas(TIDINGS__PAGE) tidings__padded eviction;     // EV
     tidings__padded frontier_hint;                        // relaxed; wrong means a longer walk
     tidings__padded generation;                           // G
@@ -154,6 +161,7 @@ typedef struct tidings__header {
     tidings__padded waiting_posters;                      // how many wait for a lossless observer (a hint: they wait in timed steps); futex in its lower half
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t asleep[TIDINGS__MAP_WORDS];
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t lossless[TIDINGS__MAP_WORDS];
+    tidings__bell bells[TIDINGS__BELLS];  // only where there is a companion
 } tidings__header;
 
 _Static_assert(sizeof(tidings__cell) == TIDINGS__CELL_SIZE, "a cell is four lines");

@@ -84,14 +84,14 @@ int tidings__center_directory(const char *configured, char *path, size_t size)
     return 0;
 }
 
-static int file_prefix(char *text, size_t size) { return snprintf(text, size, "tidings.%u.", tidings__user_id()); }
+static int file_prefix(uint32_t owner, char *text, size_t size) { return snprintf(text, size, "tidings.%u.", owner); }
 
-int tidings__center_path(const char *name, const char *directory, char *path, size_t size)
+int tidings__center_path(const char *name, const char *directory, uint32_t owner, char *path, size_t size)
 {
     const int result = tidings__center_directory(directory, path, size);
     if (result != 0) return result;
     char prefix[32];
-    (void)file_prefix(prefix, sizeof prefix);
+    (void)file_prefix(owner, prefix, sizeof prefix);
     const size_t length = strlen(path);
     const char *separator = path[length - 1] == '/' ? "" : "/";
     const int wanted = snprintf(path + length, size - length, "%s%s%s", separator, prefix, name);
@@ -99,6 +99,14 @@ int tidings__center_path(const char *name, const char *directory, char *path, si
         return tidings__fail(ENAMETOOLONG, "can't use directory for center \"%s\": its path of %zu bytes is too long; choose another", name, length);
     }
     return 0;
+}
+
+int tidings__beside_path(const char *center_path, uint32_t owner, uint64_t number, const char *suffix, char *path, size_t size)
+{
+    const char *slash = strrchr(center_path, '/');
+    const int length = slash ? (int)(slash - center_path) : 0;
+    const int wanted = snprintf(path, size, "%.*s/tidings.%u..%016llx%s", length, center_path, owner, (unsigned long long)number, suffix);
+    return wanted < 0 || (size_t)wanted >= size ? -ENAMETOOLONG : 0;
 }
 
 typedef struct listing {
@@ -125,7 +133,7 @@ int tidings__center_list(const char *directory, bool (*each)(void *context, cons
     int result = tidings__center_directory(directory, path, sizeof path);
     if (result != 0) return result;
     listing all = {.each = each, .context = context};
-    all.prefix_length = (size_t)file_prefix(all.prefix, sizeof all.prefix);
+    all.prefix_length = (size_t)file_prefix(tidings__user_id(), all.prefix, sizeof all.prefix);
     result = tidings__list(path, list_one, &all);
     if (result != 0) return tidings__fail(-result, "can't list centers in %s: %s; check the directory", path, strerror(-result));
     return 0;

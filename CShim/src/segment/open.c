@@ -9,6 +9,7 @@
 #include "platform/error.h"
 #include "platform/file.h"
 #include "platform/lock.h"
+#include "platform/process.h"
 #include "segment/internal.h"
 #include "segment/names.h"
 
@@ -44,6 +45,7 @@ int tidings__segment_attach(tidings__segment *segment)
     segment->chunk_words = (void *)(base + geometry->chunk_words);
     segment->cells = (void *)(base + geometry->cells);
     segment->names = (void *)(base + geometry->names);
+    segment->doorbells = (void *)segment->observers;
     segment->slot_mask = segment->shape.slots - 1;
     segment->slot_shift = (uint32_t)__builtin_ctz(segment->shape.slots);
     // Both callers have made sure of all of base_size.
@@ -102,7 +104,7 @@ static int map_checked(tidings__segment *segment, const tidings__identity *ident
 
 int tidings__segment_join(tidings__segment *segment, uint32_t flags)
 {
-    segment->writable = !(flags & TIDINGS__OPEN_READ_ONLY);
+    segment->writable = !(flags & TIDINGS_OPEN_READ_ONLY);
     segment->fd = tidings__file_open(segment->path, segment->writable);
     if (segment->fd < 0) {
         const int error = -segment->fd;
@@ -113,7 +115,11 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
     int result = tidings__segment_identify(segment, segment->fd, flags, "open", &identity);
     if (result == 0) result = tidings__segment_validate(segment, "open", &identity);
     if (result == 0) result = map_checked(segment, &identity);
-    if (result == 0) {
+    if (result == 0 && identity.companion != 0) {
+        segment->observable = true;
+        segment->companion = (ino_t)identity.companion;
+        if (segment->writable) result = tidings__companion_join(segment, "open");
+    } else if (result == 0 && segment->writable) {
         result = tidings__segment_separate(segment);
         // Stale: it has lost its name to another meanwhile (and there is no /proc to find it without). Then so it was when we came.
         if (result == -ESTALE || result == -ENOENT) result = -ENOENT;
@@ -121,7 +127,7 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
     }
     if (result == 0 && atomic_load_explicit(&segment->header->removed.word, memory_order_acquire) != 0) {
         // Its remover was killed, or is just between marking the file and deleting the name. Finish that, then it isn't there.
-        result = tidings__segment_unlink(segment, segment->fd, false, "open");
+        result = segment->writable ? tidings__segment_unlink(segment, segment->fd, segment->companion_fd, false, "open") : 0;
         if (result == 0) result = -ENOENT;
     }
     if (result != 0) tidings__segment_close(segment);
@@ -131,7 +137,7 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
 int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment)
 {
     memset(segment, 0, sizeof *segment);
-    segment->fd = -1;
+    segment->fd = segment->companion_fd = -1;
     int result = tidings__check_center_name(name);
     if (result != 0) return result;
     memcpy(segment->name, name, strlen(name) + 1);
@@ -140,9 +146,13 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
     tidings__shape shape;
     result = tidings__shape_from(c, &shape);
     if (result != 0) return tidings__fail(-result, "can't open center \"%s\": %s", name, tidings__last_error());
-    result = tidings__center_path(name, c->directory, segment->path, sizeof segment->path);
+    segment->owner = c->flags & TIDINGS_OPEN_OWNER ? c->owner : tidings__user_id();
+    result = tidings__center_path(name, c->directory, segment->owner, segment->path, sizeof segment->path);
     if (result != 0) return result;
-    const bool create = !(c->flags & (TIDINGS_OPEN_EXISTING | TIDINGS__OPEN_READ_ONLY));
+    // Nobody makes a file that is another's.
+    const bool create = !(c->flags & (TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_READ_ONLY)) && segment->owner == tidings__user_id();
+    if (!create && c->flags & TIDINGS_OPEN_EXCLUSIVE)
+        return tidings__segment_refuse(segment, EINVAL, "open", "to create it was asked for together with something that never creates; leave out one of them");
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         struct stat status;
         if (!(c->flags & TIDINGS_OPEN_EXCLUSIVE)) {
@@ -153,7 +163,7 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
             break;
         }
         segment->shape = shape;
-        result = tidings__segment_birth(segment, c->mode ? c->mode : 0600);
+        result = tidings__segment_birth(segment, c->mode ? c->mode : 0600, c->flags & TIDINGS_OPEN_GROUP ? &c->group : NULL);
         if (result != -EEXIST) return result;
         if (c->flags & TIDINGS_OPEN_EXCLUSIVE) break;
     }
@@ -173,6 +183,7 @@ int tidings__segment_descriptor(const tidings__segment *segment)
 void tidings__segment_close(tidings__segment *segment)
 {
     tidings__unmap(segment->base, segment->size);
+    tidings__companion_close(segment);
     segment->base = NULL;
     segment->header = NULL;
     // Not what has got its number since. A birth or an opening that fails early doesn't know its inode yet.
@@ -185,6 +196,8 @@ void tidings__segment_close(tidings__segment *segment)
 
 int tidings__segment_reopen(tidings__segment *segment)
 {
+    if (!segment->writable) return 0;  // it locks nothing
+    if (segment->companion) return tidings__companion_reopen(segment);
     const int inherited = tidings__segment_descriptor(segment);
     const int again = inherited < 0 ? inherited : tidings__file_reopen(inherited, segment->writable, segment->path);
     // Also without a new one: a child that kept the inherited description would keep its parent's locks alive.

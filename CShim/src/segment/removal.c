@@ -6,6 +6,7 @@
 #include "platform/error.h"
 #include "platform/file.h"
 #include "platform/lock.h"
+#include "platform/process.h"
 #include "segment/internal.h"
 #include "segment/names.h"
 
@@ -39,9 +40,10 @@ static int mark_removed(int fd, uint64_t value)
 
 // Deletes only what was checked. The path could lead to a successor by now, and between looking and deleting it could come to: but the name of an inode is only ever
 // taken by who holds this lock on that inode, so while we hold it and the name is ours, it stays ours.
-int tidings__segment_unlink(const tidings__segment *segment, int fd, bool mark, const char *verb)
+int tidings__segment_unlink(const tidings__segment *segment, int fd, int companion, bool mark, const char *verb)
 {
-    int result = take_lock(segment, fd, verb);
+    const int locks = companion >= 0 ? companion : fd;
+    int result = take_lock(segment, locks, verb);
     if (result != 0) return result;
     if (tidings__file_same(fd, segment->path)) {
         // Marked first. Killed in between, posters hear of it all the same, and the next to open the name finishes this. The other way round nobody would tell them.
@@ -55,7 +57,8 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, bool mark, 
     } else if (mark) {
         (void)mark_removed(fd, 1);  // somebody used `rm`: those who have it open should know
     }
-    (void)tidings__lock_release(fd, TIDINGS__LOCK_REMOVAL);
+    if (result == 0 && segment->companion) tidings__companion_unlink(segment, segment->instance);
+    (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);
     return result;
 }
 
@@ -67,9 +70,10 @@ int tidings__segment_remove(const char *name, const tidings_configuration *confi
     int result = tidings__check_center_name(name);
     if (result != 0) return result;
     memcpy(segment.name, name, strlen(name) + 1);
-    result = tidings__center_path(name, configuration ? configuration->directory : NULL, segment.path, sizeof segment.path);
-    if (result != 0) return result;
     const uint32_t flags = configuration ? configuration->flags : 0;
+    segment.owner = flags & TIDINGS_OPEN_OWNER ? configuration->owner : tidings__user_id();
+    result = tidings__center_path(name, configuration ? configuration->directory : NULL, segment.owner, segment.path, sizeof segment.path);
+    if (result != 0) return result;
 
     const int fd = tidings__file_open(segment.path, true);
     tidings__identity identity;
@@ -88,7 +92,14 @@ int tidings__segment_remove(const char *name, const tidings_configuration *confi
             result = tidings__directory_writable(directory);
             if (result != 0) result = tidings__segment_unopenable(&segment, -result, TIDINGS__OPEN_ANY_OWNER, "remove");
         }
-        if (result == 0) result = tidings__segment_unlink(&segment, fd, ours, "remove");
+        int companion = -1;
+        if (result == 0 && ours && identity.companion != 0) {
+            segment.companion = (ino_t)identity.companion;
+            segment.instance = identity.instance;
+            companion = tidings__companion_open(&segment, segment.instance, segment.companion);
+        }
+        if (result == 0) result = tidings__segment_unlink(&segment, fd, companion, ours, "remove");
+        tidings__file_close(companion);
     }
     tidings__file_close(fd);
     return result;

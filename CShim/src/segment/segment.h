@@ -12,14 +12,13 @@
 
 #define TIDINGS__PATH_SIZE 4096u
 
-// In `configuration.flags`, not public: opens for reading alone (never creates). Everything that would write must look at `writable` first.
-#define TIDINGS__OPEN_READ_ONLY 0x100u
-// Accepts a file of another owner: only whether it is a center counts.
+// In `configuration.flags`, not public: accepts a file of another owner, as only whether it is a center counts.
 #define TIDINGS__OPEN_ANY_OWNER 0x200u
 
 typedef struct tidings__segment {
     int fd;  // for locks and questions; not the description that is mapped, which forked children share. -1: a child could not open it anew
-    bool writable;
+    bool writable;    // opened for reading alone otherwise: everything that would write must look at it first
+    bool observable;  // others may read who may not write: they are told by bells
     uint8_t *base;
     uint64_t size;
     tidings__header *header;
@@ -33,6 +32,11 @@ typedef struct tidings__segment {
     tidings__geometry geometry;  // likewise
     uint32_t slot_shift, slot_mask;
     uint64_t instance, home_namespace;
+    uint8_t *doorbells;  // one line each: the observers' entries, or the companion
+    int companion_fd;    // where there is a companion and we may write: its locks' description. -1 otherwise
+    uint8_t *companion_base;
+    ino_t companion;  // its inode; 0: there is none
+    uint32_t owner;
     _Atomic uint32_t *chunk_backed;  // ours: pages of each chunk, from its start, known to have memory
     _Atomic uint32_t names_known;    // ours: name entries known to have memory
     dev_t device;
@@ -50,9 +54,16 @@ void tidings__segment_close(tidings__segment *segment);  // a second time does n
 // Async-signal-safe. On failure `fd` is -1; no error line.
 int tidings__segment_reopen(tidings__segment *segment);
 
-// The descriptor for locks and questions, if it still leads to the center's file. -EBADF: the program has closed what wasn't its own, and the number may be another
+// The descriptor for questions, if it still leads to the center's file. -EBADF: the program has closed what wasn't its own, and the number may be another
 // file's by now. A system call; async-signal-safe.
 int tidings__segment_descriptor(const tidings__segment *segment);
+// Likewise the one for locks: the same, or the companion's. -EBADF also for who opened for reading alone, where there is a companion.
+int tidings__segment_locks(const tidings__segment *segment);
+
+static inline _Atomic uint32_t *tidings__doorbell(const tidings__segment *segment, uint32_t observer)
+{
+    return (_Atomic uint32_t *)(void *)(segment->doorbells + (uint64_t)observer * TIDINGS__LINE);
+}
 
 // Deletes a center's file, after making sure that it is one: of this version and whole, or at least one of another version by its magic. -ENOENT, -EBADMSG, -EPERM …
 int tidings__segment_remove(const char *name, const tidings_configuration *configuration);

@@ -1,0 +1,160 @@
+#include "center/reader.h"
+
+#include "platform/barrier.h"
+#include "platform/futex.h"
+#include "registry/tally.h"
+#include "ring/verdict.h"
+
+#define LONGEST_SLEEP_NS 1000000000
+
+uint32_t tidings__reader_resolve(tidings_observer *o, tidings__interest *in) {
+    tidings__segment *s = &o->center->segment;
+    in->resolved = in->entry == TIDINGS__NAME_ALL ? TIDINGS__NAME_ALL : tidings__name_find(s, &in->key);
+    if (in->resolved != TIDINGS__NAME_NONE) in->birth = tidings__acquire(&s->names[in->resolved].birth);
+    return in->resolved;
+}
+
+void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
+    tidings__segment *s = &o->center->segment;
+    tidings__name *name = tidings__name_at(s, entry);
+    if (!name) return;
+    // As long as the ring holds this record, the entry stands for what its poster meant by it.
+    const uint64_t birth = tidings__acquire(&name->birth);
+    const tidings__key sought = {.hash = tidings__relaxed(&name->hash)};
+    uint32_t count;
+    tidings__interest *const *of = tidings__table_find(t, tidings__reader_number(&sought), &count);
+    for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++) {
+        tidings__interest *in = of[i];
+        if ((in->resolved != entry || in->birth != birth) && !tidings__name_same(name, &in->key)) continue;
+        if (in->resolved != entry || in->birth != birth) {
+            // Linked since we looked last, or this would not be the first record of it: none lies before.
+            in->resolved = entry;
+            in->birth = birth;
+            in->passed = 0;
+        }
+        if ((int64_t)(position - in->since) >= 0 && (int64_t)(position - in->accounted) >= 0) o->matched[(*matched)++] = in;
+    }
+}
+
+void tidings__reader_lapped(tidings_observer *o, tidings__interest *in, uint64_t was) {
+    tidings__segment *s = &o->center->segment;
+    const uint32_t entry = in->resolved;
+    uint64_t count, end;
+    if (entry == TIDINGS__NAME_NONE) {
+        // Nothing was posted under it up to the cursor. An entry that has come since counts from 0.
+        if (tidings__reader_resolve(o, in) == TIDINGS__NAME_NONE) return;
+        in->passed = 0;
+    } else if (entry != TIDINGS__NAME_ALL && tidings__acquire(&s->names[entry].birth) != in->birth) {
+        // The table was full, and the place was given to another name: how many there were is forgotten. As many as can have been, then.
+        in->missed += (int64_t)(o->cursor - was) > 0 ? o->cursor - was : 0;
+        in->passed = 0;
+        in->accounted = o->cursor;
+        if (tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) tidings__tally_read(&s->names[in->resolved].tally, &in->passed, &end);
+        return;
+    }
+    tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
+    if ((int64_t)(count - in->passed) > 0) {
+        in->missed += count - in->passed;
+        in->passed = count;
+        in->accounted = end;
+    }
+}
+
+// MARK: What its poster doesn't finish
+
+void tidings__reader_pass(tidings_observer *o) {
+    if (o->left_count == TIDINGS__LEFT_MAX) return;  // so many stopped posters at once: wait for one of them
+    o->left[o->left_count++] = o->cursor++;
+}
+
+// How many records of an entry (NAME_ALL: of any) the ring holds in a range. False: part of it has gone.
+static bool count_records(tidings__segment *s, uint32_t entry, uint64_t from, uint64_t to, uint64_t *count) {
+    *count = 0;
+    if (to - from > s->shape.slots) return false;
+    for (uint64_t p = from; p != to; p++) {
+        const tidings__finding finding = tidings__look(s, p);
+        if (finding == TIDINGS__LAPPED || finding == TIDINGS__UNDECIDED) return false;
+        if (finding != TIDINGS__VALID) continue;
+        const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
+        if (!tidings__still(s, p)) return false;
+        *count += entry == TIDINGS__NAME_ALL || ((uint32_t)topic & 0xffffff) == entry || ((uint32_t)(topic >> 32) & 0xffffff) == entry;
+    }
+    return true;
+}
+
+// It was evicted before we saw what became of it. The tally knows: it has counted all before its end, we all but this one. False: not now.
+static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
+    tidings__segment *s = &o->center->segment;
+    for (uint32_t i = 0; i < t->count; i++) {
+        tidings__interest *in = t->of[i];
+        uint64_t count, end, between;
+        if (in->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) in->passed = 0;
+        if (in->resolved == TIDINGS__NAME_NONE) continue;
+        tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
+        const bool behind = (int64_t)(o->cursor - end) >= 0;
+        if (!count_records(s, in->resolved, behind ? end : o->cursor, behind ? o->cursor : end, &between)) return false;
+        const uint64_t passed = behind ? in->passed - between : in->passed + between;
+        if ((int64_t)(count - passed) <= 0) continue;
+        in->missed += count - passed;
+        in->passed += count - passed;
+        o->telling = true;
+    }
+    return true;
+}
+
+void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
+    tidings__segment *s = &o->center->segment;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < o->left_count; i++) {
+        const uint64_t p = o->left[i];
+        const tidings__finding finding = tidings__look(s, p);
+        bool settled = finding == TIDINGS__VOID;
+        if (finding == TIDINGS__VALID) {
+            const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
+            if (tidings__still(s, p)) {
+                uint32_t matched = 0;
+                tidings__match(o, t, (uint32_t)topic & 0xffffff, p, &matched);
+                tidings__match(o, t, (uint32_t)(topic >> 32) & 0xffffff, p, &matched);
+                if (t->all) tidings__match(o, t, TIDINGS__NAME_ALL, p, &matched);
+                for (uint32_t m = 0; m < matched; m++) {
+                    o->matched[m]->missed++;
+                    o->matched[m]->passed++;
+                    o->telling = true;
+                }
+                settled = true;
+            }
+        } else if (finding == TIDINGS__LAPPED) {
+            settled = settle_by_tally(o, t);
+        }
+        if (!settled) o->left[kept++] = p;
+    }
+    o->left_count = kept;
+}
+
+// MARK: Sleeping
+
+int tidings__reader_announce(tidings_observer *o, tidings_delivery *d) {
+    tidings__segment *s = &o->center->segment;
+    // Our own bell first: who changes the table rings it afterwards.
+    tidings__set_relaxed(&o->heard[TIDINGS__BELLS], tidings__acquire(&o->own_bell));
+    tidings__set_relaxed(&o->in_next, 1);
+    tidings__fence_compiler();
+    if (!tidings__barrier_registered()) tidings__fence_full();
+    const uint32_t bells = tidings__acquire(&o->table)->bells;
+    tidings__set_release(&o->in_next, 0);
+    for (uint32_t i = 0; i < TIDINGS__BELLS; i++) tidings__set_relaxed(&o->heard[i], tidings__acquire(&s->header->bells[i].word));
+    tidings__set_relaxed(&o->heard_bells, bells);
+    return tidings__look_for(o, tidings__frontier(s, o->cursor), d);
+}
+
+void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
+    tidings__segment *s = &o->center->segment;
+    tidings__futex_value values[TIDINGS__BELLS + 1];
+    uint32_t count = 0;
+    for (uint32_t bells = tidings__relaxed(&o->heard_bells); bells; bells &= bells - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(bells);
+        values[count++] = (tidings__futex_value){&s->header->bells[i].word, tidings__relaxed(&o->heard[i])};
+    }
+    values[count++] = (tidings__futex_value){&o->own_bell, tidings__relaxed(&o->heard[TIDINGS__BELLS])};
+    tidings__futex_wait_any(values, count, timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
+}

@@ -1,0 +1,153 @@
+// A second file beside a center that more may read than write. Only who may write can open it; in it are the locks that prove life, and the doorbells. A descriptor for
+// reading is enough for a shared lock, which would keep a writer's off its byte for ever, and a mapping for reading is enough for FUTEX_REQUEUE, which moves a sleeper
+// to where nobody wakes it: so neither is where readers are. README.md, "Access".
+#include <errno.h>
+#include <string.h>
+
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/lock.h"
+#include "segment/internal.h"
+#include "segment/names.h"
+
+#define SUFFIX ".writers"
+
+bool tidings__mode_observable(uint32_t mode) { return (mode & 0444) >> 1 & ~mode & 0222; }
+
+// Read goes where write doesn't.
+static uint32_t writers_only(uint32_t mode) { return (mode & 0222) | (mode & 0222) << 1; }
+
+static uint64_t companion_size(const tidings__segment *segment)
+{
+    return ((uint64_t)segment->shape.observers * TIDINGS__LINE + TIDINGS__PAGE - 1) / TIDINGS__PAGE * TIDINGS__PAGE;
+}
+
+static int path_of(const tidings__segment *segment, uint64_t instance, char path[TIDINGS__PATH_SIZE])
+{
+    return tidings__beside_path(segment->path, segment->owner, instance, SUFFIX, path, TIDINGS__PATH_SIZE);
+}
+
+static int give_memory(tidings__segment *segment, int fd, uint32_t mode, const uint32_t *group)
+{
+    const uint64_t size = companion_size(segment);
+    int result = tidings__file_resize(fd, size);
+    if (result != 0) return result;
+    result = tidings__file_reserve(fd, 0, size);
+    if (result == -EOPNOTSUPP) result = tidings__file_zero(fd, 0, size);
+    if (result == 0) result = tidings__file_access(fd, writers_only(mode), group);
+    if (result == 0) result = tidings__map(fd, size, true, &segment->companion_base);
+    return result;
+}
+
+// What is mapped doesn't lock: see tidings__segment_separate.
+static int separate(tidings__segment *segment, int fd, const char *path)
+{
+    struct stat status;
+    int result = tidings__file_status(fd, &status);
+    const int locks = result == 0 ? tidings__file_reopen(fd, true, path) : -1;
+    if (result == 0 && locks < 0) result = locks;
+    if (result != 0) return result;
+    segment->companion_fd = locks;
+    segment->companion = status.st_ino;
+    segment->doorbells = segment->companion_base;
+    return 0;
+}
+
+int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
+{
+    char path[TIDINGS__PATH_SIZE], directory[TIDINGS__PATH_SIZE];
+    int result = path_of(segment, segment->instance, path);
+    if (result != 0) return result;
+    const int length = tidings__segment_directory_length(segment);
+    memcpy(directory, segment->path, (size_t)length);
+    directory[length] = 0;
+    int fd = tidings__file_create_unnamed(directory);
+    result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
+    if (result == 0) result = tidings__file_publish(fd, path);
+    if (result == -EOPNOTSUPP) {
+        tidings__companion_close(segment);
+        tidings__file_close(fd);
+        // Nobody looks for it before the center has its name, so it may have its own while it is unfinished.
+        fd = tidings__file_create_named(path);
+        result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
+    }
+    if (result == 0) result = separate(segment, fd, path);
+    if (result != 0) {
+        if (fd >= 0) (void)tidings__file_unlink(path);
+        tidings__companion_close(segment);
+    }
+    tidings__file_close(fd);
+    return result;
+}
+
+int tidings__companion_open(const tidings__segment *segment, uint64_t instance, ino_t inode)
+{
+    char path[TIDINGS__PATH_SIZE];
+    struct stat status;
+    int result = path_of(segment, instance, path);
+    if (result != 0) return result;
+    const int fd = tidings__file_open(path, true);
+    if (fd < 0) return fd;
+    result = tidings__file_status(fd, &status);
+    // The center says which inode it is. Another one is somebody else's work.
+    if (result == 0 && (!S_ISREG(status.st_mode) || status.st_uid != segment->owner || status.st_ino != inode)) result = -EBADMSG;
+    if (result == 0) return fd;
+    tidings__file_close(fd);
+    return result;
+}
+
+int tidings__companion_join(tidings__segment *segment, const char *verb)
+{
+    char path[TIDINGS__PATH_SIZE];
+    struct stat status;
+    const int fd = tidings__companion_open(segment, segment->instance, segment->companion);
+    int result = fd < 0 ? fd : tidings__file_status(fd, &status);
+    if (result == 0 && (uint64_t)status.st_size != companion_size(segment)) result = -EBADMSG;
+    if (result == 0) result = path_of(segment, segment->instance, path);
+    if (result == 0 && !tidings__file_backed(fd, 0, companion_size(segment))) result = tidings__file_reserve(fd, 0, companion_size(segment));
+    if (result == 0) result = tidings__map(fd, companion_size(segment), true, &segment->companion_base);
+    if (result == 0) result = separate(segment, fd, path);
+    tidings__file_close(fd);
+    if (result == 0) return 0;
+    tidings__companion_close(segment);
+    // Its remover deletes the center's name first.
+    if ((result == -ENOENT || result == -ESTALE) && !tidings__file_same(segment->fd, segment->path)) return -ENOENT;
+    (void)path_of(segment, segment->instance, path);
+    const char *reason = result == -EBADMSG || result == -ESTALE ? "it is another one" : strerror(-result);
+    return tidings__segment_refuse(segment, result == -ENOENT || result == -ESTALE ? EBADMSG : -result, verb,
+                                   "%s, which belongs to it, can't be used (%s); remove the center when nobody uses it, or open it read-only", path, reason);
+}
+
+void tidings__companion_unlink(const tidings__segment *segment, uint64_t instance)
+{
+    char path[TIDINGS__PATH_SIZE];
+    if (path_of(segment, instance, path) == 0) (void)tidings__file_unlink(path);
+}
+
+int tidings__segment_locks(const tidings__segment *segment)
+{
+    struct stat status;
+    if (!segment->companion) return tidings__segment_descriptor(segment);
+    if (segment->companion_fd < 0 || tidings__file_status(segment->companion_fd, &status) != 0) return -EBADF;
+    return status.st_dev == segment->device && status.st_ino == segment->companion ? segment->companion_fd : -EBADF;
+}
+
+void tidings__companion_close(tidings__segment *segment)
+{
+    if (segment->companion_base) tidings__unmap(segment->companion_base, companion_size(segment));
+    segment->companion_base = NULL;
+    if (segment->companion && tidings__segment_locks(segment) >= 0) tidings__file_close(segment->companion_fd);
+    segment->companion_fd = -1;
+    segment->companion = 0;
+}
+
+int tidings__companion_reopen(tidings__segment *segment)
+{
+    char path[TIDINGS__PATH_SIZE];
+    const int inherited = tidings__segment_locks(segment);
+    // Without a path: by /proc alone.
+    int again = inherited < 0 ? inherited : tidings__file_reopen(inherited, true, path_of(segment, segment->instance, path) == 0 ? path : "");
+    if (inherited >= 0) tidings__file_close(inherited);
+    segment->companion_fd = again < 0 ? -1 : again;
+    return again < 0 ? again : 0;
+}

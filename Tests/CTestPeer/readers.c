@@ -1,0 +1,424 @@
+// Observers without permission to write: they get what the others get, and can do nothing to them.
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "by_hand.h"
+#include "foreign.h"
+#include "privileges.h"
+
+static pipe_pair ready, done;
+static tidings_center *center;
+
+#define OBSERVABLE 0644u
+
+static void begin(uint32_t slots) {
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));
+    ready = pipe_open();
+    done = pipe_open();
+    center = join_center_with((tidings_configuration){.slots = slots, .mode = OBSERVABLE});
+}
+
+// The center of the story's user, from the side of another one.
+static tidings_center *open_to_read(void) {
+    tidings_center *theirs;
+    OK(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_OWNER, .owner = 0}, &theirs));
+    keep(theirs);
+    return theirs;
+}
+
+static void is(const tidings_delivery *delivery, const char *name, uint32_t number) {
+    CHECK(strcmp(delivery->name, name) == 0 && stamp_of(delivery).number == number, "\"%s\" %u instead of \"%s\" %u", delivery->name, stamp_of(delivery).number, name, number);
+    CHECK(delivery->pid == (int32_t)getppid() && !(delivery->flags & TIDINGS_DELIVERY_OWN), "another poster");
+}
+
+// MARK: Woken, in order
+
+#define WAKES 200u
+
+static void reads_three_names(void) {
+    become(ANOTHER_USER);
+    tidings_center *theirs = open_to_read();
+    tidings_observer *observer = observer_of(theirs, "one");
+    uint32_t interest;
+    OK(tidings_observer_add(observer, "two", 3, "subject", 7, 0, &interest));
+    tidings_observer *all = observer_of(theirs, NULL);
+    tell(&ready);
+    for (uint32_t i = 0; i < ROUNDS(WAKES); i++) {
+        tidings_delivery delivery = receive(observer);
+        is(&delivery, "one", i);
+        delivery = receive(observer);
+        is(&delivery, "two", i);
+        CHECK(strcmp(delivery.subject, "subject") == 0, "\"%s\"", delivery.subject);
+        const char *names[] = {"one", "two", "two", "three"};
+        for (uint32_t n = 0; n < 4; n++) {
+            delivery = receive(all);
+            is(&delivery, names[n], i);
+        }
+        tell(&done);
+    }
+}
+
+static void until_sleeping(pid_t pid) { until_asleep(pid, center, 0); }
+
+// One of them asleep each time, and what it wakes for is there.
+void readers_are_woken_and_get_everything_in_order(void) {
+    begin(256);
+    const pid_t reader = start(reads_three_names);
+    told(&ready);
+    // Names that were nobody's when they were looked at.
+    tidings_topic *topics[] = {topic_of(center, "one"), topic_with(center, "two", "subject"), topic_with(center, "two", "other"), topic_of(center, "three")};
+    for (uint32_t i = 0; i < ROUNDS(WAKES); i++) {
+        until_sleeping(reader);
+        for (uint32_t n = 0; n < 4; n++) post_number(topics[n], i);
+        told(&done);
+    }
+    ends_well(reader);
+    CHECK(statistics_of(center).observers == 0 && statistics_of(center).participants == 1, "readers take no places");
+}
+
+// MARK: Losses
+
+#define RINGS 5u
+static _Atomic uint32_t *posted;  // of each name, while the reader looks at it
+
+static void counts_what_it_gets(void) {
+    become(ANOTHER_USER);
+    tidings_center *theirs = open_to_read();
+    tidings_observer *observer = observer_of_nothing(theirs);
+    const char *names[] = {"one", "two", "never", NULL};
+    uint32_t interests[4], expected = 0;
+    for (uint32_t n = 0; n < 4; n++) OK(tidings_observer_add(observer, names[n], names[n] ? strlen(names[n]) : 0, NULL, 0, 0, &interests[n]));
+    for (uint32_t round = 0; round < 20; round++) {
+        tell(&ready);
+        told(&done);
+        uint64_t received[4] = {0}, missed[4] = {0};
+        tidings_delivery delivery;
+        while (tidings_next(observer, 0, &delivery) == 0) {
+            for (size_t i = 0; i < delivery.interest_count; i++) {
+                const uint32_t n = delivery.interests[i] - interests[0];
+                CHECK(n < 4, "%u", n);
+                if (delivery.kind == TIDINGS_DELIVERY_MISSED) missed[n] += delivery.missed;
+                else received[n]++;
+            }
+        }
+        for (uint32_t n = 0; n < 4; n++)
+            CHECK(received[n] + missed[n] == posted[n], "round %u, interest %u: %lu + %lu of %u", round, n, (unsigned long)received[n], (unsigned long)missed[n], posted[n]);
+        expected += missed[0] > 0;
+    }
+    CHECK(expected > 0, "it was never lapped");
+}
+
+// Names that have an entry when they are looked at and names that haven't; lapped by a little, a lot, or not at all.
+void readers_are_told_exactly_what_they_missed(void) {
+    begin(256);
+    posted = shared_memory(4 * sizeof *posted);
+    tidings_topic *topics[] = {topic_of(center, "one"), topic_of(center, "two"), topic_of(center, "other")};
+    if (random_below(2)) post_number(topics[0], 0);
+    const pid_t reader = start(counts_what_it_gets);
+    for (uint32_t round = 0; round < 20; round++) {
+        told(&ready);
+        for (uint32_t n = 0; n < 4; n++) posted[n] = 0;
+        for (uint64_t i = random_below(2 + random_below(RINGS * 256)); i > 0; i--) {
+            const uint32_t n = (uint32_t)random_below(round < 3 ? 2 + random_below(2) : 3);
+            post_number(topics[n], 0);
+            if (n < 2) posted[n]++;
+            posted[3]++;
+        }
+        tell(&done);
+    }
+    ends_well(reader);
+}
+
+// A full table of names: entries that nobody holds on to serve other names while readers look at theirs.
+static void reads_one_name_throughout(void) {
+    become(ANOTHER_USER);
+    tidings_observer *observer = observer_of(open_to_read(), "kept");
+    tell(&ready);
+    for (uint32_t i = 0; i < ROUNDS(2000); i++) {
+        const tidings_delivery delivery = receive(observer);
+        is(&delivery, "kept", i);
+        tell(&done);
+    }
+}
+
+void names_that_come_and_go_are_counted_for_readers(void) {
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));
+    ready = pipe_open();
+    done = pipe_open();
+    center = join_center_with((tidings_configuration){.slots = 256, .names = 64, .mode = OBSERVABLE});
+    const pid_t reader = start(reads_one_name_throughout);
+    told(&ready);
+    for (uint32_t i = 0; i < ROUNDS(2000); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "name %u", i);
+        tidings_topic *topic;
+        OK(tidings_topic_open(center, name, strlen(name), NULL, 0, &topic));
+        for (uint64_t n = random_below(4); n > 0; n--) post_number(topic, i);
+        tidings_topic_close(topic);
+        OK(tidings_topic_open(center, "kept", 4, NULL, 0, &topic));
+        post_number(topic, i);
+        tidings_topic_close(topic);
+        told(&done);
+    }
+    ends_well(reader);
+}
+
+// MARK: Nothing else
+
+static void tries_what_only_writers_may(void) {
+    become(ANOTHER_USER);
+    tidings_center *theirs = open_to_read(), *other;
+    tidings_topic *topic = topic_of(theirs, "value");
+    uint8_t value[64];
+    size_t size = sizeof value;
+    uint8_t format;
+    uint64_t sequence;
+    OK(tidings_state_get(topic, value, &size, &format, &sequence));
+    CHECK(size == 5 && memcmp(value, "value", 5) == 0, "%zu bytes", size);
+    tidings_observer *observer = observer_with(theirs, "value", 0, TIDINGS_ADD_RETAINED);
+    const tidings_delivery delivery = receive(observer);
+    CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && delivery.size == 5, "the value comes first");
+    tidings_observer *late = observer_with(theirs, NULL, 0, TIDINGS_ADD_HISTORY);
+    for (uint32_t i = 0; i < 3; i++) (void)receive(late);
+    REFUSED(tidings_post(topic, "x", 1, NULL, NULL), EACCES, "for reading alone");
+    REFUSED(tidings_state_set(topic, "x", 1, NULL), EACCES, "for reading alone");
+    REFUSED(tidings_reserve(theirs, 10000, &(tidings_reservation){0}), EACCES, "for reading alone");
+    REFUSED(tidings_tidy(theirs), EACCES, "for reading alone");
+    REFUSED(tidings_observer_open(theirs, TIDINGS_OBSERVE_LOSSLESS, &observer), EACCES, "for reading alone");
+    REFUSED(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), EACCES, "only observe it");
+    REFUSED(tidings_open("none", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), ENOENT, "there is none");
+    REFUSED(tidings_remove("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}), EACCES, "only observe it");
+    REFUSED(tidings_open("private", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY, .owner = 0}, &other), EACCES, "neither post nor observe");
+    CHECK(statistics_of(theirs).posted == 3 && statistics_of(theirs).participants == 1, "statistics can be read");
+    const pid_t child = fork();
+    if (child == 0) {
+        tidings_delivery none;
+        REFUSED(tidings_next(late, 0, &none), ECHILD, "before a fork");
+        size = sizeof value;
+        OK(tidings_state_get(topic, value, &size, &format, &sequence));
+        (void)observer_of(theirs, "other");
+        _exit(0);
+    }
+    ends_well(child);
+}
+
+void a_reader_can_read_and_change_nothing(void) {
+    begin(256);
+    tidings_center *private;
+    OK(tidings_open("private", NULL, &private));
+    keep(private);
+    tidings_topic *topic = topic_of(center, "value");
+    OK(tidings_state_set(topic, "value", 5, NULL));
+    post_number(topic_of(center, "other"), 1);
+    post_number(topic_of(center, "third"), 2);
+    const print before = print_of(center_path());
+    ends_well(start(tries_what_only_writers_may));
+    const print after = print_of(center_path());
+    CHECK(before.sum == after.sum, "the center has changed");
+    // Its own owner may read only, too, but a center of those who post wakes no readers.
+    tidings_center *again;
+    tidings_observer *observer;
+    OK(tidings_open("private", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again));
+    keep(again);
+    REFUSED(tidings_observer_open(again, 0, &observer), EACCES, "create it with mode");
+    REFUSED(tidings_open("new", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again), ENOENT, "there is none");
+    REFUSED(tidings_open("new", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_EXCLUSIVE}, &again), EINVAL, "never creates");
+}
+
+// MARK: What a poster leaves unfinished
+
+static void reads_past_the_unfinished(void) {
+    become(ANOTHER_USER);
+    tidings_observer *observer = observer_of(open_to_read(), NAME);
+    tell(&ready);
+    for (uint32_t i = 0; i < 3; i++) {
+        tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == i, "%u", stamp_of(&delivery).number);
+    }
+    tell(&ready);
+    told(&done);
+    // The first was finished after all, the second is void, the third was finished and has been evicted since.
+    uint64_t missed = 0, received = 0;
+    for (;;) {
+        tidings_delivery delivery;
+        OK(tidings_next(observer, -1, &delivery));
+        if (delivery.kind == TIDINGS_DELIVERY_MISSED) {
+            missed += delivery.missed;
+            continue;
+        }
+        received++;
+        if (stamp_of(&delivery).number == 1000) break;
+    }
+    CHECK(missed + received == 2 + 300 + 1, "%lu missed, %lu received", (unsigned long)missed, (unsigned long)received);
+    CHECK(missed >= 2, "%lu missed", (unsigned long)missed);
+}
+
+// Nobody is there who may revoke: readers go on by themselves, and are told of what was finished after all.
+void a_stopped_post_holds_readers_up_only_briefly(void) {
+    begin(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    const pid_t reader = start(reads_past_the_unfinished);
+    told(&ready);
+    post_number(topic, 0);
+    const uint64_t first = claim_by(center, TIDINGS__W_FOREIGN | 77);
+    write_record(center, first);
+    post_number(topic, 1);
+    const uint64_t second = claim_by(center, TIDINGS__W_FOREIGN | 78);
+    const uint64_t third = claim_by(center, TIDINGS__W_FOREIGN | 79);
+    write_record(center, third);
+    tidings__set_relaxed(&tidings__cell_at(&center->segment, third)->topic, tidings__relaxed(&tidings__cell_at(&center->segment, first)->topic));
+    post_number(topic, 2);
+    told(&ready);
+    commit_at(center, first);
+    commit_at(center, third);
+    (void)second;
+    for (uint32_t i = 0; i < 300; i++) post_number(topic, 3);
+    post_number(topic, 1000);
+    tell(&done);
+    ends_well(reader);
+}
+
+// MARK: Ill will
+
+
+static _Atomic uint32_t *passes;
+
+static void takes_away_whoever_sleeps(void) {
+    become(ANOTHER_USER);
+    const int fd = open(path_of("tidings.0.story"), O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0, "%s", strerror(errno));
+    struct stat status;
+    CHECK(fstat(fd, &status) == 0, "%s", strerror(errno));
+    const size_t size = 1 << 21;
+    uint8_t *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    CHECK(bytes != MAP_FAILED && (off_t)size < status.st_size, "%s", strerror(errno));
+    CHECK(mprotect(bytes, size, PROT_READ | PROT_WRITE) != 0, "it may write");
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    CHECK(open(self, O_RDWR | O_CLOEXEC) < 0, "it may write");
+    CHECK(open(path_of("tidings.0.story"), O_RDWR | O_CLOEXEC) < 0, "it may write");
+    // Every byte of every lock there could be.
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
+    CHECK(fcntl(fd, F_OFD_SETLK, &lock) == 0, "%s", strerror(errno));
+    uint32_t *mine = shared_memory(sizeof *mine);
+    for (;;) {
+        // Wherever somebody may sleep: to where nobody wakes them.
+        for (size_t at = 0; at < size; at += 64) {
+            syscall(SYS_futex, bytes + at, FUTEX_REQUEUE, 0, (void *)(uintptr_t)1000000, mine, 0);
+        }
+        if (atomic_fetch_add(passes, 1) == 0) tell(&ready);
+    }
+}
+
+// Whoever sleeps now has been moved, if it can be.
+static void until_moved(void) {
+    for (const uint32_t before = *passes; *passes - before < 2;) usleep(100);
+}
+
+static void waits_for_each_post(void) {
+    tidings_observer *observer = observer_of(join_center(256), NAME);
+    tell(&ready);
+    for (uint32_t i = 0; i < ROUNDS(40); i++) {
+        const tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == i, "%u", stamp_of(&delivery).number);
+        tell(&done);
+    }
+}
+
+static void waits_as_a_reader(void) {
+    become(ANOTHER_USER);
+    tidings_observer *observer = observer_of(open_to_read(), "rare");
+    tell(&ready);
+    for (uint32_t i = 0; i < 3; i++) {
+        const tidings_delivery delivery = receive(observer);
+        is(&delivery, "rare", i);
+        tell(&done);
+    }
+}
+
+static void is_a_lossless_observer(void) {
+    tidings_center *joined = join_center(256);
+    (void)observer_with(joined, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
+    tell(&ready);
+    for (;;) pause();
+}
+
+// It locks whatever it can lock, and moves to a futex of its own whoever sleeps on a word that it can map.
+void a_reader_of_ill_will_harms_nobody(void) {
+    begin(256);
+    passes = shared_memory(sizeof *passes);
+    const pid_t villain = start(takes_away_whoever_sleeps);
+    told(&ready);
+    const pid_t observer = start(waits_for_each_post);
+    told(&ready);
+    tidings_topic *topic = topic_of(center, NAME), *rare = topic_of(center, "rare");
+    for (uint32_t i = 0; i < ROUNDS(40); i++) {
+        until_asleep(observer, center, 1);
+        until_moved();
+        post_number(topic, i);
+        told(&done);
+    }
+    ends_well(observer);
+    // New ones find a place, and the dead are found out.
+    const pid_t lossless = start(is_a_lossless_observer);
+    told(&ready);
+    kill_and_reap(lossless);
+    for (uint32_t i = 0; i < 600; i++) {
+        OK(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    }
+    CHECK(tidings_tidy(center) >= 0, "tidying");
+    CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
+    // Readers have no place to sleep where other readers aren't: they look again by themselves.
+    const pid_t reader = start(waits_as_a_reader);
+    told(&ready);
+    for (uint32_t i = 0; i < 3; i++) {
+        until_sleeping(reader);
+        until_moved();
+        post_number(rare, i);
+        told(&done);
+    }
+    ends_well(reader);
+    kill_and_reap(villain);
+}
+
+// MARK: Alone
+
+static void *interrupts(void *observer) {
+    told(&ready);
+    tidings_observer_interrupt(observer);
+    return NULL;
+}
+
+void a_reader_can_be_interrupted_and_has_a_descriptor(void) {
+    begin(256);
+    tidings_center *again;
+    OK(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again));
+    keep(again);
+    tidings_observer *observer = observer_of(again, NAME);
+    tidings_delivery delivery;
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, interrupts, observer) == 0, "no thread");
+    tell(&ready);
+    const int result = tidings_next(observer, -1, &delivery);
+    CHECK(result == -EINTR, "%d", result);
+    CHECK(pthread_join(thread, NULL) == 0, "no thread");
+    CHECK(tidings_next(observer, 1000, &delivery) == -ETIMEDOUT, "nothing there");
+    int fd;
+    OK(tidings_observer_descriptor(observer, &fd));
+    tidings_topic *topic = topic_of(center, NAME);
+    for (uint32_t i = 0; i < ROUNDS(100); i++) {
+        while (tidings_next(observer, 0, &delivery) != -EAGAIN) {}
+        post_number(topic, i);
+        CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
+        // It may have been readable before: for nothing, then.
+        while (tidings_next(observer, 0, &delivery) != 0) CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
+        CHECK(stamp_of(&delivery).number == i, "%u", stamp_of(&delivery).number);
+    }
+    uint32_t interest;
+    OK(tidings_observer_add(observer, "later", 5, NULL, 0, 0, &interest));
+    OK(tidings_observer_remove(observer, interest));
+    tidings_observer_close(observer);
+}
