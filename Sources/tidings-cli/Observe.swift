@@ -31,6 +31,13 @@ struct Observe: ParsableCommand {
 
     @OptionGroup var options: CenterOptions
 
+    @Flag(
+        name: .customLong("read-only"),
+        help:
+            "Open the center with no more than permission to read: one of another user, who lets you (mode 0644 or 0640)."
+    )
+    var isReadOnly = false
+
     @Flag(help: "Observe all names.")
     var all = false
 
@@ -73,7 +80,7 @@ struct Observe: ParsableCommand {
     func run() throws {
         let finish = Finish()
         finish.includeSignals()
-        let center = try options.open()
+        let center = try isReadOnly ? options.openToRead() : options.open()
         center.onDiagnostic = { diagnostic in
             if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.message)) }
         }

@@ -34,7 +34,7 @@ struct State: ParsableCommand {
         var raw = false
 
         func run() throws {
-            let center = try options.openExisting()
+            let center = try options.openToRead()
             guard let value = try center.rawState(for: Center.Name(name), subject: subject) else {
                 throw Failure("center \(options.center) keeps no value for \(name)\(subject.map { " [\($0)]" } ?? "")")
             }

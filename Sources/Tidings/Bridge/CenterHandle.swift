@@ -81,6 +81,15 @@ extension SharedNotificationCenter.Configuration {
         case .never: raw.flags |= UInt32(TIDINGS_OPEN_EXISTING)
         case .exclusive: raw.flags |= UInt32(TIDINGS_OPEN_EXCLUSIVE)
         }
+        if isReadOnly { raw.flags |= UInt32(TIDINGS_OPEN_READ_ONLY) }
+        if let owner {
+            raw.flags |= UInt32(TIDINGS_OPEN_OWNER)
+            raw.owner = owner
+        }
+        if let group {
+            raw.flags |= UInt32(TIDINGS_OPEN_GROUP)
+            raw.group = group
+        }
         guard let directory else { return body(&raw) }
         return directory.withCString {
             raw.directory = $0

@@ -29,7 +29,19 @@ extension SharedNotificationCenter {
         /// Different observed names, 64 to 1,048,576. Default: 131,072.
         public var names: Int?
         /// Permission bits of the center's file. Default: `0o600`, its owner only.
+        ///
+        /// Whom they let read and write, may post and observe (`0o660`: the group too). Whom they let read and not write, may
+        /// observe, by ``isReadOnly`` (`0o644`: everyone); a post then costs a system call, as such observers have no way to
+        /// say that they sleep.
         public var permissions: UInt32?
+        /// The group that a new center's file is given to, by number. Default: this process's.
+        public var group: UInt32?
+        /// The user whose center it is, by number. Default: this process's. A center of another user is never created.
+        public var owner: UInt32?
+        /// Opens it with no more than permission to read: to observe, and to read state and statistics. Posting throws
+        /// ``SharedNotificationError/Code/notPermitted``, and so does a lossless observer. Nothing that this process does can
+        /// stop or harm others.
+        public var isReadOnly: Bool
         /// Default: ``Creation/ifNeeded``.
         public var creation: Creation
 
@@ -42,6 +54,9 @@ extension SharedNotificationCenter {
             observers: Int? = nil,
             names: Int? = nil,
             permissions: UInt32? = nil,
+            group: UInt32? = nil,
+            owner: UInt32? = nil,
+            isReadOnly: Bool = false,
             creation: Creation = .ifNeeded
         ) {
             self.directory = directory
@@ -51,6 +66,9 @@ extension SharedNotificationCenter {
             self.observers = observers
             self.names = names
             self.permissions = permissions
+            self.group = group
+            self.owner = owner
+            self.isReadOnly = isReadOnly
             self.creation = creation
         }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Tidings
 
 /// Which center a command means.
@@ -6,13 +7,32 @@ struct CenterOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The center's name.", valueName: "name"))
     var center = "default"
 
+    @Option(help: ArgumentHelp("The user whose center it is, by name or number. Default: yourself.", valueName: "user"))
+    var owner: String?
+
     /// Opens it, creating it first if there is none.
     func open() throws -> Center {
-        try Center(named: center)
+        try Center(named: center, configuration: .init(owner: try ownerNumber))
     }
 
     /// Opens it if there is one: what only looks at a center must not create it.
     func openExisting() throws -> Center {
-        try Center(named: center, configuration: .init(creation: .never))
+        try Center(named: center, configuration: .init(owner: try ownerNumber, creation: .never))
+    }
+
+    /// Opens it with no more than permission to read, if there is one.
+    func openToRead() throws -> Center {
+        try Center(named: center, configuration: .init(owner: try ownerNumber, isReadOnly: true))
+    }
+
+    private var ownerNumber: UInt32? {
+        get throws {
+            guard let owner else { return nil }
+            if let number = UInt32(owner) { return number }
+            guard let entry = getpwnam(owner) else {
+                throw ValidationError("There is no user \"\(owner)\" on this machine.")
+            }
+            return entry.pointee.pw_uid
+        }
     }
 }

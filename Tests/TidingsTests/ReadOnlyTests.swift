@@ -1,0 +1,40 @@
+import Testing
+
+@testable import Tidings
+
+/// A center that was opened for reading alone, beside the one that its owner posts to.
+@Suite(.timeLimit(.minutes(10)))
+struct ReadOnlyTests {
+    private func reader(of test: TestCenter) throws -> Center {
+        try Center(named: test.name, configuration: .init(directory: test.directory, isReadOnly: true))
+    }
+
+    @Test func closuresAndSequencesGetWhatIsPosted() async throws {
+        let test = try TestCenter(.init(permissions: 0o644))
+        let center = try reader(of: test)
+        let received = Events<Track>()
+        let token = try center.addObserver(for: Track.self) { received.add($0) }
+        var sequence = center.messages(of: Track.self).makeAsyncIterator()
+        for number in 0..<100 {
+            try test.center.post(Track(number))
+            #expect(await received.wait(for: number + 1).last == Track(number))
+            #expect(await sequence.next() == Track(number))
+        }
+        token.cancel()
+        try test.center.setState(5, for: "volume")
+        #expect(try center.state(for: "volume", as: Int.self) == 5)
+    }
+
+    @Test func whatNeedsToWriteIsNotPermitted() throws {
+        let test = try TestCenter(.init(permissions: 0o644))
+        let center = try reader(of: test)
+        let refused: [() throws -> Void] = [
+            { try center.post(Track(1)) }, { try center.setState(1, for: "volume") },
+            { _ = try center.addObserver(for: Track.self, lossless: true) { _ in } },
+        ]
+        for body in refused {
+            #expect(#expect(throws: SharedNotificationError.self) { try body() }?.code == .notPermitted)
+        }
+        #expect(try test.center.statistics.posted == 0)
+    }
+}
