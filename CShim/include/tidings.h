@@ -10,7 +10,7 @@
 /// | lossless observers | opt-in: posters are held back (or told -EAGAIN, -ETIMEDOUT) rather than lap such an observer; a dead one is noticed at once |
 /// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
 /// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere) |
-/// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception) |
+/// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception, and a *sealed* center rules that out too); an observer can be given read-only access |
 ///
 /// Caveats first. A payload is at most `maximum_payload` bytes of the center (16 MiB unless configured). A name is 1 to 255
 /// bytes of UTF-8 without NUL, a subject 0 to 255 likewise, a center's name also without '/' and not starting with '.', up to 200 bytes. A notification stays in
@@ -79,7 +79,24 @@ void tidings_close(tidings_center *center);
 /// Deletes the center's file: nobody can open it any more. Those who have it open go on with each other until they post again: they get -ESTALE. Never touches a file that is not a center.
 int tidings_remove(const char *name, const tidings_configuration *configuration);
 
-/// The file behind this center, for messages. Valid as long as the handle.
+/// Creates a center without a file: memory that has no name, for peers that it is sent to. Its size is sealed: nobody, whatever code they run, can cut it short under others, which is the one way to
+/// make a process crash that a file leaves open. `name` is for messages; nobody finds it by that. It is gone with the last process that has it. `configuration->directory` is ignored. Fails like `tidings_open`.
+int tidings_create_sealed(const char *name, const tidings_configuration *configuration, tidings_center **center);
+
+enum {
+    TIDINGS_SEND_READ_ONLY = 1,  ///< the receiver may observe and not post (TIDINGS_OPEN_READ_ONLY); where `mode` lets somebody read who may not write
+};
+
+/// Hands a sealed center to the process at the other end of a Unix socket, which needs no access to anything else: not to a directory, not to /proc (only a child that it forks does, to go on with
+/// the center). Waits as `sendmsg` on that socket does. Needs /proc here. A receiver for reading alone that runs as another user, or without /proc, has no way to get more.
+/// -EINVAL: not a sealed one; -EACCES: more than this process has itself; and what sendmsg says.
+int tidings_send(tidings_center *center, int socket, uint32_t flags);
+
+/// Waits for a center sent by `tidings_send`, as `recvmsg` on that socket does (-EAGAIN, if it doesn't wait), and becomes a participant of it. Whoever sent it: what isn't sealed is refused (-EPERM), and all of
+/// what `tidings_open` checks is checked. -EBADMSG: something else was sent; -ECONNRESET: nothing, and the other end is closed.
+int tidings_receive(int socket, tidings_center **center);
+
+/// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.
 const char *tidings_path(const tidings_center *center);
 
 /// One line about the last failure of a tidings function on this thread; "" if there was none. Valid until the thread's next call.

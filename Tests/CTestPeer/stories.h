@@ -49,6 +49,13 @@ AS_OTHERS(a_center_can_be_shared_with_a_group)
 AS_OTHERS(a_companion_that_is_another_file_is_refused)
 STORY(creators_of_one_observable_center_leave_two_files)
 
+// sealed.c
+STORY(a_sealed_center_goes_from_hand_to_hand)
+AS_OTHERS(who_was_handed_a_center_to_read_can_do_no_more)
+STORY(nobody_can_cut_a_sealed_center_short)
+STORY(holes_in_a_sealed_center_kill_nobody)
+STORY(what_is_no_center_is_refused_on_arrival)
+
 // removal.c
 STORY(a_removed_center_takes_no_more_posts)
 STORY(centers_come_and_go_under_one_name)

@@ -47,6 +47,9 @@ struct tidings_topic {
 #define TIDINGS__TOPIC_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
 
+// Gets a segment by `find`, and joins it.
+int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context, const char *name, tidings_center **center);
+
 // For what can't be done by who opened a center for reading alone. -EACCES; `what` goes on after "can't".
 int tidings__center_read_only(const tidings_center *center, const char *what);
 

@@ -77,8 +77,7 @@ static void forget(tidings_center *center) {
     free(center);
 }
 
-int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **result) {
-    static const tidings_configuration defaults;
+int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context, const char *name, tidings_center **result) {
     *result = NULL;
     tidings__clear_error();
     if (!name) return tidings__fail(EINVAL, "can't open a center without a name; pass one");
@@ -90,7 +89,7 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
     tidings__barrier_register();
     pthread_mutex_init(&center->lock, NULL);
     pthread_mutex_lock(&centers_lock);
-    int error = tidings__segment_open(name, configuration ? configuration : &defaults, &center->segment);
+    int error = find(context, &center->segment);
     if (!error) {
         center->next = centers;
         centers = center;
@@ -105,6 +104,21 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
     if (error) forget(center);
     else *result = center;
     return error;
+}
+
+typedef struct opening {
+    const char *name;
+    const tidings_configuration *configuration;
+} opening;
+
+static int open_named(const void *context, tidings__segment *segment) {
+    static const tidings_configuration defaults;
+    const opening *what = context;
+    return tidings__segment_open(what->name, what->configuration ? what->configuration : &defaults, segment);
+}
+
+int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **result) {
+    return tidings__center_begin(open_named, &(opening){name, configuration}, name, result);
 }
 
 void tidings_close(tidings_center *center) {

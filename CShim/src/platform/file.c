@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,19 +30,23 @@ static void descriptor_path(char path[DESCRIPTOR_PATH_SIZE], int fd)
     path[at] = 0;
 }
 
-static int open_file(const char *path, int flags)
+static int above_standard(int fd)
 {
-    int fd;
-    do {
-        fd = open(path, flags | O_CLOEXEC, 0600);
-    } while (fd < 0 && errno == EINTR);
-    if (fd < 0) return -errno;
     if (fd > STDERR_FILENO) return fd;
     // The process runs with its standard descriptors closed.
     const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     const int error = above < 0 ? errno : 0;
     (void)close(fd);
     return error ? -error : above;
+}
+
+static int open_file(const char *path, int flags)
+{
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC, 0600);
+    } while (fd < 0 && errno == EINTR);
+    return fd < 0 ? -errno : above_standard(fd);
 }
 
 int tidings__file_open(const char *path, bool writable)
@@ -56,6 +63,24 @@ int tidings__file_create_unnamed(const char *directory)
 }
 
 int tidings__file_create_named(const char *path) { return open_file(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW); }
+
+int tidings__file_create_memory(const char *name)
+{
+    const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return fd < 0 ? -errno : above_standard(fd);
+}
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+int tidings__file_seal(int fd) { return fcntl(fd, F_ADD_SEALS, SEALS) == 0 ? 0 : -errno; }
+
+bool tidings__file_sealed(int fd)
+{
+    struct statfs system;
+    const int seals = fcntl(fd, F_GET_SEALS);
+    // Huge pages have seals too, but run out, and then touching one raises SIGBUS.
+    return seals >= 0 && fstatfs(fd, &system) == 0 && (uint64_t)system.f_type == TMPFS_MAGIC && (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) == (F_SEAL_SHRINK | F_SEAL_GROW);
+}
 
 int tidings__file_access(int fd, uint32_t mode, const uint32_t *group)
 {

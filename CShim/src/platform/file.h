@@ -13,6 +13,9 @@
 int tidings__file_open(const char *path, bool writable);  // an existing one; -ELOOP for a symbolic link; does not hang on a FIFO
 int tidings__file_create_unnamed(const char *directory);  // O_TMPFILE; -EOPNOTSUPP where the file system can't
 int tidings__file_create_named(const char *path);         // new, for ourselves alone until its mode is set
+int tidings__file_create_memory(const char *name);        // without a file system; -ENOSYS on kernels before 3.17
+int tidings__file_seal(int fd);                           // memory's length stays as it is, for everybody and for ever
+bool tidings__file_sealed(int fd);                        // is it so?
 // Whose it is and what they may do, exactly, whatever the umask. `group`: NULL, or whom it is given to: -EDOM if this process may not.
 int tidings__file_access(int fd, uint32_t mode, const uint32_t *group);
 

@@ -103,12 +103,27 @@ static int make(tidings__segment *segment, uint32_t mode, const uint32_t *group)
     return tidings__file_access(segment->fd, mode, group);
 }
 
-int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
+static void begin(tidings__segment *segment)
 {
     tidings__geometry_of(&segment->shape, &segment->geometry);
     segment->size = segment->geometry.file_size;
     segment->instance = tidings__random();
     segment->home_namespace = tidings__pid_namespace();
+}
+
+int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group)
+{
+    begin(segment);
+    segment->fd = tidings__file_create_memory(segment->name);
+    int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
+    if (result == 0) result = tidings__file_seal(segment->fd);
+    if (result == 0 && !segment->companion) result = tidings__segment_separate(segment);
+    return result == -EDOM ? -EPERM : result;
+}
+
+int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
+{
+    begin(segment);
     char other[TIDINGS__PATH_SIZE];  // directory, then temporary name
     const int length = tidings__segment_directory_length(segment);
     (void)snprintf(other, sizeof other, "%.*s", length, segment->path);

@@ -82,7 +82,7 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
     if (status.st_uid != segment->owner && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
         return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory", segment->path, (unsigned)status.st_uid);
     }
-    if (status.st_nlink == 0) return -ENOENT;
+    if (status.st_nlink == 0 && !segment->sealed) return -ENOENT;
     if (status.st_nlink > 1) {
         return tidings__segment_refuse(segment, EBADMSG, verb, "%s has %lu names (hard links), a center has one; remove the others", segment->path,
                                        (unsigned long)status.st_nlink);

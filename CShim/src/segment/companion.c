@@ -53,11 +53,35 @@ static int separate(tidings__segment *segment, int fd, const char *path)
     return 0;
 }
 
+static int birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group)
+{
+    const int fd = tidings__file_create_memory(segment->name);
+    int result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
+    if (result == 0) result = tidings__file_seal(fd);
+    if (result == 0) result = separate(segment, fd, segment->path);
+    tidings__file_close(fd);
+    return result;
+}
+
+int tidings__companion_adopt(tidings__segment *segment, int mapped, int locks)
+{
+    struct stat first, second;
+    const bool right = tidings__file_sealed(mapped) && tidings__file_status(mapped, &first) == 0 && tidings__file_status(locks, &second) == 0 && first.st_ino == segment->companion &&
+                       second.st_ino == first.st_ino && second.st_dev == first.st_dev && first.st_dev == segment->device && (uint64_t)first.st_size == companion_size(segment);
+    if (!right) return tidings__segment_refuse(segment, EBADMSG, "receive", "the descriptors that came with it belong to another one; have it sent by tidings_send");
+    const int result = tidings__map(mapped, companion_size(segment), true, &segment->companion_base);
+    if (result != 0) return tidings__segment_refuse(segment, -result, "receive", "mapping it failed (%s); raise the limit (ulimit -v)", strerror(-result));
+    segment->companion_fd = locks;
+    segment->doorbells = segment->companion_base;
+    return 0;
+}
+
 int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
 {
     char path[TIDINGS__PATH_SIZE], directory[TIDINGS__PATH_SIZE];
     int result = path_of(segment, segment->instance, path);
     if (result != 0) return result;
+    if (segment->sealed) return birth_sealed(segment, mode, group);
     const int length = tidings__segment_directory_length(segment);
     memcpy(directory, segment->path, (size_t)length);
     directory[length] = 0;

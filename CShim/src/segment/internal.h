@@ -8,6 +8,9 @@
 // `group`: NULL, or whom the file is given to.
 int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 
+// The same without a name. Errors without a line; nothing is closed.
+int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group);
+
 // Opens what is there under segment->path, if it passes all checks. -ENOENT without an error line: nothing there.
 int tidings__segment_join(tidings__segment *segment, uint32_t flags);
 
@@ -44,11 +47,16 @@ bool tidings__mode_observable(uint32_t mode);
 int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 // Opens and maps that of an existing one. Errors with the line written; -ENOENT without: the center has just been removed.
 int tidings__companion_join(tidings__segment *segment, const char *verb);
+// Takes it over from descriptors that were handed: one to map, one for locks. With the line written; closes neither.
+int tidings__companion_adopt(tidings__segment *segment, int mapped, int locks);
 // Only its descriptor, checked; -1 if there is none to be had.
 int tidings__companion_open(const tidings__segment *segment, uint64_t instance, ino_t inode);
 void tidings__companion_unlink(const tidings__segment *segment, uint64_t instance);
 void tidings__companion_close(tidings__segment *segment);
 int tidings__companion_reopen(tidings__segment *segment);
+
+// Maps what was checked, from segment->fd. With the line written.
+int tidings__segment_map(tidings__segment *segment, const tidings__identity *identity);
 
 // Fills in pointers and private tables; `fd` and `base` are there. -ENOMEM.
 int tidings__segment_attach(tidings__segment *segment);

@@ -81,7 +81,7 @@ int tidings__segment_separate(tidings__segment *segment)
     return 0;
 }
 
-static int map_checked(tidings__segment *segment, const tidings__identity *identity)
+int tidings__segment_map(tidings__segment *segment, const tidings__identity *identity)
 {
     segment->shape = identity->shape;
     tidings__geometry_of(&segment->shape, &segment->geometry);
@@ -114,7 +114,7 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
     tidings__identity identity;
     int result = tidings__segment_identify(segment, segment->fd, flags, "open", &identity);
     if (result == 0) result = tidings__segment_validate(segment, "open", &identity);
-    if (result == 0) result = map_checked(segment, &identity);
+    if (result == 0) result = tidings__segment_map(segment, &identity);
     if (result == 0 && identity.companion != 0) {
         segment->observable = true;
         segment->companion = (ino_t)identity.companion;

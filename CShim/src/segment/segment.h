@@ -18,6 +18,7 @@
 typedef struct tidings__segment {
     int fd;  // for locks and questions; not the description that is mapped, which forked children share. -1: a child could not open it anew
     bool writable;    // opened for reading alone otherwise: everything that would write must look at it first
+    bool sealed;      // memory without a file's name, whose size is fixed
     bool observable;  // others may read who may not write: they are told by bells
     uint8_t *base;
     uint64_t size;
@@ -47,6 +48,11 @@ typedef struct tidings__segment {
 
 // Opens or creates, as the flags say. Errors as `tidings_open`. On failure nothing is left open and `segment` may be forgotten.
 int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment);
+
+// sealed.c: centers that are memory without a name. `hand`: descriptors for a peer, to be closed when they have been sent; `adopt` takes them over.
+int tidings__segment_create_sealed(const char *name, const tidings_configuration *configuration, tidings__segment *segment);
+int tidings__segment_hand(const tidings__segment *segment, bool writable, int descriptors[3], int *count);
+int tidings__segment_adopt(const char *name, const int *descriptors, int count, tidings__segment *segment);
 
 void tidings__segment_close(tidings__segment *segment);  // a second time does nothing
 

@@ -1,0 +1,80 @@
+// Sealed centers: made without a name in any directory, and handed to peers over a socket.
+#include <errno.h>
+#include <string.h>
+
+#include "center/center.h"
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/socket.h"
+
+// What goes with the descriptors. Its own version: who receives it may be another build.
+typedef struct letter {
+    uint64_t magic;
+    uint32_t version, name_length;
+    char name[TIDINGS_CENTER_NAME_MAX];
+} letter;
+
+#define LETTER_MAGIC UINT64_C(0x6c61657364697420)
+#define LETTER_VERSION 1u
+
+typedef struct creation {
+    const char *name;
+    const tidings_configuration *configuration;
+} creation;
+
+static int create(const void *context, tidings__segment *segment) {
+    const creation *how = context;
+    return tidings__segment_create_sealed(how->name, how->configuration, segment);
+}
+
+int tidings_create_sealed(const char *name, const tidings_configuration *configuration, tidings_center **center) {
+    return tidings__center_begin(create, &(creation){name, configuration}, name, center);
+}
+
+int tidings_send(tidings_center *center, int socket, uint32_t flags) {
+    tidings__clear_error();
+    tidings__segment *s = &center->segment;
+    const bool writable = !(flags & TIDINGS_SEND_READ_ONLY);
+    if (!s->sealed)
+        return tidings__fail(EINVAL, "can't send center \"%s\": it is a file, which its peers open by name; make one by tidings_create_sealed", s->name);
+    if (writable && !s->writable) return tidings__center_read_only(center, "send, for posting,");
+    if (!writable && !s->observable)
+        return tidings__fail(EACCES, "can't send center \"%s\" for reading alone: it was made for those who may post, and its posters wake nobody else; create it with mode 0640 or 0644", s->name);
+    int descriptors[3], count;
+    int error = tidings__segment_hand(s, writable, descriptors, &count);
+    if (error) return tidings__fail(-error, "can't send center \"%s\": opening it anew through /proc failed (%s); see that /proc is there", s->name, strerror(-error));
+    letter letter = {.magic = LETTER_MAGIC, .version = LETTER_VERSION, .name_length = (uint32_t)strlen(s->name)};
+    memcpy(letter.name, s->name, letter.name_length);
+    error = tidings__socket_send(socket, &letter, sizeof letter, descriptors, count);
+    for (int i = 0; i < count; i++) tidings__file_close(descriptors[i]);
+    if (error) return tidings__fail(-error, "can't send center \"%s\": sending on descriptor %d failed (%s); it must be a connected Unix socket", s->name, socket, strerror(-error));
+    return 0;
+}
+
+typedef struct arrival {
+    const char *name;
+    const int *descriptors;
+    int count;
+} arrival;
+
+static int adopt(const void *context, tidings__segment *segment) {
+    const arrival *what = context;
+    return tidings__segment_adopt(what->name, what->descriptors, what->count, segment);
+}
+
+int tidings_receive(int socket, tidings_center **center) {
+    *center = NULL;
+    tidings__clear_error();
+    letter letter;
+    int descriptors[TIDINGS__HANDED_MAX], count;
+    const int got = tidings__socket_receive(socket, &letter, sizeof letter, descriptors, &count);
+    if (got < 0) return tidings__fail(-got, "can't receive a center: receiving on descriptor %d failed (%s); it must be a connected Unix socket", socket, strerror(-got));
+    if (got == 0) return tidings__fail(ECONNRESET, "can't receive a center on descriptor %d: its other end was closed; ask again", socket);
+    char name[TIDINGS_CENTER_NAME_MAX + 1] = {0};
+    if (got == sizeof letter && letter.magic == LETTER_MAGIC && letter.version == LETTER_VERSION && letter.name_length <= TIDINGS_CENTER_NAME_MAX && count >= 1 && count <= 3) {
+        memcpy(name, letter.name, letter.name_length);
+        return tidings__center_begin(adopt, &(arrival){name, descriptors, count}, name, center);
+    }
+    for (int i = 0; i < count; i++) tidings__file_close(descriptors[i]);
+    return tidings__fail(EBADMSG, "can't receive a center on descriptor %d: what came (%d bytes, %d descriptors) is none; have it sent by tidings_send", socket, got, count);
+}

@@ -1,0 +1,54 @@
+#include "platform/socket.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+typedef union control {
+    struct cmsghdr aligned;
+    char bytes[CMSG_SPACE(TIDINGS__HANDED_MAX * sizeof(int))];
+} control;
+
+int tidings__socket_send(int socket, const void *bytes, size_t length, const int *descriptors, int count)
+{
+    control space;
+    memset(&space, 0, sizeof space);
+    struct iovec part = {(void *)bytes, length};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &space, .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(rights), descriptors, (size_t)count * sizeof(int));
+    ssize_t sent;
+    do sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    // A stream may take less; ours is far below any buffer, so that happens to a broken one only.
+    return sent < 0 ? -errno : (size_t)sent == length ? 0 : -EMSGSIZE;
+}
+
+int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptors[TIDINGS__HANDED_MAX], int *count)
+{
+    *count = 0;
+    control space;
+    struct iovec part = {bytes, room};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &space, .msg_controllen = sizeof space};
+    ssize_t got;
+    do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) return -errno;
+    for (struct cmsghdr *part_of = CMSG_FIRSTHDR(&message); part_of; part_of = CMSG_NXTHDR(&message, part_of)) {
+        if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;
+        const size_t handed = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < handed; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(part_of) + i * sizeof fd, sizeof fd);
+            if (*count < TIDINGS__HANDED_MAX) descriptors[(*count)++] = fd;
+            else (void)close(fd);
+        }
+    }
+    if (!(message.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) return (int)got;
+    while (*count > 0) (void)close(descriptors[--*count]);
+    return -EMSGSIZE;
+}

@@ -1,0 +1,97 @@
+// Centers without a file: memory whose size is sealed, handed from process to process. Nobody can cut it short under others, so not even SIGBUS is left to make.
+#include <errno.h>
+#include <string.h>
+
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/process.h"
+#include "segment/internal.h"
+#include "segment/names.h"
+
+// For messages, and for where a file would be opened by its path: nothing is ever there.
+static int begin(const char *name, tidings__segment *segment)
+{
+    memset(segment, 0, sizeof *segment);
+    segment->fd = segment->companion_fd = -1;
+    int result = tidings__check_center_name(name);
+    if (result != 0) return result;
+    memcpy(segment->name, name, strlen(name) + 1);
+    static const char prefix[] = "/memfd:";
+    memcpy(segment->path, prefix, sizeof prefix - 1);
+    memcpy(segment->path + sizeof prefix - 1, name, strlen(name) + 1);
+    segment->owner = tidings__user_id();
+    segment->sealed = true;
+    return 0;
+}
+
+int tidings__segment_create_sealed(const char *name, const tidings_configuration *configuration, tidings__segment *segment)
+{
+    int result = begin(name, segment);
+    if (result != 0) return result;
+    static const tidings_configuration standard;
+    const tidings_configuration *c = configuration ? configuration : &standard;
+    result = tidings__shape_from(c, &segment->shape);
+    if (result != 0) return tidings__fail(-result, "can't create sealed center \"%s\": %s", name, tidings__last_error());
+    if (c->flags & (TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_OWNER))
+        return tidings__segment_refuse(segment, EINVAL, "create sealed", "it is always new, and one's own; leave out the flags that say otherwise");
+    result = tidings__segment_birth_sealed(segment, c->mode ? c->mode : 0600, c->flags & TIDINGS_OPEN_GROUP ? &c->group : NULL);
+    if (result == 0) return 0;
+    char needed[TIDINGS__AMOUNT_SIZE];
+    (void)tidings__segment_refuse(segment, -result, "create sealed", "getting %s of sealed memory failed (%s); free some, and see that /proc is there",
+                                  tidings__amount(segment->geometry.base_size, needed), strerror(-result));
+    tidings__segment_close(segment);
+    return result;
+}
+
+// What each kind of peer gets: descriptions of its own, as its locks must be nobody else's. What is mapped doesn't lock (tidings__segment_separate).
+int tidings__segment_hand(const tidings__segment *segment, bool writable, int descriptors[3], int *count)
+{
+    *count = 0;
+    const int center = tidings__segment_descriptor(segment), locks = tidings__segment_locks(segment);
+    const int from[3] = {center, writable ? locks : -1, writable && segment->companion ? locks : -1};
+    for (int i = 0; i < 3 && (i == 0 || from[i] >= 0); i++) {
+        const int fd = from[i] < 0 ? from[i] : tidings__file_reopen(from[i], writable, segment->path);
+        if (fd < 0) {
+            while (*count > 0) tidings__file_close(descriptors[--*count]);
+            return fd;
+        }
+        descriptors[(*count)++] = fd;
+    }
+    return 0;
+}
+
+// Takes over the descriptors, also on failure.
+int tidings__segment_adopt(const char *name, const int *descriptors, int count, tidings__segment *segment)
+{
+    tidings__identity identity;
+    int result = begin(name, segment);
+    if (result == 0 && !tidings__file_sealed(descriptors[0]))
+        result = tidings__segment_refuse(segment, EPERM, "receive", "it isn't sealed, so its sender could cut it short; have it made by tidings_create_sealed");
+    if (result == 0) {
+        segment->fd = descriptors[0];
+        segment->writable = count > 1;
+        result = tidings__segment_identify(segment, segment->fd, TIDINGS__OPEN_ANY_OWNER, "receive", &identity);
+    }
+    if (result == 0) result = tidings__segment_validate(segment, "receive", &identity);
+    if (result == 0 && segment->writable && count != (identity.companion ? 3 : 2))
+        result = tidings__segment_refuse(segment, EBADMSG, "receive", "%d descriptors came with it; have it sent by tidings_send", count);
+    if (result == 0) result = tidings__segment_map(segment, &identity);
+    if (result == 0 && identity.companion != 0) {
+        segment->observable = true;
+        segment->companion = (ino_t)identity.companion;
+        if (segment->writable) result = tidings__companion_adopt(segment, descriptors[1], descriptors[2]);
+    } else if (result == 0 && segment->writable) {
+        // The first was for mapping.
+        struct stat status;
+        if (tidings__file_status(descriptors[1], &status) != 0 || status.st_dev != segment->device || status.st_ino != segment->inode)
+            result = tidings__segment_refuse(segment, EBADMSG, "receive", "the descriptors that came with it belong to another one; have it sent by tidings_send");
+        else segment->fd = descriptors[1];
+    }
+    for (int i = 0; i < count; i++)
+        if (result != 0 || (descriptors[i] != segment->fd && descriptors[i] != segment->companion_fd)) tidings__file_close(descriptors[i]);
+    if (result == 0) return 0;
+    segment->fd = segment->companion_fd = -1;
+    segment->companion = 0;
+    tidings__segment_close(segment);
+    return result;
+}
