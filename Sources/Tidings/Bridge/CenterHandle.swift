@@ -1,4 +1,5 @@
 internal import CTidings
+import Glibc
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -12,15 +13,50 @@ final class CenterHandle: @unchecked Sendable {
     let center: OpaquePointer
 
     init(name: String, configuration: SharedNotificationCenter.Configuration) throws(SharedNotificationError) {
+        center = try Self.begin(name, configuration, tidings_open)
+    }
+
+    init(
+        sealedNamed name: String, configuration: SharedNotificationCenter.Configuration
+    ) throws(SharedNotificationError) {
+        center = try Self.begin(name, configuration, tidings_create_sealed)
+    }
+
+    private static func begin(
+        _ name: String, _ configuration: SharedNotificationCenter.Configuration,
+        _ open: (UnsafePointer<CChar>, UnsafePointer<tidings_configuration>, UnsafeMutablePointer<OpaquePointer?>) ->
+            Int32
+    ) throws(SharedNotificationError) -> OpaquePointer {
+        Forking.begin()
         var opened: OpaquePointer?
-        let result = try configuration.withC { raw in
-            name.withCString { tidings_open($0, raw, &opened) }
-        }
+        let result = try configuration.withC { raw in name.withCString { open($0, raw, &opened) } }
         guard result == 0, let opened else {
             let isNameBad = !CenterHandle.isValidCenterName(name)
             throw SharedNotificationError(errno: -result, invalid: isNameBad ? .invalidName : .invalidArgument)
         }
-        center = opened
+        return opened
+    }
+
+    init(receivedOver socket: Int32) throws(SharedNotificationError) {
+        Forking.begin()
+        var received: OpaquePointer?
+        let result = tidings_receive(socket, &received)
+        guard result == 0, let received else {
+            throw Self.errorOfSocket(-result)
+        }
+        center = received
+    }
+
+    /// What the socket says, not what a post would mean by it.
+    private static func errorOfSocket(_ code: Int32) -> SharedNotificationError {
+        let error = SharedNotificationError(errno: code)
+        let isTheSockets = [EAGAIN, ETIMEDOUT, EMSGSIZE].contains(code)
+        return isTheSockets ? SharedNotificationError(.system(code), message: error.message) : error
+    }
+
+    func send(over socket: Int32, isReadOnly: Bool) throws(SharedNotificationError) {
+        let result = tidings_send(center, socket, isReadOnly ? UInt32(TIDINGS_SEND_READ_ONLY) : 0)
+        guard result == 0 else { throw Self.errorOfSocket(-result) }
     }
 
     deinit {

@@ -7,11 +7,10 @@ final class CenterCore: Sendable {
     private let shared = Locked<Dispatcher?>(nil)
     private let generation: UInt
 
-    init(name: String, configuration: SharedNotificationCenter.Configuration) throws(SharedNotificationError) {
-        Forking.begin()
+    init(name: String, handle: CenterHandle) {
         generation = Forking.generation
         self.name = name
-        handle = try CenterHandle(name: name, configuration: configuration)
+        self.handle = handle
         topics = TopicCache(center: handle)
     }
 

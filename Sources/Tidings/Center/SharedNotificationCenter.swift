@@ -30,7 +30,11 @@ public final class SharedNotificationCenter: Sendable {
     ///   needed), `.notPermitted` (another user's), `.notACenter`, `.incompatibleVersion`, `.notFound`, `.exists`,
     ///   `.tooManyParticipants`.
     public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
-        core = try CenterCore(name: name, configuration: configuration)
+        core = CenterCore(name: name, handle: try CenterHandle(name: name, configuration: configuration))
+    }
+
+    init(core: CenterCore) {
+        self.core = core
     }
 
     /// This user's default center, named `default`: the same object for the whole process.

@@ -1,0 +1,43 @@
+extension SharedNotificationCenter {
+    /// Creates a center without a file, for peers that it is sent to.
+    ///
+    /// It is memory whose size is sealed: nobody, whatever code they run, can cut it short under others, which is the one way to
+    /// make a process crash that a file leaves open. It is gone with the last process that has it.
+    ///
+    /// - Parameters:
+    ///   - name: for messages; nobody finds the center by it. As for ``init(named:configuration:)``.
+    ///   - configuration: sizes and ``Configuration-swift.struct/permissions``.
+    /// - Throws: ``SharedNotificationError``.
+    public static func sealed(
+        named name: String, configuration: Configuration = Configuration()
+    ) throws(SharedNotificationError) -> SharedNotificationCenter {
+        let handle = try CenterHandle(sealedNamed: name, configuration: configuration)
+        return SharedNotificationCenter(core: CenterCore(name: name, handle: handle))
+    }
+
+    /// Hands a sealed center to the process at the other end of a connected Unix socket, which needs no access to anything else.
+    ///
+    /// Waits as `sendmsg` on that socket does.
+    ///
+    /// - Parameters:
+    ///   - socket: the descriptor, which stays yours.
+    ///   - isReadOnly: whether the peer may only observe (see ``Configuration-swift.struct/isReadOnly``). The center's
+    ///     permissions must let somebody read who may not write, `0o644` for instance.
+    /// - Throws: ``SharedNotificationError``: `.invalidArgument` if the center is not a sealed one, `.notPermitted`, `.system`.
+    public func send(over socket: Int32, isReadOnly: Bool = false) throws(SharedNotificationError) {
+        try core.handle.send(over: socket, isReadOnly: isReadOnly)
+    }
+
+    /// Waits for a center that a peer sends with ``send(over:isReadOnly:)``, as `recvmsg` on that socket does.
+    ///
+    /// Whoever sent it: what is not sealed is refused, and everything is checked that opening a file checks.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.notACenter` if something else was sent, `.notPermitted` if it is not sealed,
+    ///   `.system(ECONNRESET)` if the other end is closed, `.system(EAGAIN)` if nothing is there on a socket that does not wait.
+    public convenience init(receivedOver socket: Int32) throws(SharedNotificationError) {
+        let handle = try CenterHandle(receivedOver: socket)
+        let prefix = "/memfd:"
+        let path = handle.path
+        self.init(core: CenterCore(name: String(path.dropFirst(prefix.count)), handle: handle))
+    }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import Testing
+
+@testable import Tidings
+
+@Suite(.timeLimit(.minutes(10)))
+struct SealedTests {
+    private func pair() -> (Int32, Int32) {
+        var ends: [Int32] = [-1, -1]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        return (ends[0], ends[1])
+    }
+
+    @Test(arguments: [false, true])
+    func isHandedOver(isReadOnly: Bool) async throws {
+        let (near, far) = pair()
+        defer { for end in [near, far] { close(end) } }
+        let center = try Center.sealed(named: "handed", configuration: .init(slots: 256, permissions: 0o644))
+        try center.send(over: near, isReadOnly: isReadOnly)
+        let received = try Center(receivedOver: far)
+        #expect(received.name == "handed")
+        var tracks = received.messages(of: Track.self).makeAsyncIterator()
+        try center.post(Track(1))
+        #expect(await tracks.next() == Track(1))
+        let error = isReadOnly ? #expect(throws: SharedNotificationError.self) { try received.post(Track(2)) } : nil
+        #expect(error?.code == (isReadOnly ? .notPermitted : nil))
+        guard !isReadOnly else { return }
+        try received.post(Track(2))
+        #expect(await tracks.next() == Track(2))
+    }
+
+    @Test func saysWhatIsWrong() throws {
+        let (near, far) = pair()
+        defer { close(far) }
+        let test = try TestCenter()
+        let code = #expect(throws: SharedNotificationError.self) { try test.center.send(over: near) }?.code
+        #expect(code == .invalidArgument)
+        close(near)
+        let gone = #expect(throws: SharedNotificationError.self) { _ = try Center(receivedOver: far) }?.code
+        #expect(gone == .system(ECONNRESET))
+        let name = #expect(throws: SharedNotificationError.self) { _ = try Center.sealed(named: "") }?.code
+        #expect(name == .invalidName)
+    }
+}
