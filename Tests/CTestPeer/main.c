@@ -1,4 +1,5 @@
 // Tells one story, named on the command line.
+#include "conditions.h"
 #include "peer.h"
 #include "privileges.h"
 
@@ -6,11 +7,17 @@
 #define STEPPED STORY
 #define MOUNTING STORY
 #define AS_OTHERS STORY
+#define LIMITED STORY
+#define RETOLD(condition, name)
+#define APART RETOLD
 #include "stories.h"
 #undef STORY
 #undef STEPPED
 #undef MOUNTING
 #undef AS_OTHERS
+#undef LIMITED
+#undef RETOLD
+#undef APART
 
 static const struct {
     const char *kind, *name;
@@ -20,11 +27,17 @@ static const struct {
 #define STEPPED(name) {"stepped", #name, name},
 #define MOUNTING(name) {"mounting", #name, name},
 #define AS_OTHERS(name) {"others", #name, name},
+#define LIMITED(name) {"limited", #name, name},
+#define RETOLD(condition, name) {"retold", #condition "/" #name, name},
+#define APART(condition, name) {"apart", #condition "/" #name, name},
 #include "stories.h"
 #undef STORY
 #undef STEPPED
 #undef MOUNTING
 #undef AS_OTHERS
+#undef LIMITED
+#undef RETOLD
+#undef APART
 };
 
 #define STORIES (sizeof stories / sizeof stories[0])
@@ -36,7 +49,7 @@ int main(int count, char **arguments) {
     }
     if (count == 3 && strcmp(arguments[1], "--may") == 0) return !may(arguments[2]);
     if (count != 4) {
-        fprintf(stderr, "usage: CTestPeer --list | CTestPeer --may mounts|users | CTestPeer STORY SEED DIRECTORY\n");
+        fprintf(stderr, "usage: CTestPeer --list | CTestPeer --may mounts|users|limits|filters|namespaces | CTestPeer [CONDITION/]STORY SEED DIRECTORY\n");
         return 64;
     }
     random_seed(strtoull(arguments[2], NULL, 10));
@@ -48,6 +61,7 @@ int main(int count, char **arguments) {
     watchdog();
     for (size_t i = 0; i < STORIES; i++) {
         if (strcmp(stories[i].name, arguments[1]) != 0) continue;
+        under_condition(arguments[1], arguments);
         stories[i].tell();
         return 0;
     }

@@ -4,6 +4,8 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 
+#include "conditions.h"
+
 // MARK: The center of the story
 
 // Stories end with their handles open. Here the leak sanitizer finds them, and complains only of what the library itself has lost.
@@ -23,6 +25,7 @@ tidings_center *join_center_with(tidings_configuration configuration) {
     tidings_center *center;
     OK(tidings_open("story", &configuration, &center));
     keep(center);
+    condition_is_noticed();
     return center;
 }
 
@@ -132,7 +135,7 @@ void watchdog(void) {
 
 pid_t start_with(void (*body)(void), bool traced) {
     fflush(NULL);
-    const pid_t pid = fork();
+    const pid_t pid = fork_into_condition();
     CHECK(pid >= 0, "%s", strerror(errno));
     if (pid > 0) return pid;
     watchdog();

@@ -13,7 +13,7 @@ void own_mounts(void);
 #define ANOTHER_USER ((uid_t)65534)
 void become(uid_t user);
 
-// "mounts", "users": may this process do that? Asked by the tests before they tell a story that does.
+// "mounts", "users", "limits", "filters", "namespaces": may this process do that? Asked by the tests before they tell a story that does.
 bool may(const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 // Every story there is, by file: STORY(name); STEPPED if it needs single steps, MOUNTING if file systems of its own, AS_OTHERS if
-// to become another user. The tests read this list by `CTestPeer --list`.
+// to become another user, LIMITED if it uses up what a sanitizer needs. RETOLD is another's story under a condition (conditions.c), APART one of namespaces. The tests read this list by `CTestPeer --list`.
 // clang-format off
 
 // births.c
@@ -34,6 +34,8 @@ MOUNTING(a_read_only_file_system_is_said_to_be_one)
 // users.c
 AS_OTHERS(a_center_of_another_user_is_refused_and_left_alone)
 AS_OTHERS(one_without_permission_is_told_so)
+AS_OTHERS(two_users_of_one_directory_do_not_meet)
+AS_OTHERS(who_becomes_another_user_goes_on_with_what_it_has)
 
 // readers.c
 AS_OTHERS(readers_are_woken_and_get_everything_in_order)
@@ -170,3 +172,90 @@ STORY(ten_thousand_names_are_observed)
 STORY(a_thousand_and_twenty_four_observers_and_no_more)
 STORY(a_thousand_sleepers_hear_of_every_post)
 STORY(all_observers_see_one_order_of_all_posters)
+
+// one_slow.c
+STORY(one_slow_observer_of_twenty_loses_for_itself_alone)
+STORY(one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses)
+
+// limits.c
+LIMITED(a_process_out_of_descriptors_is_told_so_and_works_again)
+LIMITED(a_process_out_of_addresses_is_told_so_and_works_again)
+LIMITED(a_process_out_of_memory_is_told_so_and_works_again)
+LIMITED(a_process_with_short_files_uses_a_center_and_makes_none)
+AS_OTHERS(a_user_out_of_threads_is_told_so_and_works_again)
+
+// without membarrier: posters fence for themselves, revokers nap
+RETOLD(without_membarrier, posters_killed_at_random_leave_no_gap_and_no_trace)
+RETOLD(without_membarrier, a_poster_stopped_at_random_loses_nothing_uncounted)
+RETOLD(without_membarrier, revokes_a_claim_whose_owner_never_comes_back)
+RETOLD(without_membarrier, killed_anywhere_while_revoking)
+RETOLD(without_membarrier, stopped_anywhere_in_a_small_post)
+RETOLD(without_membarrier, names_added_and_removed_meanwhile_disturb_no_account)
+
+// without robust lists: every claim is foreign, and a dead one's is revoked
+RETOLD(without_robust_lists, posters_killed_at_random_leave_no_gap_and_no_trace)
+RETOLD(without_robust_lists, a_poster_killed_at_random_wakes_for_whatever_it_committed)
+RETOLD(without_robust_lists, a_poster_stopped_at_random_loses_nothing_uncounted)
+RETOLD(without_robust_lists, killed_anywhere_in_a_small_post)
+RETOLD(without_robust_lists, stopped_anywhere_in_a_small_post)
+RETOLD(without_robust_lists, killed_anywhere_while_evicting)
+RETOLD(without_robust_lists, the_death_of_a_lossless_observer_releases_posters)
+RETOLD(without_robust_lists, a_child_forked_beside_posting_threads_can_post)
+
+// without what files may lack
+RETOLD(without_unnamed_files, a_hundred_creators_of_one_name_end_on_one_center)
+RETOLD(without_unnamed_files, one_of_many_exclusive_creators_succeeds)
+RETOLD(without_unnamed_files, centers_come_and_go_under_one_name)
+RETOLD(without_fallocate, a_hundred_creators_of_one_name_end_on_one_center)
+RETOLD(without_fallocate, payloads_of_every_size_arrive_whole)
+RETOLD(without_fallocate, ten_thousand_names_are_observed)
+RETOLD(without_fallocate, a_payload_that_finds_no_room_is_refused_until_there_is_some)
+RETOLD(without_fallocate, names_that_find_no_room_are_refused_until_there_is_some)
+RETOLD(without_fallocate, a_file_system_of_1_mib_holds_a_small_center)
+RETOLD(without_holes, payloads_of_every_size_arrive_whole)
+RETOLD(without_holes, a_payload_that_finds_no_room_is_refused_until_there_is_some)
+RETOLD(without_holes, ten_thousand_names_are_observed)
+
+// without all of these, but for fallocate
+RETOLD(on_an_old_kernel, posters_killed_at_random_leave_no_gap_and_no_trace)
+RETOLD(on_an_old_kernel, observers_killed_at_random_hold_up_nobody)
+RETOLD(on_an_old_kernel, a_poster_killed_at_random_wakes_for_whatever_it_committed)
+RETOLD(on_an_old_kernel, a_stopped_lossless_observer_holds_until_the_deadline)
+RETOLD(on_an_old_kernel, nothing_is_lost_at_full_speed)
+RETOLD(on_an_old_kernel, payloads_of_every_size_arrive_whole)
+RETOLD(on_an_old_kernel, names_that_find_no_room_are_refused_until_there_is_some)
+RETOLD(on_an_old_kernel, stopped_anywhere_in_a_chunk_post)
+RETOLD(on_an_old_kernel, a_descriptor_tells_of_everything_also_beside_blocking_waits)
+
+// on one processor
+RETOLD(on_one_processor, posters_killed_at_random_leave_no_gap_and_no_trace)
+RETOLD(on_one_processor, a_poster_killed_at_random_wakes_for_whatever_it_committed)
+RETOLD(on_one_processor, nothing_is_lost_at_full_speed)
+RETOLD(on_one_processor, all_observers_see_one_order_of_all_posters)
+RETOLD(on_one_processor, a_descriptor_tells_of_everything_also_beside_blocking_waits)
+RETOLD(on_one_processor, revokes_a_claim_whose_owner_never_comes_back)
+RETOLD(on_one_processor, threads_that_share_a_topic_post_each_in_its_order)
+
+// with waits that nobody's setting of the clock prolongs
+RETOLD(without_the_wall_clock, an_interrupt_ends_one_wait_and_no_more)
+RETOLD(without_the_wall_clock, held_back_posts_are_told_so_and_post_nothing)
+RETOLD(without_the_wall_clock, a_stopped_lossless_observer_holds_until_the_deadline)
+RETOLD(without_the_wall_clock, a_dead_lossless_observer_holds_back_none_of_several_threads)
+RETOLD(without_the_wall_clock, revokes_a_claim_whose_owner_never_comes_back)
+
+// namespaces.c
+APART(in_two_times, a_poster_stopped_at_random_loses_nothing_uncounted)
+APART(in_two_times, a_stopped_lossless_observer_holds_until_the_deadline)
+APART(in_two_times, nothing_is_lost_at_full_speed)
+APART(with_recycled_pids, posters_killed_at_random_leave_no_gap_and_no_trace)
+APART(with_recycled_pids, a_poster_killed_at_random_wakes_for_whatever_it_committed)
+APART(with_recycled_pids, killed_anywhere_in_a_small_post)
+APART(with_recycled_pids, killed_anywhere_in_a_chunk_post)
+APART(with_recycled_pids, killed_anywhere_while_evicting)
+APART(in_many_pid_namespaces, posters_killed_at_random_leave_no_gap_and_no_trace)
+APART(in_many_pid_namespaces, observers_killed_at_random_hold_up_nobody)
+APART(in_many_pid_namespaces, a_poster_killed_at_random_wakes_for_whatever_it_committed)
+APART(in_many_pid_namespaces, a_poster_stopped_at_random_loses_nothing_uncounted)
+APART(in_many_pid_namespaces, killed_anywhere_in_a_small_post)
+APART(in_many_pid_namespaces, stopped_anywhere_in_a_small_post)
+APART(in_many_pid_namespaces, all_observers_see_one_order_of_all_posters)

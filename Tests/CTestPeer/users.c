@@ -75,3 +75,61 @@ void one_without_permission_is_told_so(void) {
     tell(&ready);
     ends_well(pid);
 }
+
+static void posts_and_observes_as_another(void) {
+    become(ANOTHER_USER);
+    tidings_center *center = join_center(256);
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_topic *topic = topic_of(center, NAME);
+    tell(&ready);
+    for (uint32_t i = 0; i < 2000; i++) {
+        post_number(topic, i);
+        const tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == i && delivery.uid == ANOTHER_USER, "number %u of user %u", stamp_of(&delivery).number, delivery.uid);
+    }
+    CHECK(statistics_of(center).posted == 2000 && statistics_of(center).participants == 1, "somebody else was there");
+}
+
+// At the same time, under the same name.
+void two_users_of_one_directory_do_not_meet(void) {
+    ready = pipe_open();
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "%s", strerror(errno));
+    tidings_center *center = join_center(256);
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_topic *topic = topic_of(center, NAME);
+    const pid_t pid = start(posts_and_observes_as_another);
+    told(&ready);
+    for (uint32_t i = 0; i < 2000; i++) {
+        post_number(topic, 5000 + i);
+        const tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == 5000 + i && delivery.uid == 0, "number %u of user %u", stamp_of(&delivery).number, delivery.uid);
+    }
+    ends_well(pid);
+    CHECK(statistics_of(center).posted == 2000 && files_there() == 2, "they met");
+}
+
+static tidings_center *inherited;
+static tidings_topic *topic_of_inherited;
+
+static void posts_what_it_may(void) {
+    const int result = tidings_post(topic_of_inherited, "", 0, NULL, NULL);
+    CHECK(result == 0 || result == -ECHILD, "%d", result);
+    if (result != 0) CHECK(strstr(tidings_last_error(), "open the center again"), "no advice");
+}
+
+// As daemons do once they have started. What it has open it keeps, and may go on growing; a child that has to open it anew is told that it can't.
+void who_becomes_another_user_goes_on_with_what_it_has(void) {
+    inherited = join_center(256);
+    topic_of_inherited = topic_of(inherited, NAME);
+    become(ANOTHER_USER);
+    works(inherited);
+    char name[32];
+    tidings_observer *observer = observer_of_nothing(inherited);
+    for (uint32_t i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "name.%u", i);
+        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &(uint32_t){0}));
+    }
+    for (int i = 0; i < 4; i++) ends_well(start(posts_what_it_may));
+    works(inherited);
+    REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOENT, own_name);
+}

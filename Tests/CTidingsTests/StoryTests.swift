@@ -34,6 +34,38 @@ import Testing
     func comesTrueWithOtherUsers(story: Story) async throws {
         try await story.tell()
     }
+
+    @Test(
+        .timeLimit(Story.limit),
+        .enabled("a sanitizer's own memory is over any limit") { try Story.may("limits") },
+        arguments: try Story.all(.limited)
+    )
+    func comesTrueAtItsLimits(story: Story) async throws {
+        try await story.tell()
+    }
+
+    /// A story of the others, where a kernel, a file system or a processor is missing.
+    @Test(
+        .timeLimit(Story.limit),
+        .enabled("a filter refuses system calls, some in mounts of their own; a sanitizer needs those calls") {
+            try Story.may("filters") && Story.may("mounts")
+        },
+        arguments: try Story.all(.retold)
+    )
+    func comesTrueWithout(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(
+        .timeLimit(Story.limit),
+        .enabled("namespaces need root, or user namespaces; a sanitizer's threads can't change theirs") {
+            try Story.may("namespaces")
+        },
+        arguments: try Story.all(.apart)
+    )
+    func comesTrueAcrossNamespaces(story: Story) async throws {
+        try await story.tell()
+    }
 }
 
 /// The same with a debugger's single steps, which put the moment of a death, or of a stop, at any instruction.

@@ -4,7 +4,7 @@ import Testing
 /// What several processes do with one center, told in C (`Tests/CTestPeer`, because they fork) and named by a sentence.
 struct Story: CustomTestStringConvertible, Sendable {
     enum Kind: String {
-        case plain, stepped, mounting, others
+        case plain, stepped, mounting, others, limited, retold, apart
     }
 
     let name: String
