@@ -13,7 +13,7 @@ void condition_is_noticed(void);
 pid_t fork_into_condition(void);
 bool under_any_condition(void);
 
-// A system call that fails with `error`, for this process and all to come: always (mask 0), or if argument `which` has `value` in the bits of `mask`. With
+// A system call that fails with `error` (0: that kills, by SIGSYS), for this process and all to come: always (mask 0), or if argument `which` has `value` in the bits of `mask`. With
 // `given`, only if that argument isn't NULL either.
 typedef struct refusal {
     int call, error, which;

@@ -34,7 +34,7 @@ void refuse_calls(const refusal *refusals, unsigned count) {
                 filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
             }
         }
-        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)r->error);
+        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, r->error ? SECCOMP_RET_ERRNO | (uint32_t)r->error : SECCOMP_RET_KILL_PROCESS);
     }
     filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {length, filter};

@@ -35,6 +35,11 @@ void nothing_is_left(tidings_center *center, tidings_topic *topic, uint32_t obse
     CHECK(tidings_tidy(center) >= 0, "tidy");
     for (uint32_t i = 0; i < 3 * 256; i++) post_number(topic, i);
     CHECK(tidings_tidy(center) == 0, "nobody died since");
+    // Every slot serves again: none is passed over.
+    for (uint64_t i = 0, last = post_number(topic, 0); i < 2 * 256; i++, last++) {
+        const uint64_t next = post_number(topic, 0);
+        CHECK(next == last + 1, "%lu after %lu: a slot is still somebody's", (unsigned long)next, (unsigned long)last);
+    }
     const tidings_statistics statistics = statistics_of(center);
     CHECK(statistics.participants == 1, "%u participants", statistics.participants);
     CHECK(statistics.observers == observers, "%u observers", statistics.observers);
