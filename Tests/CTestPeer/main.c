@@ -8,7 +8,7 @@
 #define MOUNTING STORY
 #define AS_OTHERS STORY
 #define LIMITED STORY
-#define RETOLD(condition, name)
+#define RETOLD(condition, name) STORY(name)
 #define APART RETOLD
 #include "stories.h"
 #undef STORY

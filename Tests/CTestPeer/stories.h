@@ -243,7 +243,7 @@ RETOLD(without_the_wall_clock, a_stopped_lossless_observer_holds_until_the_deadl
 RETOLD(without_the_wall_clock, a_dead_lossless_observer_holds_back_none_of_several_threads)
 RETOLD(without_the_wall_clock, revokes_a_claim_whose_owner_never_comes_back)
 
-// namespaces.c
+// namespaces.c, equal_numbers.c
 APART(in_two_times, a_poster_stopped_at_random_loses_nothing_uncounted)
 APART(in_two_times, a_stopped_lossless_observer_holds_until_the_deadline)
 APART(in_two_times, nothing_is_lost_at_full_speed)
@@ -252,6 +252,7 @@ APART(with_recycled_pids, a_poster_killed_at_random_wakes_for_whatever_it_commit
 APART(with_recycled_pids, killed_anywhere_in_a_small_post)
 APART(with_recycled_pids, killed_anywhere_in_a_chunk_post)
 APART(with_recycled_pids, killed_anywhere_while_evicting)
+APART(in_many_pid_namespaces, a_death_elsewhere_leaves_an_equal_numbers_claim_alone)
 APART(in_many_pid_namespaces, posters_killed_at_random_leave_no_gap_and_no_trace)
 APART(in_many_pid_namespaces, observers_killed_at_random_hold_up_nobody)
 APART(in_many_pid_namespaces, a_poster_killed_at_random_wakes_for_whatever_it_committed)
