@@ -89,7 +89,7 @@ void a_process_out_of_addresses_is_told_so_and_works_again(void) {
     const uint32_t held = open_files();
     const rlim_t before = limit_to(RLIMIT_AS, RLIM_INFINITY), now = addresses();
     for (uint64_t mebibytes = 0; mebibytes <= 256; mebibytes += 64) {  // it takes some hundred
-        limit_to(RLIMIT_AS, now + (mebibytes << 20));
+        limit_to(RLIMIT_AS, now + ((mebibytes + 1) << 20));  // one for malloc
         REFUSED(try_another("another"), ENOMEM, "ulimit -v");
         REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOMEM, "ulimit -v");
         works(center);
