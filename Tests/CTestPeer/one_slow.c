@@ -89,7 +89,8 @@ void one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses(void) {
             continue;
         }
         CHECK(result == -EAGAIN, "%d", result);
-        if (refused == 0) CHECK(number == SLOTS, "refused after %u", number);
+        // A post that was revoked and made anew has taken two places.
+        if (refused == 0) CHECK(number <= SLOTS && number + 16 > SLOTS, "refused after %u", number);
         // Held back with everybody else content: the ring is full of what the slow one has not had.
         until_quick_have(number);
         refused++;
