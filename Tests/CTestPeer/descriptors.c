@@ -203,3 +203,16 @@ void descriptors_that_became_pipes_are_not_read(void) {
     char bytes[16];
     CHECK(read(ends[0], bytes, sizeof bytes) == 8, "somebody read it");
 }
+
+static void runs_without_standard_descriptors(void) {
+    for (int fd = 0; fd <= 2; fd++) CHECK(close(fd) == 0, "%s", strerror(errno));
+    begin();
+    works(center);
+    CHECK(tidings_next(polled, 0, &(tidings_delivery){0}) == 0, "what works is observed as well");
+    for (int fd = 0; fd <= 2; fd++) CHECK(fcntl(fd, F_GETFD) < 0, "descriptor %d is the library's", fd);
+}
+
+// A daemon's: what it, or the next library, prints must not end up in a center, or ring a doorbell.
+void standard_descriptors_that_are_closed_stay_free(void) {
+    ends_well(start(runs_without_standard_descriptors));
+}

@@ -6,9 +6,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "platform/file.h"
+
 int tidings__event_open(void) {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return fd < 0 ? -errno : fd;
+    return fd < 0 ? -errno : tidings__above_standard(fd);
 }
 
 void tidings__event_close(int fd) {

@@ -30,7 +30,7 @@ static void descriptor_path(char path[DESCRIPTOR_PATH_SIZE], int fd)
     path[at] = 0;
 }
 
-static int above_standard(int fd)
+int tidings__above_standard(int fd)
 {
     if (fd > STDERR_FILENO) return fd;
     // The process runs with its standard descriptors closed.
@@ -46,7 +46,7 @@ static int open_file(const char *path, int flags)
     do {
         fd = open(path, flags | O_CLOEXEC, 0600);
     } while (fd < 0 && errno == EINTR);
-    return fd < 0 ? -errno : above_standard(fd);
+    return fd < 0 ? -errno : tidings__above_standard(fd);
 }
 
 int tidings__file_open(const char *path, bool writable)
@@ -67,7 +67,7 @@ int tidings__file_create_named(const char *path) { return open_file(path, O_CREA
 int tidings__file_create_memory(const char *name)
 {
     const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    return fd < 0 ? -errno : above_standard(fd);
+    return fd < 0 ? -errno : tidings__above_standard(fd);
 }
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)

@@ -10,6 +10,8 @@
 
 // MARK: Opening and naming
 
+int tidings__above_standard(int fd);  // the same where it isn't 0, 1 or 2; an error closes it
+
 int tidings__file_open(const char *path, bool writable);  // an existing one; -ELOOP for a symbolic link; does not hang on a FIFO
 int tidings__file_create_unnamed(const char *directory);  // O_TMPFILE; -EOPNOTSUPP where the file system can't
 int tidings__file_create_named(const char *path);         // new, for ourselves alone until its mode is set
