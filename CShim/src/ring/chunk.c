@@ -30,11 +30,12 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 }
                 continue;
             }
+            // Refused once, don't ask for more memory hundreds of times on end (a class has up to 512): only for one that has its own, given while there was some.
+            if (unbacked && !tidings__chunk_has_memory(s, candidate, size)) continue;
             uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, participant, TIDINGS__CHUNK_OWNED);
             if (!tidings__cas(&s->chunk_words[candidate], &word, owned)) continue;
             int error = tidings__back_chunk(s, candidate, size);
             if (error) {
-                // No memory for this one. Another may have got its own while there was some.
                 tidings__chunk_release(s, participant, candidate);
                 unbacked = error;
                 continue;

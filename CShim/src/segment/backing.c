@@ -63,42 +63,50 @@ static int reserve_failed(const tidings__segment *segment, int error, const char
                          tidings__amount(bytes, needed), length, segment->path, strerror(error));
 }
 
+static uint64_t offset_of(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity)
+{
+    return (uint64_t)(tidings__chunk_bytes(segment, chunk, capacity) - segment->base);
+}
+
 // One question about the file often answers for many chunks that lie one after the other.
 static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole)
 {
     for (; chunk < segment->geometry.chunk_count; chunk++) {
         uint64_t capacity = 0;
-        const uint64_t offset = (uint64_t)(tidings__chunk_bytes(segment, chunk, &capacity) - segment->base);
+        const uint64_t offset = offset_of(segment, chunk, &capacity);
         if (offset >= hole) return;
         const uint64_t known = hole - offset < capacity ? (hole - offset) / TIDINGS__PAGE : pages_of(capacity);
         raise_to(&segment->chunk_backed[chunk], (uint32_t)known);
     }
 }
 
+bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes)
+{
+    if (atomic_load_explicit(&segment->chunk_backed[chunk], memory_order_relaxed) >= pages_of(bytes)) return true;
+    const uint64_t offset = offset_of(segment, chunk, NULL);
+    // A hole "at the end of the file" says nothing to a writer: so answers a file system that doesn't know of holes.
+    const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
+    if (hole < offset + bytes || (hole >= segment->size && segment->writable)) return false;
+    note_run(segment, chunk, hole);
+    return true;
+}
+
 int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes)
 {
     uint64_t capacity = 0;
-    const uint8_t *start = tidings__chunk_bytes(segment, chunk, &capacity);
-    if (!start || bytes > capacity) {
+    if (!tidings__chunk_bytes(segment, chunk, &capacity) || bytes > capacity) {
         return tidings__fail(EINVAL, "can't use %llu bytes of chunk %u of center \"%s\": there is no such room; the center may be damaged", (unsigned long long)bytes,
                              chunk, segment->name);
     }
-    const uint32_t pages = (uint32_t)pages_of(bytes);
-    if (atomic_load_explicit(&segment->chunk_backed[chunk], memory_order_relaxed) >= pages) return 0;
-    const uint64_t offset = (uint64_t)(start - segment->base);
-    // A writer asks too, before it reserves: it may be about to read what another process reserved, and asking is cheaper. A hole "at the end of the file" says nothing to
-    // a writer: so answers a file system that doesn't know of holes.
-    const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
-    if (hole >= offset + bytes && (hole < segment->size || !segment->writable)) {
-        note_run(segment, chunk, hole);
-        return 0;
-    }
+    // A writer asks too, before it reserves: it may be about to read what another process reserved, and asking is cheaper.
+    if (tidings__chunk_has_memory(segment, chunk, bytes)) return 0;
     if (!segment->writable) {
         return tidings__fail(ENODATA, "can't read chunk %u of center \"%s\": nobody has written there; the center may be damaged", chunk, segment->name);
     }
+    const uint64_t offset = offset_of(segment, chunk, NULL);
     const int result = reserve(segment, offset, offset + bytes);
     if (result != 0) return reserve_failed(segment, -result, "keep a payload in", bytes);
-    raise_to(&segment->chunk_backed[chunk], pages);
+    raise_to(&segment->chunk_backed[chunk], (uint32_t)pages_of(bytes));
     return 0;
 }
 

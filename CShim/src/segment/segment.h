@@ -80,6 +80,8 @@ bool tidings__segment_linked(const tidings__segment *segment);
 // Makes sure that the first `bytes` of a chunk have memory before they are touched; cheap when known already. A writable segment reserves what is missing:
 // -ENOSPC with amounts. A read-only one can't: -ENODATA, nobody can have written there. -EINVAL: no such chunk, or it isn't that large (a hostile number).
 int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
+// Only asks, for a chunk there is.
+bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
 
 // The same for the first `count` name entries. Reserves by steps of TIDINGS__NAMES_STEP and moves header->names_backed forward.
 int tidings__back_names(tidings__segment *segment, uint32_t count);
