@@ -4,12 +4,14 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "center/observer.h"
 #include "platform/clock.h"
 #include "peer.h"
+#include "privileges.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -48,6 +50,11 @@ static void one_processor(void) {
     CHECK(sched_setaffinity(0, sizeof mine, &mine) == 0, "%s", strerror(errno));
 }
 
+static void without_proc(void) {
+    own_mounts();
+    CHECK(mount("none", "/proc", "tmpfs", MS_RDONLY, "size=4k") == 0, "%s", strerror(errno));
+}
+
 static pid_t into_pid_namespaces(void) { return fork_every_other_apart(true, false); }
 static pid_t into_times(void) { return fork_every_other_apart(false, true); }
 
@@ -65,6 +72,7 @@ static const struct condition {
     {"without_fallocate", CALLS(no_fallocate), NULL, NULL, NULL},
     {"without_holes", CALLS(no_holes), NULL, NULL, NULL},
     {"without_the_wall_clock", CALLS(no_wall_clock), NULL, NULL, NULL},
+    {"without_proc", NULL, 0, without_proc, NULL, NULL},
     {"on_an_old_kernel", CALLS(old_kernel), NULL, NULL, NULL},
     {"on_one_processor", NULL, 0, one_processor, NULL, NULL},
     {"with_recycled_pids", NULL, 0, NULL, recycle_pids, fork_with_recycled_pid},
@@ -120,21 +128,23 @@ void under_condition(const char *told, char **arguments) {
     }
     CHECK(holds, "there is no such condition");
     if (!before || strcmp(before, holds->name) != 0) {
+        const int program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
         if (holds->bring_about) holds->bring_about();
         if (holds->count) refuse_calls(holds->refusals, holds->count);
         CHECK(setenv(VARIABLE, holds->name, 1) == 0, "no memory");
         // Anew, because the core registers for barriers, and glibc its robust list, before `main`.
-        execv("/proc/self/exe", arguments);
+        fexecve(program, arguments, environ);
         CHECK(false, "%s", strerror(errno));
     }
     check_refusals();
     if (holds->begin) holds->begin();
 }
 
-void condition_is_noticed(void) {
+void condition_is_noticed(const tidings_center *center) {
     if (!holds) return;
     CHECK(tidings__barrier_registered() != refuses(SYS_membarrier), "barrier %u", atomic_load(&tidings__barrier_state));
     CHECK((tidings__thread_self()->pending == NULL) == refuses(SYS_get_robust_list), "the kernel would mark our claims, or wouldn't");
+    if (holds->bring_about == without_proc) CHECK(access("/proc/self", F_OK) != 0 && !center->home, "whose numbers these are can't be known");
     if (holds->bring_about == one_processor) CHECK(tidings__processors() == 1, "%u processors", tidings__processors());
 }
 

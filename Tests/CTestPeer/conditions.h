@@ -5,10 +5,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "tidings.h"
+
 // "CONDITION/STORY": brings the condition about and executes this program anew, so that it holds from the first instruction on. Then, or without a condition, it returns.
 void under_condition(const char *told, char **arguments);
-// Called with a center open: the core has noticed, too.
-void condition_is_noticed(void);
+// The core has noticed, too.
+void condition_is_noticed(const tidings_center *center);
 // As fork; under a condition of namespaces, into which they are born.
 pid_t fork_into_condition(void);
 bool under_any_condition(void);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/statvfs.h>
 
 const char *path_of(const char *file) {
     static char path[512];
@@ -22,6 +23,12 @@ uint32_t files_there(void) {
     for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(directory);
     return count;
+}
+
+uint64_t room(void) {
+    struct statvfs status;
+    CHECK(statvfs(getenv("TIDINGS_DIRECTORY"), &status) == 0, "%s", strerror(errno));
+    return status.f_bavail * status.f_frsize;
 }
 
 int try_open(uint32_t flags) {

@@ -1,23 +1,9 @@
 // File systems with little room, none, or none to write to: an error in one line that says how much is needed, never SIGBUS, and no damage.
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mount.h>
-#include <sys/statvfs.h>
 
 #include "foreign.h"
 #include "privileges.h"
-
-// A file system of its own on the story's directory, seen by this process and its children only, gone with them.
-static void small_file_system(const char *options) {
-    own_mounts();
-    CHECK(mount("none", getenv("TIDINGS_DIRECTORY"), "tmpfs", MS_NOSUID | MS_NODEV, options) == 0, "%s", strerror(errno));
-}
-
-static uint64_t room(void) {
-    struct statvfs status;
-    CHECK(statvfs(getenv("TIDINGS_DIRECTORY"), &status) == 0, "%s", strerror(errno));
-    return status.f_bavail * status.f_frsize;
-}
 
 // Takes all room but `left` bytes.
 static void fill_up(uint64_t left) {

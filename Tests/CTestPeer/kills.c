@@ -71,6 +71,7 @@ static void observes_lazily(void) {
 }
 
 void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
+    const uint32_t posters = chances(POSTERS);
     board_of_all = shared_memory(sizeof *board_of_all);
     ready = pipe_open();
     tidings_center *center = join_center(256);
@@ -80,7 +81,7 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
     told(&ready);
     // Two at a time, so that each is killed in the middle of the other's posts.
     pid_t running[2] = {0, 0};
-    for (uint32_t poster = 1; poster <= POSTERS; poster++) {
+    for (uint32_t poster = 1; poster <= posters; poster++) {
         pid_t *pid = &running[poster % 2];
         if (*pid) {
             while (atomic_load(&board_of_all->returned[poster - 2]) == 0) usleep(20);
@@ -90,7 +91,7 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
         poster_number = poster;
         *pid = start(posts_until_killed);
     }
-    for (uint32_t poster = POSTERS - 1; poster <= POSTERS; poster++) {
+    for (uint32_t poster = posters - 1; poster <= posters; poster++) {
         while (atomic_load(&board_of_all->returned[poster]) == 0) usleep(20);
         kill_and_reap(running[poster % 2]);
     }
@@ -99,7 +100,7 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
     ends_well(observers[0]);
     ends_well(observers[1]);
     uint64_t total = 0;
-    for (uint32_t poster = 1; poster <= POSTERS; poster++) {
+    for (uint32_t poster = 1; poster <= posters; poster++) {
         const uint32_t returned = atomic_load(&board_of_all->returned[poster]), seen = atomic_load(&board_of_all->seen[poster]);
         CHECK(seen == returned || seen == returned + 1, "poster %u returned from %u, %u were delivered", poster, returned, seen);
         total += seen;
@@ -146,7 +147,7 @@ void observers_killed_at_random_hold_up_nobody(void) {
     ready = pipe_open();
     tidings_center *center = join_center(256);
     const pid_t poster = start(posts_all_the_time);
-    for (uint32_t kill = 0; kill < 120; kill++) {
+    for (uint32_t kill = 0; kill < chances(120); kill++) {
         how = kill % 4;
         const pid_t pid = start(observes_until_killed);
         told(&ready);
@@ -199,7 +200,7 @@ void a_poster_killed_at_random_wakes_for_whatever_it_committed(void) {
     const pid_t sleeper = start(acknowledges_each);
     told(&ready);
     uint64_t committed = 0;
-    for (uint32_t kill = 0; kill < 200; kill++) {
+    for (uint32_t kill = 0; kill < chances(200); kill++) {
         until_asleep(sleeper, center, 1);
         const pid_t pid = start(posts_one_by_one);
         told(&ready);

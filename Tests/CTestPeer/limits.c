@@ -1,7 +1,9 @@
 // What a process may have, at its end: an error in one line, nothing lost or left half made, and work again once there is more.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
+#include "conditions.h"
 #include "foreign.h"
 #include "privileges.h"
 
@@ -189,6 +191,16 @@ void a_process_with_short_files_uses_a_center_and_makes_none(void) {
     }
     limit_to(RLIMIT_FSIZE, before);
     OK(try_another("another"));
+}
+
+// Some network file systems, some sandboxes: without locks nobody could tell who is alive.
+void files_that_can_not_be_locked_are_said_to_be_so(void) {
+    center = join_center(256);
+    const refusal no_locks = {SYS_fcntl, EINVAL, 1, ~0u, F_OFD_SETLK, 0};
+    refuse_calls(&no_locks, 1);
+    REFUSED(try_another("another"), EINVAL, "use a file system with OFD locks");
+    REFUSED(try_open(0), EINVAL, "use a file system with OFD locks");
+    works(center);  // has its own already
 }
 
 void a_user_out_of_threads_is_told_so_and_works_again(void) {

@@ -146,3 +146,33 @@ void half_made_names_of_the_dead_are_freed(void) {
         for (uint32_t i = 0; i < 100; i++) observe_once(center, i);
     }
 }
+
+static pipe_pair ready;
+
+static void makes_room_for_names(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of_nothing(center);
+    char name[32];
+    for (uint32_t i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "name.%u", i);
+        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &(uint32_t){0}));
+    }
+    tell(&ready);
+    const tidings_delivery delivery = receive(observer);
+    CHECK(stamp_of(&delivery).number == 4711 && strcmp(delivery.name, "name.999") == 0, "%s", delivery.name);
+}
+
+// Each process finds out by itself which of the table has memory.
+void names_that_another_made_room_for_are_found(void) {
+    ready = pipe_open();
+    tidings_center *center = join_center(256);
+    const pid_t other = start(makes_room_for_names);
+    told(&ready);
+    CHECK(statistics_of(center).names == 1000, "%u names", statistics_of(center).names);
+    tidings_observer *observer = observer_of(center, "name.998");
+    tidings_topic *topic = topic_of(center, "name.999"), *own = topic_of(center, "name.998");
+    post_number(topic, 4711);
+    ends_well(other);
+    post_number(own, 1);
+    CHECK(drain(observer).received == 1, "its own name as well");
+}

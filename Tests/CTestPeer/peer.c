@@ -25,7 +25,7 @@ tidings_center *join_center_with(tidings_configuration configuration) {
     tidings_center *center;
     OK(tidings_open("story", &configuration, &center));
     keep(center);
-    condition_is_noticed();
+    condition_is_noticed(center);
     return center;
 }
 
@@ -123,6 +123,8 @@ void spin_cycles(uint64_t cycles) {
     for (volatile uint64_t i = 0; i < cycles / 4; i++) {}
 #endif
 }
+
+uint32_t chances(uint32_t count) { return under_any_condition() ? (count + 2) / 3 : count; }
 
 bool full(void) {
     const char *asked = getenv("TIDINGS_TEST_FULL");

@@ -33,6 +33,11 @@ bool try_own_mounts(void) {
 
 void own_mounts(void) { CHECK(try_own_mounts(), "%s", strerror(errno)); }
 
+void small_file_system(const char *options) {
+    own_mounts();
+    CHECK(mount("none", getenv("TIDINGS_DIRECTORY"), "tmpfs", MS_NOSUID | MS_NODEV, options) == 0, "%s", strerror(errno));
+}
+
 void become(uid_t user) {
     CHECK(setgroups(0, NULL) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0, "%s", strerror(errno));
 }

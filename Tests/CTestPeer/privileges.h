@@ -8,6 +8,8 @@
 // Mounts that only this process and its children see. `false`, and errno, if that isn't permitted.
 bool try_own_mounts(void);
 void own_mounts(void);
+// One on the story's directory, gone with this process and its children. Options as of tmpfs.
+void small_file_system(const char *options);
 
 // Another user from here on.
 #define ANOTHER_USER ((uid_t)65534)

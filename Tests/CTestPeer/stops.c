@@ -21,7 +21,7 @@ void a_poster_stopped_at_random_loses_nothing_uncounted(void) {
     uint64_t received = 0, missed = 0, others = 0;
     uint32_t last = 0;
     const pid_t pid = start(posts_without_end);
-    for (uint32_t round = 0; round < ROUNDS(200); round++) {
+    for (uint32_t round = 0; round < chances(ROUNDS(200)); round++) {
         const uint32_t from = atomic_load(returned), enough = 1 + (uint32_t)random_below(64);
         while (atomic_load(returned) - from < enough) spin_cycles(100);
         CHECK(kill(pid, SIGSTOP) == 0 && waitpid(pid, NULL, WUNTRACED) == pid, "%s", strerror(errno));

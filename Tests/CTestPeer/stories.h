@@ -31,6 +31,10 @@ MOUNTING(what_a_center_has_it_can_use_though_the_rest_is_full)
 MOUNTING(a_file_system_without_room_for_files_holds_no_center)
 MOUNTING(a_read_only_file_system_is_said_to_be_one)
 
+// growth.c
+MOUNTING(a_small_center_fills_a_file_system_of_1_mib_and_works_on)
+MOUNTING(a_center_fills_a_file_system_of_64_mib_and_works_on)
+
 // users.c
 AS_OTHERS(a_center_of_another_user_is_refused_and_left_alone)
 AS_OTHERS(one_without_permission_is_told_so)
@@ -99,6 +103,7 @@ STORY(names_whose_value_was_cleared_make_room)
 STORY(retained_posts_that_failed_leave_no_name)
 STORY(a_name_on_its_way_out_is_turned_back_or_made_anew)
 STORY(half_made_names_of_the_dead_are_freed)
+STORY(names_that_another_made_room_for_are_found)
 
 // chains.c
 STEPPED(a_name_joined_while_its_chain_is_rebuilt_stays_one_name)
@@ -163,6 +168,7 @@ STORY(descriptors_closed_behind_its_back_harm_nobody)
 STORY(descriptors_that_became_devices_harm_nobody)
 STORY(descriptors_that_became_files_leave_them_as_they_were)
 STORY(descriptors_that_became_pipes_are_not_read)
+STORY(standard_descriptors_that_are_closed_stay_free)
 
 // crowds.c
 STORY(three_hundred_processes_share_one_center)
@@ -182,6 +188,7 @@ LIMITED(a_process_out_of_descriptors_is_told_so_and_works_again)
 LIMITED(a_process_out_of_addresses_is_told_so_and_works_again)
 LIMITED(a_process_out_of_memory_is_told_so_and_works_again)
 LIMITED(a_process_with_short_files_uses_a_center_and_makes_none)
+LIMITED(files_that_can_not_be_locked_are_said_to_be_so)
 AS_OTHERS(a_user_out_of_threads_is_told_so_and_works_again)
 
 // without membarrier: posters fence for themselves, revokers nap
@@ -216,7 +223,13 @@ RETOLD(without_holes, payloads_of_every_size_arrive_whole)
 RETOLD(without_holes, a_payload_that_finds_no_room_is_refused_until_there_is_some)
 RETOLD(without_holes, ten_thousand_names_are_observed)
 
-// without all of these, but for fallocate
+// without /proc: a file is found again by its path, pids are of an unknown namespace
+RETOLD(without_proc, one_of_many_exclusive_creators_succeeds)
+RETOLD(without_proc, centers_come_and_go_under_one_name)
+RETOLD(without_proc, a_forked_child_posts_through_what_it_inherited)
+RETOLD(without_proc, posters_killed_at_random_leave_no_gap_and_no_trace)
+
+// without all of these, but for fallocate and /proc
 RETOLD(on_an_old_kernel, posters_killed_at_random_leave_no_gap_and_no_trace)
 RETOLD(on_an_old_kernel, observers_killed_at_random_hold_up_nobody)
 RETOLD(on_an_old_kernel, a_poster_killed_at_random_wakes_for_whatever_it_committed)

@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
-#include "conditions.h"
 #include "peer.h"
 
 static _Atomic uint32_t *in_section;  // shared: 1 between begin and end
@@ -66,8 +65,7 @@ uint64_t step(pid_t pid, uint64_t most, bool or_sleep) {
 
 uint32_t moments(uint32_t sample, uint64_t length) {
     CHECK(length > 0, "nothing to step through");
-    // The story itself has been told, with all its moments; a condition's difference is at a few of them, hit by one run or the next.
-    if (under_any_condition()) sample = (sample + 2) / 3;
+    sample = chances(sample);
     // Steps of a sanitizer's own code find nothing, and are most of them.
     if (full()) fprintf(stderr, "%lu instructions, at every one\n", (unsigned long)length);
     const uint64_t count = full() ? length : SANITIZED ? (sample + 19) / 20 : sample;

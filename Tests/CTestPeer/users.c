@@ -119,6 +119,8 @@ static void posts_what_it_may(void) {
 
 // As daemons do once they have started. What it has open it keeps, and may go on growing; a child that has to open it anew is told that it can't.
 void who_becomes_another_user_goes_on_with_what_it_has(void) {
+    // Where it may look, and finds nothing of its own.
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));
     inherited = join_center(256);
     topic_of_inherited = topic_of(inherited, NAME);
     become(ANOTHER_USER);
