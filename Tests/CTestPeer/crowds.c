@@ -183,9 +183,9 @@ void a_thousand_sleepers_hear_of_every_post(void) {
     for (uint32_t returned = 0; returned < ROUNDS(12);) {
         usleep(1000);
         returned = atomic_load(&posts_returned);
-        // A poster may lose its processor now and then; but those who are many are not therefore impatient.
+        // A poster may lose its processor now and then, on a busy machine for longer than a quarter of a second (where patience ends); but those who are many are not therefore impatient.
         const uint64_t revoked = statistics_of(center).revoked;
-        CHECK(revoked <= 4 * (returned + 1), "%u posts returned, %lu were revoked", returned, (unsigned long)revoked);
+        CHECK(revoked <= 4 * (returned + 4), "%u posts returned, %lu were revoked", returned, (unsigned long)revoked);
     }
     pthread_join(poster, NULL);
     for (int i = 0; i < SLEEPERS / SLEEPERS_EACH; i++) ends_well(pids[i]);
