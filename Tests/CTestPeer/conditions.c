@@ -34,8 +34,9 @@ static const refusal no_robust_lists[] = {NO_ROBUST_LISTS};
 static const refusal no_unnamed_files[] = {NO_UNNAMED_FILES(EOPNOTSUPP)};
 static const refusal no_fallocate[] = {NO_FALLOCATE};
 static const refusal no_holes[] = {NO_HOLES};
+#define FUTEX_WAITV 449  // not in the headers of systems that it is to be tried for
 static const refusal old_kernel[] = {NO_MEMBARRIER, NO_ROBUST_LISTS, NO_UNNAMED_FILES(EISDIR), NO_HOLES, NO_POPULATE,
-                                     ALWAYS(SYS_getrandom, ENOSYS), ALWAYS(SYS_renameat2, ENOSYS)};
+                                     ALWAYS(SYS_getrandom, ENOSYS), ALWAYS(SYS_renameat2, ENOSYS), ALWAYS(FUTEX_WAITV, ENOSYS)};
 // Who waits with a limit must not mean the clock that somebody may set: such a wait kills here. (Failing it would only keep who waits busy. glibc waits
 // without a limit on that clock, for a thread's end. A sleep for a time, not until one, is nobody's to shorten.)
 static const refusal no_wall_clock[] = {{SYS_futex, 0, 1, FUTEX_CLOCK_REALTIME, FUTEX_CLOCK_REALTIME, 3},

@@ -63,5 +63,7 @@ void tidings__unmap(uint8_t *base, uint64_t length);
 // Touches every page of the range for writing without changing it: afterwards `tidings__file_hole` counts them as backed. Pages that are not `reserved` may fail: -ENOSPC
 // instead of SIGBUS, and before Linux 5.14 -EOPNOTSUPP.
 int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved);
+// The same by hand, for pages that are reserved: where the system said that it had done so and had not (qemu's user mode does with what it doesn't know).
+void tidings__map_touch_each(uint8_t *bytes, uint64_t length);
 
 #endif

@@ -81,9 +81,16 @@ int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved)
         if (errno == EINTR || errno == EAGAIN) continue;
         if (errno != EINVAL) return errno == EFAULT ? -ENOSPC : -errno;  // EFAULT stands for the SIGBUS that touching would have raised
         if (!reserved) return -EOPNOTSUPP;
-        // One atomic "or" with nothing a page, as others may be writing there.
-        for (uintptr_t at = start; at < end; at += page) __atomic_fetch_or((uint64_t *)at, 0, __ATOMIC_RELAXED);  // NOLINT(performance-no-int-to-ptr)
+        tidings__map_touch_each(bytes, length);
         return 0;
     }
     return 0;
+}
+
+void tidings__map_touch_each(uint8_t *bytes, uint64_t length)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint8_t *first = bytes - (uintptr_t)bytes % page;
+    // One atomic "or" with nothing a page, as others may be writing there.
+    for (uint8_t *at = first; at < bytes + length; at += page) __atomic_fetch_or((uint64_t *)(void *)at, 0, __ATOMIC_RELAXED);
 }

@@ -146,6 +146,8 @@ int tidings__back_names(tidings__segment *segment, uint32_t count)
     int result = reserve(segment, start, end);
     // Touched as well, so that a reader who can only ask for holes sees them as backed even where no name has been written.
     if (result == 0) result = tidings__map_touch(segment->base + start, end - start, true);
+    const int fd = tidings__segment_descriptor(segment);
+    if (result == 0 && fd >= 0 && !tidings__file_backed(fd, start, end - start)) tidings__map_touch_each(segment->base + start, end - start);
     if (result != 0) return reserve_failed(segment, -result, "add a name to", end - start);
     publish_names(segment, target);
     return 0;

@@ -46,7 +46,9 @@ static int give_memory(tidings__segment *segment)
     result = tidings__map(segment->fd, segment->size, true, &segment->base);
     if (result != 0) return result;
     // In one go, which is cheaper than a fault per page; and pages that were touched count as backed for those who can only ask (file_hole).
-    return tidings__map_touch(segment->base, base, true);
+    result = tidings__map_touch(segment->base, base, true);
+    if (result == 0 && !tidings__file_backed(segment->fd, 0, base)) tidings__map_touch_each(segment->base, base);
+    return result;
 }
 
 static int explain(const tidings__segment *segment, int error)
