@@ -92,8 +92,10 @@ uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32
 }
 
 void tidings__name_tidy(tidings__segment *s, uint32_t participant) {
-    uint64_t used = tidings__acquire(&s->header->names_used.word);
-    for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names; index++) {
+    uint64_t end = tidings__acquire(&s->header->names_used.word);
+    // An entry is taken before it is counted, and who died in between left one that isn't: never more than one, as who finds it counts it.
+    if (end < tidings__acquire(&s->header->names_backed.word)) end++;
+    for (uint32_t index = TIDINGS__NAME_FIRST; index < end && index < s->shape.names; index++) {
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) break;
         uint64_t state = tidings__acquire(&entry->state);
