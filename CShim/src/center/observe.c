@@ -300,12 +300,14 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         return error;
     }
     bool retained = interest->retained;
+    uint64_t since = interest->since;
     *id = interest->id;
     tidings__table_swap(observer, table);
     pthread_mutex_unlock(&observer->lock);
-    // It may be asleep, and has something to deliver now; or it doesn't listen to this name's bell yet.
+    // It may be asleep, and has something to deliver now: a kept value, or what it was rung for, and passed by, before it had the new table. Or, reading
+    // only, it doesn't listen to this name's bell yet.
     if (observer->reader) tidings__nudge(observer);
-    else if (retained) tidings__doorbell_ring(s, observer->index);
+    else if (retained || (int64_t)(tidings__frontier(s, since) - since) > 0) tidings__doorbell_ring(s, observer->index);
     return 0;
 }
 
