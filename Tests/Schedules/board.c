@@ -1,0 +1,158 @@
+#include "board.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "center/center.h"
+
+struct board board;
+
+// Word i of a post's payload; all different, so that a mixture shows.
+static uint64_t word_of(uint32_t post, uint32_t i) {
+    return (uint64_t)(post + 1) << 32 | (i + 1);
+}
+
+int board_send(tidings_topic *topic, const char *name, uint32_t size, const tidings_post_options *options) {
+    uint64_t payload[64];
+    uint32_t index = board.post_count++;
+    board_post *post = &board.posts[index];
+    *post = (board_post){.name = name, .size = size, .value = options && options->flags & TIDINGS_POST_RETAIN, .begun = ++board.events};
+    for (uint32_t i = 0; i < size / 8; i++) payload[i] = word_of(index, i);
+    int result = tidings_post(topic, payload, size, options, &post->sequence);
+    post->returned = ++board.events;
+    post->result = result;
+    post->known = result == 0;
+    if (tidings__thread_state.inside) machine_violation("still inside a post after it");
+    if (machine.current && machine.current->pending) machine_violation("the pending operation was not cleared after a post");
+    return result;
+}
+
+watcher *board_watcher(const char *name, uint32_t flags) {
+    watcher *w = &board.watchers[board.watcher_count++];
+    *w = (watcher){.name = name, .flags = flags};
+    return w;
+}
+
+static bool matches(const watcher *w, const board_post *post) {
+    return !w->name || strcmp(w->name, post->name) == 0;
+}
+
+void board_note(watcher *w, const tidings_delivery *d) {
+    if (w->removed) machine_violation("told of something after its removal had returned");
+    if (w->count == TOLD) machine_violation("told more than was posted");
+    told *t = &w->told[w->count++];
+    *t = (told){.when = ++board.events, .sequence = d->sequence, .kept = d->flags & TIDINGS_DELIVERY_RETAINED};
+    if (d->kind == TIDINGS_DELIVERY_MISSED) {
+        t->missed = d->missed;
+        if (w->lossless) machine_violation("a lossless observer has missed %llu", (unsigned long long)d->missed);
+        return;
+    }
+    const uint64_t *payload = d->payload;
+    if (d->size < 8 || d->size % 8 != 0) machine_violation("a payload of %zu bytes, which nobody posted", d->size);
+    t->post = (uint32_t)(payload[0] >> 32) - 1;
+    if (t->post >= board.post_count) machine_violation("torn: a payload that nobody posted begins with %#llx", (unsigned long long)payload[0]);
+    board_post *post = &board.posts[t->post];
+    if (post->size != d->size) machine_violation("post %u has %u bytes, and came with %zu", t->post, post->size, d->size);
+    for (uint32_t i = 0; i < d->size / 8; i++)
+        if (payload[i] != word_of(t->post, i)) machine_violation("torn: word %u of post %u is %#llx", i, t->post, (unsigned long long)payload[i]);
+    if (strcmp(d->name, post->name) != 0) machine_violation("post %u was posted as \"%s\", and came as \"%s\"", t->post, post->name, d->name);
+    if (w->name && strcmp(w->name, post->name) != 0) machine_violation("post %u, as \"%s\", came to who looks at \"%s\"", t->post, post->name, w->name);
+    if (post->known && post->sequence != d->sequence)
+        machine_violation("post %u is at %llu, and was told as at %llu", t->post, (unsigned long long)post->sequence, (unsigned long long)d->sequence);
+    if (post->returned && post->result != 0) machine_violation("post %u was refused, and came", t->post);
+    post->known = true;
+    post->sequence = d->sequence;
+    if (t->kept) {
+        // The newest that had been posted before it asked, or a newer one.
+        for (uint32_t i = 0; i < board.post_count; i++)
+            if (board.posts[i].value && board.posts[i].known && board.posts[i].returned && board.posts[i].returned < w->adding && matches(w, &board.posts[i]) &&
+                board.posts[i].sequence > d->sequence)
+                machine_violation("%s was told of a kept value at %llu, older than the one at %llu", w->fiber->name, (unsigned long long)d->sequence,
+                                  (unsigned long long)board.posts[i].sequence);
+        return;
+    }
+    for (uint32_t i = 0; i + 1 < w->count; i++)
+        if (w->told[i].missed == 0 && !w->told[i].kept && w->told[i].sequence >= d->sequence)
+            machine_violation("%s was told of %llu after %llu", w->fiber->name, (unsigned long long)d->sequence, (unsigned long long)w->told[i].sequence);
+}
+
+void board_watch(watcher *w) {
+    tidings_delivery d;
+    for (;;) {
+        int result = tidings_next(w->observer, -1, &d);
+        if (result == 0) board_note(w, &d);
+        else if (result == -EINTR && machine.over) break;
+        else if (result != -EINTR) machine_violation("tidings_next: %d", result);
+    }
+    int result = tidings_next(w->observer, 0, &d);
+    if (result == 0) machine_violation("%s slept on %s %llu", w->fiber->name, d.kind ? "a loss before" : "notification", (unsigned long long)d.sequence);
+    if (result != -EAGAIN) machine_violation("tidings_next without waiting: %d", result);
+    board_leave(w);
+}
+
+void board_leave(watcher *w) {
+    tidings_observer_close(w->observer);
+    w->observer = NULL;
+    w->left = true;
+}
+
+// MARK: Afterwards
+
+// Posts that may be at a place nobody has told us: their poster died inside, and nobody delivered them to anyone we know.
+static uint32_t unknown(const watcher *w) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < board.post_count; i++) count += !board.posts[i].known && !board.posts[i].returned && matches(w, &board.posts[i]);
+    return count;
+}
+
+// How many were posted there, in the open interval.
+static uint32_t between(const watcher *w, uint64_t low, uint64_t high, uint64_t since_begun, uint64_t until_returned) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < board.post_count; i++) {
+        const board_post *post = &board.posts[i];
+        if (!post->known || !matches(w, post) || post->sequence < low || post->sequence >= high) continue;
+        if (post->begun < since_begun || (until_returned && post->returned && post->returned < until_returned)) continue;
+        count++;
+    }
+    return count;
+}
+
+static void account(const watcher *w) {
+    if (!w->left) return;  // killed
+    uint64_t from = w->first, missed = 0;
+    bool history = w->flags & TIDINGS_ADD_HISTORY, begun = w->added == 0;  // where it begins is known exactly
+    uint32_t maybe = unknown(w);
+    for (uint32_t i = 0; i <= w->count; i++) {
+        bool end = i == w->count;
+        if (!end && w->told[i].missed) {
+            missed += w->told[i].missed;
+            continue;
+        }
+        if (!end && w->told[i].kept) continue;
+        uint64_t to = end ? UINT64_MAX : w->told[i].sequence;
+        // Who registers meanwhile gets what began after it had registered, and nothing that had returned before it began to.
+        uint32_t least = between(w, from, to, begun ? 0 : w->added, 0), most = between(w, from, to, 0, begun || history ? 0 : w->adding) + maybe;
+        if ((w->removing && end) || (history && from == w->first)) least = 0;
+        if (missed < least || missed > most)
+            machine_violation("%s was told that it missed %llu from %llu to %lld; it is %u%s", w->fiber->name, (unsigned long long)missed, (unsigned long long)from,
+                              end ? -1LL : (long long)to, least, least == most ? "" : " at least");
+        missed = 0;
+        begun = true;
+        from = to + 1;
+    }
+}
+
+void board_verify(void) {
+    for (uint32_t i = 0; i < board.post_count; i++) {
+        const board_post *a = &board.posts[i];
+        if (!a->known) continue;
+        for (uint32_t j = 0; j < board.post_count; j++) {
+            const board_post *b = &board.posts[j];
+            if (i == j || !b->known) continue;
+            if (a->sequence == b->sequence) machine_violation("posts %u and %u are both at %llu", i, j, (unsigned long long)a->sequence);
+            if (a->returned && a->returned < b->begun && a->sequence > b->sequence)
+                machine_violation("post %u began after post %u had returned, and stands before it", j, i);
+        }
+    }
+    for (uint32_t i = 0; i < board.watcher_count; i++) account(&board.watchers[i]);
+}

@@ -1,0 +1,64 @@
+// What was posted and what each was told, and whether the one follows from the other. All of it is put back between schedules.
+#ifndef BOARD_H
+#define BOARD_H
+
+#include "machine.h"
+
+#define POSTS 24
+#define TOLD 48
+#define WATCHERS 4
+
+typedef struct board_post {
+    const char *name;
+    uint32_t size;
+    uint64_t begun, returned;  // when, in events; 0: not
+    int result;
+    uint64_t sequence;
+    bool known;  // somebody was told where it is, or it returned
+    bool value;  // retained
+} board_post;
+
+typedef struct told {
+    uint64_t when, sequence, missed;
+    uint32_t post;  // of a notification
+    bool kept;      // a value from before it looked
+} told;
+
+// Someone who looks at one name (NULL: at all of them).
+typedef struct watcher {
+    fiber *fiber;
+    tidings_center *center;
+    tidings_observer *observer;
+    const char *name;
+    uint32_t interest, flags, entry;
+    uint64_t entry_since;  // when its name had an entry, at the latest
+    bool lossless;
+    uint64_t adding, added, removing, removed;  // when; added 0: before everything
+    uint64_t first;                             // where it began, if that is known
+    bool left;                                  // it told all it was told
+    uint32_t count;
+    told told[TOLD];
+} watcher;
+
+extern struct board {
+    uint64_t events;
+    board_post posts[POSTS];
+    uint32_t post_count;
+    watcher watchers[WATCHERS];
+    uint32_t watcher_count;
+} board;
+
+// Posts one more under the topic's name; what `tidings_post` said.
+int board_send(tidings_topic *topic, const char *name, uint32_t size, const tidings_post_options *options);
+watcher *board_watcher(const char *name, uint32_t flags);
+
+// Notes what a watcher was told, and looks at what can be seen at once: nothing torn, in order, its own, and not twice.
+void board_note(watcher *w, const tidings_delivery *d);
+// Waits and notes until interrupted, then looks whether anything was left: it would have been slept on.
+void board_watch(watcher *w);
+void board_leave(watcher *w);
+
+// After everything: one order for all, and each loss counted exactly.
+void board_verify(void);
+
+#endif

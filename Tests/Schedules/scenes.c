@@ -1,0 +1,571 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "center/center.h"
+#include "center/observer.h"
+#include "registry/observers.h"
+#include "platform/clock.h"
+#include "ring/chunk.h"
+#include "scenario.h"
+#include "segment/eviction.h"
+#include "segment/position.h"
+
+#define SLOTS 4u
+#define CHUNKS 3u
+#define NAMES 6u
+
+// MARK: A small center
+
+static tidings_center *director;  // takes part in nothing; tidies up in the end
+
+// A handle decides by its own copy of the shape, so a small part of a small center is made by lying to it: as many slots as the protocol can live with (eviction is by a
+// quarter of the ring), and so few chunks, observers and names that all run out.
+static tidings_center *handle(void) {
+    static const tidings_configuration smallest = {.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000};
+    tidings_center *center = machine_open(&smallest);
+    tidings__segment *s = &center->segment;
+    s->shape.slots = SLOTS;
+    s->slot_mask = SLOTS - 1;
+    for (s->slot_shift = 0; 1u << s->slot_shift < SLOTS;) s->slot_shift++;
+    s->shape.names = NAMES;
+    s->shape.buckets = 1;
+    s->geometry.class_count = 1;
+    s->geometry.classes[0].count = s->geometry.chunk_count = CHUNKS;
+    // Or each schedule would begin with the same questions to the file.
+    for (uint32_t i = 0; i < CHUNKS; i++) tidings__back_chunk(s, i, s->geometry.classes[0].size);
+    return center;
+}
+
+static tidings_topic *topic(tidings_center *center, const char *name) {
+    tidings_topic *result;
+    if (tidings_topic_open(center, name, strlen(name), NULL, 0, &result) != 0) machine_violation("%s", tidings_last_error());
+    return result;
+}
+
+// MARK: Posters
+
+typedef struct poster {
+    tidings_topic *topic, *rare;
+    const char *name;
+    uint32_t rarely;  // this one of its posts is under the rare name
+    uint32_t posts, size;
+    tidings_post_options options;
+    fiber *fiber;
+} poster;
+
+static poster posters[3];
+static uint32_t poster_count;
+
+static void post(void *argument) {
+    poster *p = argument;
+    for (uint32_t i = 0; i < p->posts; i++) {
+        bool rare = p->rare && i == p->rarely;
+        int result = board_send(rare ? p->rare : p->topic, rare ? "k" : p->name, p->size, &p->options);
+        // Chunks may run out while others fill theirs.
+        if (result != 0 && !(result == -EAGAIN && p->size > 200)) machine_violation("tidings_post: %d", result);
+    }
+}
+
+static poster *add_poster_of(const char *who, tidings_center *center, const char *name, uint32_t posts) {
+    poster *p = &posters[poster_count++];
+    *p = (poster){.topic = topic(center, name), .name = name, .posts = posts, .size = 24, .options = {.deadline_ns = -1}};
+    p->fiber = machine_fiber(who, center, post, p);
+    return p;
+}
+static poster *add_poster(const char *who, const char *name, uint32_t posts) {
+    return add_poster_of(who, handle(), name, posts);
+}
+
+// MARK: Observers
+
+static void watch(void *argument) {
+    board_watch(argument);
+}
+
+static void begin_watching(watcher *w) {
+    int result = tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer);
+    if (result == 0 && w->flags & TIDINGS_ADD_HISTORY) result = tidings_observer_seek(w->observer, 0);
+    if (result == 0) w->first = w->observer->cursor;
+    w->adding = machine.current ? ++board.events : 0;
+    // In a full table: until whoever takes entries out, or has died doing so, is done with them.
+    for (int tries = 0; result == 0 && tries < 30; tries++) {
+        result = tidings_observer_add(w->observer, w->name, w->name ? strlen(w->name) : 0, NULL, 0, w->flags, &w->interest);
+        if (result != -ENOSPC || tries == 29) break;
+        result = 0;
+        tidings__yield();
+    }
+    if (result != 0) machine_violation("can't observe: %d, %s", result, tidings_last_error());
+    w->added = machine.current ? ++board.events : 0;
+    w->entry = tidings__relaxed(&w->observer->table)->of[0]->entry;
+    w->entry_since = board.events;
+}
+
+static watcher *add_watcher_of(const char *who, tidings_center *center, const char *name, bool lossless) {
+    watcher *w = board_watcher(name, 0);
+    w->center = center;
+    w->lossless = lossless;
+    w->fiber = machine_fiber(who, center, watch, w);
+    w->fiber->bystander = true;
+    begin_watching(w);
+    return w;
+}
+static watcher *add_watcher(const char *who, const char *name) {
+    return add_watcher_of(who, handle(), name, false);
+}
+
+// Registers while the others post.
+static void register_and_watch(void *argument) {
+    begin_watching(argument);
+    board_watch(argument);
+}
+static watcher *add_newcomer(const char *who, const char *name, uint32_t flags) {
+    watcher *w = board_watcher(name, flags);
+    w->center = handle();
+    w->fiber = machine_fiber(who, w->center, register_and_watch, w);
+    w->fiber->bystander = true;
+    return w;
+}
+
+// Some of the ring is used already, so that its end is near.
+static void prefill(const char *name, uint32_t count) {
+    tidings_topic *before = topic(director, name);
+    for (uint32_t i = 0; i < count; i++) board_send(before, name, 16, NULL);
+}
+
+static void open_center(void) {
+    director = handle();
+}
+
+// MARK: Scenes
+
+static void two_and_two(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 2);
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", "n");
+}
+
+static void two_names(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "m", 2);
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", NULL);
+}
+
+static void one_post(void) {
+    open_center();
+    add_poster("poster A", "n", 1);
+    add_watcher("observer X", "n");
+}
+
+static void turning(void) {
+    open_center();
+    prefill("n", SLOTS - 1);
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "m", 2);
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", NULL);
+}
+
+static void one_lap(void) {
+    open_center();
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", SLOTS + 2);
+    add_watcher("observer X", "n");
+}
+
+static void two_hands(void) {
+    open_center();
+    add_watcher("observer X", "n");
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", 1);
+    add_poster("poster B", "n", 1);
+}
+
+static void a_slow_hand(void) {
+    open_center();
+    prefill("n", SLOTS);
+    watcher *w = add_watcher("observer X", "k");
+    add_poster("poster A", "n", 1);
+    poster *b = add_poster("poster B", "m", 6);
+    b->rare = topic(b->fiber->center, "k");
+    b->rarely = 3;
+    (void)w;
+}
+
+static void three_laps(void) {
+    open_center();
+    add_poster("poster A", "n", 6);
+    add_poster("poster B", "n", 6);
+    add_watcher("observer X", "n");
+}
+
+static void lossless(void) {
+    open_center();
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 2);
+    add_watcher_of("observer X", handle(), "n", true);
+    add_watcher("observer Y", "n");
+}
+
+static void dead_lossless(void) {
+    lossless();
+    machine.fibers[2].mortal = true;
+}
+
+static void dead_poster(void) {
+    open_center();
+    prefill("m", 1);
+    add_poster("poster A", "n", 2);
+    machine.fibers[0].mortal = true;
+    add_poster("poster B", "n", 3);
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", NULL);
+}
+
+static void dead_observer(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 1);
+    add_watcher("observer X", "n");
+    machine.fibers[2].mortal = true;
+    add_watcher("observer Y", "n");
+}
+
+static void foreign_poster(void) {
+    dead_poster();
+    machine.fibers[0].thread.pending = NULL;  // the kernel knows nothing of its claims
+}
+
+static void without_barrier(void) {
+    machine.registered = false;
+    two_and_two();
+    poster_count = 0;
+}
+
+static void large(void) {
+    open_center();
+    add_poster("poster A", "n", 3)->size = 320;
+    add_poster("poster B", "n", 3)->size = 240;
+    add_watcher("observer X", "n");
+}
+
+static void dead_large_poster(void) {
+    large();
+    machine.fibers[0].mortal = true;
+}
+
+static void registering(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 2);
+    add_newcomer("observer X", "n", 0);
+    add_newcomer("observer Y", "n", 0);
+}
+
+static void registering_in_a_full_ring(void) {
+    open_center();
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 1);
+    add_newcomer("observer X", "n", 0);
+    add_newcomer("observer Y", NULL, 0);
+}
+
+static void history(void) {
+    open_center();
+    prefill("n", SLOTS - 1);
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 1);
+    add_newcomer("observer X", "n", TIDINGS_ADD_HISTORY);
+}
+
+static void lossless_history(void) {
+    open_center();
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", 2);
+    add_newcomer("observer X", "n", TIDINGS_ADD_HISTORY)->lossless = true;
+    add_watcher("observer Y", "n");
+}
+
+// Values: kept under a name, the newest of them, whoever asks when.
+static void values(void) {
+    open_center();
+    add_poster("poster A", "n", 2)->options.flags = TIDINGS_POST_RETAIN;
+    add_poster("poster B", "n", 1)->options.flags = TIDINGS_POST_RETAIN;
+    add_newcomer("observer X", "n", TIDINGS_ADD_RETAINED);
+}
+
+static void values_evicted(void) {
+    open_center();
+    add_poster("poster A", "n", 1)->options.flags = TIDINGS_POST_RETAIN;
+    add_poster("poster B", "m", SLOTS + 1);
+    add_newcomer("observer X", "n", TIDINGS_ADD_RETAINED);
+}
+
+static void values_outlive(void) {
+    open_center();
+    add_poster("poster A", "n", 2)->options.flags = TIDINGS_POST_RETAIN;
+    add_poster("poster B", "m", 3);
+    add_poster("poster C", "m", SLOTS);
+}
+
+static void the_newest_is_kept(void) {
+    const board_post *newest = NULL;
+    for (uint32_t i = 0; i < board.post_count; i++)
+        if (board.posts[i].value && board.posts[i].known && (!newest || board.posts[i].sequence > newest->sequence)) newest = &board.posts[i];
+    if (!newest) return;
+    tidings_topic *asked = topic(director, newest->name);
+    uint64_t sequence = 0, payload[64];
+    size_t size = sizeof payload;
+    int result = tidings_state_get(asked, payload, &size, NULL, &sequence);
+    if (result != 0) machine_violation("no value is kept: %d", result);
+    if (sequence != newest->sequence) machine_violation("the value of %llu is kept, the newest is at %llu", (unsigned long long)sequence, (unsigned long long)newest->sequence);
+    tidings_topic_close(asked);
+}
+
+static void dead_value_poster(void) {
+    values_evicted();
+    machine.fibers[0].mortal = true;
+}
+
+// Two threads of one handle, with one topic, while somebody registers: what the name stands for is resolved once and kept.
+static void one_topic(void) {
+    open_center();
+    tidings_center *shared = handle();
+    poster *a = add_poster_of("thread A", shared, "n", 2), *b = add_poster_of("thread B", shared, "n", 2);
+    b->topic = a->topic;
+    add_newcomer("observer X", "n", 0);
+    add_newcomer("observer Y", "n", 0);
+}
+
+static void one_topic_alone(void) {
+    open_center();
+    tidings_center *shared = handle();
+    poster *first = add_poster_of("thread A", shared, "n", 1);
+    add_newcomer("observer X", "n", 0);
+    add_poster_of("thread B", shared, "n", 2)->topic = first->topic;
+    add_poster_of("thread C", shared, "n", 1)->topic = first->topic;
+}
+
+// Looks at one more name, and then no longer at the first, while another thread waits.
+static watcher *changed;
+static uint32_t second;
+static void change(void *argument) {
+    watcher *w = argument;
+    watcher *more = &board.watchers[1];
+    more->adding = ++board.events;
+    int result = tidings_observer_add(w->observer, "m", 1, NULL, 0, 0, &second);
+    if (result != 0) machine_violation("can't add: %d", result);
+    more->added = ++board.events;
+    w->removing = ++board.events;
+    result = tidings_observer_remove(w->observer, w->interest);
+    if (result != 0) machine_violation("can't remove: %d", result);
+    w->removed = ++board.events;
+}
+static void watch_changing(void *argument) {
+    watcher *w = argument, *more = &board.watchers[1];
+    tidings_delivery d;
+    for (;;) {
+        int result = tidings_next(w->observer, -1, &d);
+        if (result == -EINTR && machine.over) break;
+        if (result == -EINTR) continue;
+        if (result != 0) machine_violation("tidings_next: %d", result);
+        // Which of the two it is for; the removal may return while we look.
+        uint64_t removed = w->removed;
+        w->removed = 0;
+        board_note(d.interests[0] == w->interest ? w : more, &d);
+        w->removed = removed;
+    }
+    if (tidings_next(w->observer, 0, &d) == 0) machine_violation("slept on %llu", (unsigned long long)d.sequence);
+    board_leave(w);
+    more->left = true;
+}
+static void changing(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "m", 2);
+    changed = add_watcher("observer X", "n");
+    machine.fibers[2].body = watch_changing;
+    watcher *more = board_watcher("m", 0);
+    more->fiber = changed->fiber;
+    machine_fiber("its thread", changed->center, change, changed);
+}
+
+// Told of nothing once its removal has returned, though a poster may be about to ring.
+static void cancel(void *argument) {
+    watcher *w = argument;
+    w->removing = ++board.events;
+    if (tidings_observer_remove(w->observer, w->interest) != 0) machine_violation("can't remove");
+    tidings_delivery d;
+    w->removed = ++board.events;
+    int result = tidings_next(w->observer, 0, &d);
+    if (result != -EAGAIN) machine_violation("after its removal: %d", result);
+    board_leave(w);
+}
+static void cancelling(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 1);
+    add_watcher("observer X", "n");
+    machine.fibers[2].body = cancel;
+    add_watcher("observer Y", "n");
+}
+
+// Names come and go in a table of which all places are used: entries are taken out and serve others.
+static void come_and_go(void *argument) {
+    watcher *w = argument;
+    static const char *const names[] = {"n", "a", "b"};
+    for (int i = 0; i < 3; i++) {
+        tidings_observer *observer;
+        uint32_t interest;
+        if (tidings_observer_open(w->center, 0, &observer) != 0) machine_violation("can't open an observer");
+        int result = tidings_observer_add(observer, names[i], 1, NULL, 0, 0, &interest);
+        // Full: of names that others hold or are about to take out.
+        if (result != 0 && result != -ENOSPC) machine_violation("can't add: %d", result);
+        tidings_observer_close(observer);
+    }
+    register_and_watch(w);
+}
+static bool both_come_and_go;
+static void names_come_and_go(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    watcher *y = add_newcomer("observer Y", "n", 0);
+    add_newcomer("observer X", "n", 0)->fiber->body = come_and_go;
+    if (both_come_and_go) y->fiber->body = come_and_go;
+    // Two places for three names.
+    director->segment.shape.names = TIDINGS__NAME_FIRST + 2;
+    for (uint32_t i = 0; i < machine.fiber_count; i++) machine.fibers[i].center->segment.shape.names = director->segment.shape.names;
+}
+
+static void names_come_and_go_twice(void) {
+    both_come_and_go = true;
+    names_come_and_go();
+}
+
+static void interrupt(void *argument) {
+    tidings_observer_interrupt(((watcher *)argument)->observer);
+}
+static void watch_until_interrupted(void *argument) {
+    watcher *w = argument;
+    tidings_delivery d;
+    int result;
+    while ((result = tidings_next(w->observer, -1, &d)) == 0) board_note(w, &d);
+    if (result != -EINTR || machine.over) machine_violation("interrupted, and it went on waiting");
+    board_watch(w);
+}
+static void interrupting(void) {
+    open_center();
+    add_poster("poster A", "n", 1);
+    watcher *w = add_watcher("observer X", "n");
+    w->fiber->body = watch_until_interrupted;
+    machine_fiber("its thread", w->center, interrupt, w);
+}
+
+const scenario scenarios[] = {
+    {"one_post", "a post and an observer that may just be falling asleep", one_post, .changes = 3, .buffers = true},
+    {"two_and_two", "two post twice, two observe", two_and_two, .changes = 2},
+    {"late_stores", "the same, and each store may be late", two_and_two, .changes = 1, .buffers = true},
+    {"without_barrier", "the same, where the kernel has no barrier for us", without_barrier, .changes = 1, .buffers = true},
+    {"two_names", "two post under different names, one looks at one of them, one at all", two_names, .changes = 2},
+    {"turning", "the ring goes round: evictions, laps, exact losses", turning, .changes = 1, .buffers = true},
+    {"one_lap", "an observer is lapped while it reads", one_lap, .changes = 2},
+    {"two_hands", "two evict the same", two_hands, .changes = 2},
+    {"a_slow_hand", "who helps to evict is laps behind", a_slow_hand, .changes = 1},
+    {"three_laps", "twelve posts in four slots", three_laps, .changes = 1},
+    {"lossless", "one loses nothing, and the posters wait for it", lossless, .changes = 1, .buffers = true},
+    {"dead_lossless", "it dies anywhere, and holds nobody back", dead_lossless, .changes = 1, .deaths = true},
+    {"dead_poster", "a poster dies anywhere", dead_poster, .changes = 1, .deaths = true, .buffers = true},
+    {"dead_observer", "an observer dies anywhere", dead_observer, .changes = 1, .deaths = true},
+    {"foreign_poster", "a poster dies anywhere, and the kernel tells nobody", foreign_poster, .changes = 1, .deaths = true},
+    {"large", "payloads in chunks, of which there are three", large, .changes = 1, .buffers = true},
+    {"dead_large_poster", "one dies anywhere filling or posting one", dead_large_poster, .changes = 1, .deaths = true},
+    {"registering", "two register while others post", registering, .changes = 1, .buffers = true},
+    {"registering_in_a_full_ring", "the same, while the ring goes round", registering_in_a_full_ring, .changes = 1},
+    {"history", "one begins with what is there, while it is evicted", history, .changes = 1},
+    {"lossless_history", "the same, and nothing of it is lost", lossless_history, .changes = 1},
+    {"values", "kept values, set by two, asked for by one who comes", values, .changes = 1, .verify = the_newest_is_kept},
+    {"values_evicted", "a value outlives the ring's memory of it", values_evicted, .changes = 1, .verify = the_newest_is_kept, .buffers = true},
+    {"values_outlive", "the newer of two values outlives it", values_outlive, .changes = 1, .verify = the_newest_is_kept},
+    {"dead_value_poster", "one dies anywhere setting one", dead_value_poster, .changes = 1, .verify = the_newest_is_kept, .deaths = true},
+    {"one_topic", "two threads share a topic while others register", one_topic, .changes = 1, .buffers = true},
+    {"one_topic_alone", "the same, and nothing but what the threads share matters", one_topic_alone, .changes = 4, .focus = true},
+    {"changing", "names are added and removed while another thread waits", changing, .changes = 1, .buffers = true},
+    {"cancelling", "nothing comes after a removal", cancelling, .changes = 1},
+    {"names_come_and_go", "names take each other's places in a full table", names_come_and_go, .changes = 1},
+    {"names_come_and_go_twice", "two do so", names_come_and_go_twice, .changes = 1},
+    {"interrupting", "an interruption is never missed", interrupting, .changes = 3, .buffers = true},
+};
+const uint32_t scenario_count = sizeof scenarios / sizeof scenarios[0];
+
+// MARK: What is left
+
+// Everything has been evicted, so everything has been counted: each once.
+static void count_of_each_name(const tidings__segment *s) {
+    for (uint32_t i = 0; i < board.watcher_count; i++) {
+        const watcher *w = &board.watchers[i];
+        if (w->added || !w->name || !w->entry) continue;
+        uint64_t least = 0, maybe = 0, count = s->names[w->entry].tally.count;
+        for (uint32_t j = 0; j < board.post_count; j++) {
+            const board_post *post = &board.posts[j];
+            if (post->begun <= w->entry_since || strcmp(post->name, w->name) != 0) continue;
+            if (post->known) least++;
+            else if (!post->returned) maybe++;
+        }
+        if (count < least || count > least + maybe)
+            machine_violation("%llu of \"%s\" were counted, of %llu", (unsigned long long)count, w->name, (unsigned long long)least);
+    }
+}
+
+void scenario_remains(void) {
+    tidings__segment *s = &director->segment;
+    for (uint32_t i = 0; i < machine.fiber_count; i++) {
+        fiber *f = &machine.fibers[i];
+        if (f->state == DEAD) continue;
+        if (f->state != ENDED) machine_violation("%s never ended", f->name);
+        if (f->pending || f->thread.inside) machine_violation("%s is still inside a post", f->name);
+    }
+    tidings_tidy(director);
+    for (uint32_t i = 0; i < machine.fiber_count; i++) {
+        fiber *f = &machine.fibers[i];
+        if (f->state == DEAD && tidings__relaxed(&s->participants[f->center->participant].instance)) machine_violation("%s was not tidied up after", f->name);
+    }
+    for (uint32_t i = 0; i < SLOTS; i++)
+        if (tidings__busy(s->cells[i].claim, s->cells[i].commit, s->cells[i].verdict)) machine_violation("slot %u is held for ever", i);
+    // The ring still works, and forgets all that was.
+    tidings_topic *last = topic(director, "z");
+    for (uint32_t i = 0; i < 2 * SLOTS; i++) {
+        uint64_t nothing = 0;
+        int result = tidings_post(last, &nothing, sizeof nothing, NULL, NULL);
+        if (result != 0) machine_violation("afterwards, tidings_post: %d, %s", result, tidings_last_error());
+    }
+    tidings_topic_close(last);
+    uint64_t oldest = tidings__oldest(s);
+    count_of_each_name(s);
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
+        if (s->header->asleep[i] || s->header->lossless[i]) machine_violation("bits of observers that have gone");
+    for (uint32_t i = 0; i < s->shape.observers; i++)
+        if (s->observers[i].owner || s->observers[i].doorbell & 1) machine_violation("observer place %u was left behind", i);
+    uint32_t kept = 0, retained = 0;
+    for (uint32_t i = TIDINGS__NAME_ALL; i < s->shape.names; i++) {
+        uint32_t state = (uint32_t)s->names[i].state & 0xf, chunk = (uint32_t)s->names[i].retained & 0xffff;
+        // (A free one is cleared when it is taken.)
+        if (state != TIDINGS__NAME_FREE && tidings__name_members(&s->names[i])) machine_violation("name entry %u still has members", i);
+        if (state == TIDINGS__NAME_PREPARING || state == TIDINGS__NAME_LEAVING) machine_violation("name entry %u is half made", i);
+        kept += chunk != 0 && chunk != TIDINGS__RETAINED_EXPECTED;
+    }
+    tidings_tidy(director);
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        uint64_t word = s->chunk_words[i];
+        uint32_t state = tidings__chunk_state(word);
+        retained += state == TIDINGS__CHUNK_RETAINED;
+        if (state == TIDINGS__CHUNK_OWNED) machine_violation("chunk %u is still somebody's", i);
+        if (state == TIDINGS__CHUNK_IN_RING && !tidings__chunk_before(word, oldest)) machine_violation("chunk %u is still in the ring", i);
+    }
+    if (retained != kept) machine_violation("%u chunks are kept, for %u values", retained, kept);
+}
