@@ -151,6 +151,11 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     while (!error && !done) {
         error = claim_position(center, owner, thread, deadline, &claim);
         if (error) break;
+        if ((claim.position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {
+            // In a chunk's word this position reads "not claimed yet", and the chunk would never be free again. Once in 2^48 positions.
+            tidings__abandon(&claim, owner, thread);
+            continue;
+        }
         uint64_t resolved = tidings__resolved(topic);
         if (flags & TIDINGS__RECORD_RETAIN) {
             if (!tidings__name_stays(s, entry, &topic->key)) {
