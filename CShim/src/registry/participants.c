@@ -23,6 +23,8 @@ int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *remain
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < count; i++) {
             if (round == 0 && tidings__acquire(&s->participants[i].instance) != 0) continue;
+            // Declared dead before its lock is ours, and seems to be held by the dead one: stopped from here on, we would keep its lossless observers alive.
+            if (round > 0) (void)tidings__participant_dead(s, i, UINT32_MAX);
             int error = take(s, fd, i, remains);
             if (error == 0) {
                 *index = i;
