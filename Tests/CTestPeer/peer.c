@@ -1,5 +1,6 @@
 #include "peer.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -180,15 +181,19 @@ void told(const pipe_pair *pipe) {
     CHECK(read(pipe->ends[0], &byte, 1) == 1, "%s", strerror(errno));
 }
 
-static char process_state(pid_t pid) {
+char thread_state(pid_t pid, pid_t thread) {
     char path[64], line[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    CHECK(file, "%s", strerror(errno));
-    CHECK(fgets(line, sizeof line, file), "no line in %s", path);
-    fclose(file);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)thread);
+    // Through no buffer of stdio's, as it is asked thousands of times.
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file < 0 ? 0 : read(file, line, sizeof line - 1);
+    if (file >= 0) close(file);
+    if (length <= 0) return 'X';
+    line[length] = 0;
     return strrchr(line, ')')[2];
 }
+
+char process_state(pid_t pid) { return thread_state(pid, pid); }
 
 void until_asleep(pid_t pid, tidings_center *center, uint32_t observers_asleep) {
     while (statistics_of(center).observers_asleep < observers_asleep) usleep(100);

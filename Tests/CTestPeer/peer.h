@@ -89,6 +89,9 @@ pipe_pair pipe_open(void);
 void tell(const pipe_pair *pipe);
 void told(const pipe_pair *pipe);
 
+char process_state(pid_t pid);  // of its first thread: 'R', 'S' …
+char thread_state(pid_t pid, pid_t thread);  // 'X': gone
+
 // Waits until that process sleeps in the kernel, and as many observers of the center are asleep.
 void until_asleep(pid_t pid, tidings_center *center, uint32_t observers_asleep);
 

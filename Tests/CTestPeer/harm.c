@@ -1,0 +1,378 @@
+// Brings victims to their moments, and does it to them.
+#include "harm.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "trace.h"
+
+#define SAMPLE 6u  // moments of each kind of harm, on each center, unless all are asked for
+
+struct board *board;
+const struct operation *operation;
+tidings_center *own_center;
+tidings_topic *own_topic;
+tidings_observer *own_observer;
+uint8_t own_payloads[4][1000];
+
+typedef enum harm { NONE, KILLED, STOPPED, FORKED_BESIDE, FORKED_WITHIN, FORKED_AND_KILLED, HARMS } harm;
+static const char *const harms[] = {"unharmed", "killed", "stopped", "forked beside", "forked within", "forked within and killed"};
+
+static harm current;
+static bool on_used;
+static uint64_t current_at, current_length;
+static uint32_t forks_delayed;
+static pipe_pair onward, child_onward;
+
+const char *moment_text(void) {
+    static char text[256];
+    snprintf(text, sizeof text, "%s, %s after %lu of %lu on a %s center", operation->text, harms[current], (unsigned long)current_at,
+             (unsigned long)current_length, on_used ? "used" : "fresh");
+    return text;
+}
+
+// MARK: Patience
+
+static uint32_t patience(void) {
+    const char *asked = getenv("TIDINGS_TEST_PATIENCE");
+    return asked ? (uint32_t)strtoul(asked, NULL, 10) : 120;
+}
+
+uint64_t patience_ns(void) { return patience() * UINT64_C(1000000000); }
+
+static void lost_patience(int signal) {
+    (void)signal;
+    const char *text = moment_text();
+    (void)!write(STDERR_FILENO, text, strlen(text));
+    (void)!write(STDERR_FILENO, ": it hangs\n", 11);
+    _exit(1);
+}
+
+// MARK: The victim
+
+static void *forks(void *unused) {
+    told(&child_onward);
+    atomic_store(&board->forker, (uint32_t)syscall(SYS_gettid));
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(2 * patience() + 30);
+        const bool own = own_center && own_topic;
+        tidings_topic *topic = own ? own_topic : world.topic;
+        tidings_center *center = own ? own_center : world.center;
+        child_lives(center, topic);
+        atomic_store(&board->born, 1);
+        told(&child_onward);
+        child_lives(center, topic);
+        // Its place is free when it says so; but for handles that the operation may be about to close, it would close what it has.
+        tidings_close(world.center);
+        if (center != world.center) tidings_close(center);
+        atomic_store(&board->born, 2);
+        _exit(0);
+    }
+    atomic_store(&board->forked, pid > 0 ? 1 : 2);
+    int status;
+    if (waitpid(pid, &status, 0) != pid || status != 0) atomic_fetch_add(&board->faults, 1);
+    return unused;
+}
+
+static void suffers(void) {
+    for (uint32_t i = 0; i < operation->posts; i++) fill_payload(own_payloads[i], operation->size, 1, i);
+    if (operation->prepare) operation->prepare();
+    if (current == FORKED_WITHIN || current == FORKED_AND_KILLED) {
+        pthread_t thread;
+        CHECK(pthread_create(&thread, NULL, forks, NULL) == 0, "no thread");
+    }
+    section_begin();
+    operation->act();
+    section_end();
+    atomic_store(&board->done, 1);
+    told(&onward);
+    if (operation->settle) operation->settle();
+    atomic_store(&board->settled, 1);
+    told(&onward);
+    tidings_observer_close(own_observer);
+    if (own_topic) tidings_topic_close(own_topic);
+    tidings_close(own_center);
+}
+
+void join_as_victim(void) {
+    const tidings_configuration existing = {.flags = TIDINGS_OPEN_EXISTING};
+    OK(tidings_open("story", &existing, &own_center));
+    OK(tidings_topic_open(own_center, NAME, strlen(NAME), NULL, 0, &own_topic));
+    if (!on_used) return;
+    // One that has been at it for years knows where memory is. On the fresh center it asks.
+    uint8_t bytes[300];
+    tidings_topic *filler;
+    tidings_reservation reservation;
+    OK(tidings_topic_open(own_center, "filler", 6, NULL, 0, &filler));
+    for (size_t size = 300; size > 0; size -= 150) {
+        fill_payload(bytes, size, 3, 0);
+        OK(tidings_post(filler, bytes, size, NULL, NULL));
+    }
+    OK(tidings_reserve(own_center, 900, &reservation));
+    tidings_abandon(own_center, &reservation);
+    tidings_topic_close(filler);
+}
+
+void post_as_victim(uint32_t number) {
+    // Written before the section, as it is no instruction of ours.
+    const uint8_t *bytes = own_payloads[number];
+    const tidings_post_options options = {.flags = operation->flags};
+    const int result = tidings_post(own_topic, bytes, operation->size, &options, NULL);
+    if (result != 0) atomic_store(&board->result, result);
+    else atomic_fetch_add(&board->returned, 1);
+}
+
+bool next_as_victim(int64_t timeout_ns) {
+    static uint64_t last;
+    tidings_delivery delivery;
+    const int result = tidings_next(own_observer, timeout_ns, &delivery);
+    if (result != 0) {
+        if (result != -EAGAIN) atomic_store(&board->result, result);
+        return false;
+    }
+    if (delivery.kind == TIDINGS_DELIVERY_MISSED) {
+        atomic_fetch_add(&board->missed, delivery.missed);
+        return true;
+    }
+    if (delivery.sequence <= last && !(delivery.flags & TIDINGS_DELIVERY_RETAINED)) atomic_store(&board->result, -EILSEQ);
+    if (delivery.size && !payload_is_whole(delivery.payload, delivery.size)) atomic_store(&board->result, -EBADMSG);
+    last = delivery.sequence;
+    atomic_fetch_add(&board->received, 1);
+    return true;
+}
+
+void drain_as_victim(void) {
+    while (next_as_victim(0)) {}
+}
+
+// MARK: Harm
+
+static void until(const _Atomic uint32_t *word) {
+    while (!atomic_load(word)) {
+        SO(atomic_load(&board->faults) == 0, "a forked child has ended");
+        usleep(50);
+    }
+}
+
+// What goes on after its moment comes to its end, and has done what it was to do.
+static void comes_to_its_end(pid_t pid, bool settles) {
+    until(&board->done);
+    listener_rests();
+    SO(atomic_load(&board->result) == 0, "it ends with %d", atomic_load(&board->result));
+    SO(world.of_victim == operation->posts, "%u of its %u posts came", world.of_victim, operation->posts);
+    SO(world.empties == operation->empties, "%u of its %u empty posts came", world.empties, operation->empties);
+    if (settles) {
+        tell(&onward);
+        until(&board->settled);
+        SO(atomic_load(&board->result) == 0, "it settles with %d", atomic_load(&board->result));
+        if (operation->verify) operation->verify();
+    }
+    if (settles && random_below(2) == 0) {
+        tell(&onward);
+        ends_well(pid);
+    } else {
+        kill_and_reap(pid);
+    }
+}
+
+// A child of the story's own process, which participates.
+static void forked_from_judge(void) {
+    child_lives(world.center, world.topic);
+    if (random_next() % 2) tidings_close(world.center);
+}
+
+static void fork_beside(void) {
+    random_next();
+    const pid_t child = start(forked_from_judge);
+    judge_posts(true, 24, 0);
+    judge_posts(false, 300, 0);
+    judge_sees();
+    ends_well(child);
+}
+
+// Its second thread forks. While the victim stands where fork has to wait (in its allocator, or opening a center), it goes on a little.
+static void fork_within(pid_t pid) {
+    tell(&child_onward);
+    until(&board->forker);
+    const pid_t thread = (pid_t)atomic_load(&board->forker);
+    for (uint32_t asleep = 0, steps = 0; !atomic_load(&board->forked);) {
+        asleep = thread_state(pid, thread) == 'S' ? asleep + 1 : 0;
+        usleep(50);
+        if (asleep < 4) continue;
+        forks_delayed += steps == 0;
+        steps += (uint32_t)step(pid, 50, true);
+        asleep = 0;
+    }
+    SO(atomic_load(&board->forked) == 1, "it could not fork");
+    until(&board->born);
+}
+
+static void fork_goes_on(uint32_t participants) {
+    judge_sees();
+    SO(tidings_tidy(world.center) >= 0, "can't tidy up");
+    const uint32_t now = statistics_of(world.center).participants;
+    SO(now == participants, "%u participants instead of %u, beside a forked child", now, participants);
+    tell(&child_onward);
+    while (atomic_load(&board->born) < 2) usleep(50);
+    SO(world.of_child <= atomic_load(&board->child_posted), "the child posted %u", atomic_load(&board->child_posted));
+}
+
+static void suffer(pid_t pid) {
+    world.registered = atomic_load(&board->registered);
+    switch (current) {
+        case KILLED: {
+            const uint32_t returned = atomic_load(&board->returned);
+            kill_and_reap(pid);
+            listener_rests();
+            SO(world.of_victim >= returned && world.of_victim <= operation->posts, "%u of its posts came, %u returned", world.of_victim, returned);
+            judge_posts_laps(3);
+            break;
+        }
+        case STOPPED:
+            listener_rests();
+            judge_posts_laps(3);
+            let_go(pid);
+            comes_to_its_end(pid, true);
+            break;
+        case FORKED_BESIDE:
+            fork_beside();
+            let_go(pid);
+            comes_to_its_end(pid, true);
+            judge_posts_laps(1);
+            break;
+        case FORKED_WITHIN:
+            fork_within(pid);
+            judge_posts_laps(1);
+            let_go(pid);
+            comes_to_its_end(pid, true);
+            fork_goes_on(3);
+            break;
+        case FORKED_AND_KILLED:
+            fork_within(pid);
+            kill_and_reap(pid);
+            judge_posts_laps(1);
+            fork_goes_on(3);
+            break;
+        default: CHECK(false, "no such harm");
+    }
+    listener_rests();
+    const uint32_t of_child = atomic_load(&board->child_posted);
+    SO(world.of_child == of_child, "%u of a forked child's %u posts came", world.of_child, of_child);
+    nothing_is_lost_nor_left(2);
+}
+
+// From claim to commit it takes some instructions, and to be revoked some milliseconds.
+static path approach;
+static uint64_t claims_at;  // where in it
+
+static bool until_revoked(pid_t pid) {
+    const tidings_statistics before = statistics_of(world.center);
+    if (claims_at && !step_along(pid, &approach, claims_at, false)) return false;
+    for (; statistics_of(world.center).posted == before.posted; claims_at++) CHECK(step(pid, 1, false) == 1, "it claims nothing");
+    while (statistics_of(world.center).revoked == before.revoked) {
+        judge_sees();
+        if (world.of_victim > 0) return false;  // it was there already
+    }
+    listener_rests();
+    return true;
+}
+
+static pid_t begin(void) {
+    alarm(patience());
+    memset(board, 0, sizeof *board);
+    atomic_store(&board->listens, 1);
+    world_begin(on_used);
+    if (operation->set_scene) operation->set_scene();
+    const pid_t pid = start_traced(suffers);
+    if (operation->sleeps) run_into_sleep(pid);
+    judge_sees();
+    world.named_before = world.named;
+    if (operation->at_begin) operation->at_begin();
+    return pid;
+}
+
+static path recorded(bool revoked) {
+    current = NONE;
+    current_at = 0;
+    const pid_t pid = begin();
+    if (revoked) CHECK(until_revoked(pid), "it claims nothing");
+    // Single steps are so slow that whom it wakes would revoke it.
+    CHECK(kill(world.listener, SIGSTOP) == 0, "%s", strerror(errno));
+    path path = path_along(pid, false);
+    CHECK(kill(world.listener, SIGCONT) == 0, "%s", strerror(errno));
+    CHECK(path.length > 0, "nothing to step through");
+    let_go(pid);
+    comes_to_its_end(pid, true);
+    nothing_is_lost_nor_left(2);
+    world_end();
+    return path;
+}
+
+// False: it went another way.
+static bool one_moment(const path *path, uint64_t at) {
+    current_at = at;
+    const pid_t pid = begin();
+    const bool there = (!operation->revoked || until_revoked(pid)) && (!path || step_along(pid, path, at, false));
+    if (there) {
+        if (!path) step(pid, at, false);
+        suffer(pid);
+    } else {
+        kill_and_reap(pid);
+        nothing_is_lost_nor_left(2);
+    }
+    world_end();
+    return there;
+}
+
+// Under a sanitizer most steps are its own, too many to record: a few moments, sooner or later.
+static void harm_somewhere(void) {
+    on_used = random_below(2);
+    for (current = KILLED; current <= FORKED_BESIDE; current++) one_moment(NULL, random_below(UINT64_C(1) << random_below(13)));
+}
+
+static uint64_t harm_everywhere(bool used) {
+    on_used = used;
+    claims_at = 0;
+    if (operation->revoked) approach = recorded(false);
+    path path = recorded(operation->revoked);
+    current_length = path.length;
+    const uint64_t count = full() ? path.count : SAMPLE;
+    uint64_t detours = 0;
+    for (current = KILLED; current < HARMS; current++) {
+        for (uint64_t i = 0; i < count; i++) {
+            const uint64_t at = path.moments[moment((uint32_t)i, (uint32_t)count, path.count)];
+            // What depends on the clock goes one way now and another then: again, and at last step by step.
+            uint32_t tries = 0;
+            while (!one_moment(tries < 3 ? &path : NULL, at)) tries++;
+            detours += tries;
+        }
+    }
+    if (full()) {
+        fprintf(stderr, "%s on a %s center: at %lu of %lu instructions; %lu detours, %u forks delayed\n", operation->text, used ? "used" : "fresh",
+                (unsigned long)path.count, (unsigned long)path.length, (unsigned long)detours, forks_delayed);
+    }
+    path_end(&path);
+    path_end(&approach);
+    return count * (HARMS - KILLED);
+}
+
+void harm_anywhere(const struct operation *asked) {
+    operation = asked;
+    board = shared_memory(4096);
+    onward = pipe_open();
+    child_onward = pipe_open();
+    signal(SIGALRM, lost_patience);
+    worlds_make();
+    if (SANITIZED) {
+        if (!operation->revoked) harm_somewhere();
+    } else if (full()) {
+        const uint64_t fresh = harm_everywhere(false), used = harm_everywhere(true);
+        fprintf(stderr, "%s: %lu moments\n", operation->text, (unsigned long)(fresh + used));
+    } else {
+        harm_everywhere(random_below(2));  // one of them: what takes the time is to record
+    }
+    signal(SIGALRM, SIG_DFL);
+    alarm(0);
+    watchdog();
+}
