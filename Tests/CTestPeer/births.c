@@ -1,4 +1,4 @@
-// Many who create one center at once, or die of it: one center, or none; never half of one.
+// Many who create one center at once: one center; never half of one. (Who dies of it: harmed_centers.c.)
 #include "center/center.h"
 #include "foreign.h"
 
@@ -79,42 +79,4 @@ void one_of_many_exclusive_creators_succeeds(void) {
         CHECK(atomic_load(&borns->exclusive) == 1, "%lu succeeded", (unsigned long)atomic_load(&borns->exclusive));
         OK(tidings_remove("story", NULL));
     }
-}
-
-static void creates_and_stays(void) {
-    section_begin();
-    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .participants = 2, .observers = 2, .names = 64, .maximum_payload = 1000});
-    section_end();
-    CHECK(center, "made");
-    for (;;) pause();
-}
-
-// Its creator killed anywhere: there is no file, or one that serves the next.
-void a_creator_killed_anywhere_leaves_a_center_or_nothing(void) {
-    pid_t pid = start_traced(creates_and_stays);
-    const uint64_t length = step(pid, UINT64_MAX, false);
-    kill_and_reap(pid);
-    OK(tidings_remove("story", NULL));
-uint32_t made = 0;
-    const uint32_t kills = moments(8, length);
-    for (uint32_t kill = 0; kill <= kills; kill++) {
-        pid = start_traced(creates_and_stays);
-        step(pid, kill < kills ? moment(kill, kills, length) : UINT64_MAX, false);
-        kill_and_reap(pid);
-        const uint32_t files = files_there();
-        CHECK(files <= 1, "%u files", files);
-        made += files;
-        tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .flags = files ? TIDINGS_OPEN_EXISTING : TIDINGS_OPEN_EXCLUSIVE});
-        tidings_observer *observer = observer_of(center, NAME);
-        post_number(topic_of(center, NAME), kill);
-        const tidings_delivery delivery = receive(observer);
-        CHECK(stamp_of(&delivery).number == kill, "%u", stamp_of(&delivery).number);
-        tidings_observer_close(observer);
-        tidings_tidy(center);
-        CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
-        tidings_close(center);
-        OK(tidings_remove("story", NULL));
-        CHECK(files_there() == 0, "%u files", files_there());
-    }
-    CHECK(made > 0, "none left a center, though the last was killed after it had made one");
 }

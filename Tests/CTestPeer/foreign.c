@@ -25,6 +25,13 @@ uint32_t files_there(void) {
     return count;
 }
 
+void files_end(void) {
+    DIR *directory = opendir(getenv("TIDINGS_DIRECTORY"));
+    CHECK(directory, "%s", strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) (void)unlinkat(dirfd(directory), entry->d_name, 0);
+    closedir(directory);
+}
+
 uint64_t room(void) {
     struct statvfs status;
     CHECK(statvfs(getenv("TIDINGS_DIRECTORY"), &status) == 0, "%s", strerror(errno));

@@ -19,6 +19,7 @@
 const char *center_path(void);
 const char *path_of(const char *file);
 uint32_t files_there(void);  // in the story's directory
+void files_end(void);        // all of them
 uint64_t room(void);         // bytes that are free there
 
 int try_open(uint32_t flags);    // the story's center; closes it again if that works

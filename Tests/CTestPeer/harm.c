@@ -296,6 +296,7 @@ static path recorded(bool revoked) {
     current = NONE;
     current_at = 0;
     const pid_t pid = begin();
+    alarm(20 * patience());
     if (revoked) CHECK(until_revoked(pid), "it claims nothing");
     // Single steps are so slow that whom it wakes would revoke it.
     CHECK(kill(world.listener, SIGSTOP) == 0, "%s", strerror(errno));
@@ -337,7 +338,9 @@ static uint64_t harm_everywhere(bool used) {
     if (operation->revoked) approach = recorded(false);
     path path = recorded(operation->revoked);
     current_length = path.length;
-    const uint64_t count = full() ? path.count : SAMPLE;
+    const char *asked = getenv("TIDINGS_TEST_MOMENTS");
+    const uint64_t sample = asked ? strtoull(asked, NULL, 10) : SAMPLE;
+    const uint64_t count = full() || path.count < sample ? path.count : sample;
     uint64_t detours = 0;
     for (current = KILLED; current < HARMS; current++) {
         for (uint64_t i = 0; i < count; i++) {

@@ -5,7 +5,6 @@
 // births.c
 STORY(a_hundred_creators_of_one_name_end_on_one_center)
 STORY(one_of_many_exclusive_creators_succeeds)
-STEPPED(a_creator_killed_anywhere_leaves_a_center_or_nothing)
 
 // strangers.c
 STORY(files_that_are_no_centers_are_refused_and_left_alone)
@@ -304,3 +303,9 @@ STEPPED(leaving_harmed_anywhere_harms_nobody)
 STEPPED(tidying_up_harmed_anywhere_harms_nobody)
 STEPPED(taking_a_dead_place_harmed_anywhere_harms_nobody)
 STEPPED(looking_on_harmed_anywhere_harms_nobody)
+
+// harmed_centers.c
+STEPPED(a_birth_harmed_anywhere_harms_nobody)
+STEPPED(a_birth_for_readers_harmed_anywhere_harms_nobody)
+STEPPED(a_removal_harmed_anywhere_harms_nobody)
+STEPPED(a_removal_with_readers_harmed_anywhere_harms_nobody)
