@@ -67,11 +67,19 @@ void tidings__reader_pass(tidings_observer *o) {
     o->left[o->left_count++] = o->cursor++;
 }
 
-// How many records of an entry (NAME_ALL: of any) the ring holds in a range. False: part of it has gone.
-static bool count_records(tidings__segment *s, uint32_t entry, uint64_t from, uint64_t to, uint64_t *count) {
+static bool left_behind(const tidings_observer *o, uint64_t position) {
+    for (uint32_t i = 0; i < o->left_count; i++)
+        if (o->left[i] == position) return true;
+    return false;
+}
+
+// How many records of an entry (NAME_ALL: of any) the ring holds in a range, but for those that were left behind: nobody has passed these. False: part of it has gone.
+static bool count_records(const tidings_observer *o, uint32_t entry, uint64_t from, uint64_t to, uint64_t *count) {
+    tidings__segment *s = &o->center->segment;
     *count = 0;
     if (to - from > s->shape.slots) return false;
     for (uint64_t p = from; p != to; p++) {
+        if (left_behind(o, p)) continue;
         const tidings__finding finding = tidings__look(s, p);
         if (finding == TIDINGS__LAPPED || finding == TIDINGS__UNDECIDED) return false;
         if (finding != TIDINGS__VALID) continue;
@@ -90,9 +98,12 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
         uint64_t count, end, between;
         if (in->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) in->passed = 0;
         if (in->resolved == TIDINGS__NAME_NONE) continue;
+        // Before the tally: what has been evicted by now is in it. From its end to there is nothing of this name, and nothing to be looked at any more.
+        const uint64_t oldest = tidings__oldest(s);
         tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
+        if ((int64_t)(oldest - end) > 0) end = oldest;
         const bool behind = (int64_t)(o->cursor - end) >= 0;
-        if (!count_records(s, in->resolved, behind ? end : o->cursor, behind ? o->cursor : end, &between)) return false;
+        if (!count_records(o, in->resolved, behind ? end : o->cursor, behind ? o->cursor : end, &between)) return false;
         const uint64_t passed = behind ? in->passed - between : in->passed + between;
         if ((int64_t)(count - passed) <= 0) continue;
         in->missed += count - passed;
@@ -104,7 +115,6 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
 
 void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
-    uint32_t kept = 0;
     for (uint32_t i = 0; i < o->left_count; i++) {
         const uint64_t p = o->left[i];
         const tidings__finding finding = tidings__look(s, p);
@@ -126,9 +136,9 @@ void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
         } else if (finding == TIDINGS__LAPPED) {
             settled = settle_by_tally(o, t);
         }
-        if (!settled) o->left[kept++] = p;
+        // At once: from now on it has been passed, like any other.
+        if (settled) o->left[i--] = o->left[--o->left_count];
     }
-    o->left_count = kept;
 }
 
 // MARK: Sleeping
