@@ -141,6 +141,7 @@ static bool note(positions *list, uint64_t position) {
     return true;
 }
 
+#define ACCOUNT_NAP_NS 1000000
 #define ACCOUNT_WAIT_NS 100000000u  // for all unfinished posts in the ring together; then they are revoked
 
 // Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses countable. With
@@ -167,6 +168,8 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
         while ((finding = tidings__look(s, p)) == TIDINGS__CLAIMED && !impatient) {
             if (begun == 0) begun = tidings__monotonic_ns();
             tidings__wait_claimed(observer->center, &stuck, p, true);
+            // A reader that waited long enough to go on without it would be let go on at once, again and again.
+            if (stuck.over) tidings__nap(ACCOUNT_NAP_NS);
             impatient = tidings__monotonic_ns() - begun > ACCOUNT_WAIT_NS;
         }
         if (finding == TIDINGS__CLAIMED && !observer->reader) {
