@@ -1,6 +1,7 @@
 #include "board.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "center/center.h"
@@ -76,6 +77,19 @@ void board_note(watcher *w, const tidings_delivery *d) {
             machine_violation("%s was told of %llu after %llu", w->fiber->name, (unsigned long long)d->sequence, (unsigned long long)w->told[i].sequence);
 }
 
+void board_rest(watcher *w, watcher *late) {
+    tidings_delivery d;
+    int result = tidings_next(w->observer, 0, &d);
+    // What it went on without, because its poster was stopped, and what became of that. (It looks each second.)
+    while (w->reader && result == 0 && d.kind == TIDINGS_DELIVERY_MISSED) {
+        board_note(late, &d);
+        result = tidings_next(w->observer, 0, &d);
+    }
+    if (result == 0) machine_violation("%s slept on %s %llu", w->fiber->name, d.kind ? "a loss before" : "notification", (unsigned long long)d.sequence);
+    if (result != -EAGAIN) machine_violation("tidings_next without waiting: %d", result);
+    board_leave(w);
+}
+
 void board_watch(watcher *w) {
     tidings_delivery d;
     for (;;) {
@@ -84,10 +98,7 @@ void board_watch(watcher *w) {
         else if (result == -EINTR && machine.over) break;
         else if (result != -EINTR) machine_violation("tidings_next: %d", result);
     }
-    int result = tidings_next(w->observer, 0, &d);
-    if (result == 0) machine_violation("%s slept on %s %llu", w->fiber->name, d.kind ? "a loss before" : "notification", (unsigned long long)d.sequence);
-    if (result != -EAGAIN) machine_violation("tidings_next without waiting: %d", result);
-    board_leave(w);
+    board_rest(w, w);
 }
 
 void board_leave(watcher *w) {
@@ -118,10 +129,20 @@ static uint32_t between(const watcher *w, uint64_t low, uint64_t high, uint64_t 
 }
 
 static void account(const watcher *w) {
-    if (!w->left) return;  // killed
+    if (!w->left || w->uncounted) return;  // killed, or let off
     uint64_t from = w->first, missed = 0;
     bool history = w->flags & TIDINGS_ADD_HISTORY, begun = w->added == 0;  // where it begins is known exactly
     uint32_t maybe = unknown(w);
+    if (w->reader) {
+        // It may tell of a loss later than where it was: all in all it is as much.
+        uint64_t told = 0;
+        for (uint32_t i = 0; i < w->count; i++) told += w->told[i].missed ? w->told[i].missed : 1;
+        uint32_t least = between(w, from, UINT64_MAX, begun ? 0 : w->added, 0), most = between(w, from, UINT64_MAX, 0, begun ? 0 : w->adding) + maybe;
+        if (w->removing) least = 0;
+        if (told < least || told > most)
+            machine_violation("%s was told of %llu, or that it missed them; it is %u%s", w->fiber->name, (unsigned long long)told, least, least == most ? "" : " at least");
+        return;
+    }
     for (uint32_t i = 0; i <= w->count; i++) {
         bool end = i == w->count;
         if (!end && w->told[i].missed) {
@@ -155,4 +176,22 @@ void board_verify(void) {
         }
     }
     for (uint32_t i = 0; i < board.watcher_count; i++) account(&board.watchers[i]);
+}
+
+void board_print(void) {
+    for (uint32_t i = 0; i < board.post_count; i++) {
+        const board_post *post = &board.posts[i];
+        printf("  post %u, \"%s\": ", i, post->name);
+        if (post->known) printf("at %llu", (unsigned long long)post->sequence);
+        printf(post->returned ? post->result ? ", refused\n" : "\n" : ", has not returned\n");
+    }
+    for (uint32_t i = 0; i < board.watcher_count; i++) {
+        const watcher *w = &board.watchers[i];
+        printf("  %s, from %llu on:", w->fiber->name, (unsigned long long)w->first);
+        for (uint32_t j = 0; j < w->count; j++) {
+            if (w->told[j].missed) printf(" %llu missed;", (unsigned long long)w->told[j].missed);
+            else printf(" %s%llu,", w->told[j].kept ? "kept " : "", (unsigned long long)w->told[j].sequence);
+        }
+        printf("\n");
+    }
 }

@@ -32,7 +32,8 @@ typedef struct watcher {
     const char *name;
     uint32_t interest, flags, entry;
     uint64_t entry_since;  // when its name had an entry, at the latest
-    bool lossless;
+    bool lossless, reader;
+    bool uncounted;                             // its account isn't looked at
     uint64_t adding, added, removing, removed;  // when; added 0: before everything
     uint64_t first;                             // where it began, if that is known
     bool left;                                  // it told all it was told
@@ -54,11 +55,14 @@ watcher *board_watcher(const char *name, uint32_t flags);
 
 // Notes what a watcher was told, and looks at what can be seen at once: nothing torn, in order, its own, and not twice.
 void board_note(watcher *w, const tidings_delivery *d);
-// Waits and notes until interrupted, then looks whether anything was left: it would have been slept on.
+// The last look, when it was interrupted: whatever it finds, it had slept on. `late` is who may hear of a loss that a reader couldn't know of before.
+void board_rest(watcher *w, watcher *late);
+// Waits and notes until interrupted, then looks for the rest.
 void board_watch(watcher *w);
 void board_leave(watcher *w);
 
 // After everything: one order for all, and each loss counted exactly.
 void board_verify(void);
+void board_print(void);
 
 #endif

@@ -22,18 +22,19 @@
 struct machine machine;
 static jmp_buf outside;  // where nobody runs
 
-static struct {
+typedef struct mapping {
     uint8_t *base;
     uint64_t length;
-} mappings[HANDLES];
-static uint32_t mapping_count;
+} mapping;
+static mapping mappings[HANDLES], companions[HANDLES];  // the center, and what only writers see of it, if there is such
+static uint32_t mapping_count, companion_count;
 
 static uint8_t *arena;
 static size_t arena_used;
 
 // What a schedule begins with. Outside of what is put back, as are the fibers' stacks.
 static struct start {
-    uint8_t *globals, *arena, *center;
+    uint8_t *globals, *arena, *center, *companion;
     uint8_t *dirty;  // by line
     uint32_t *lines, line_count;
     shared_word *words;
@@ -99,18 +100,23 @@ void *__wrap_realloc(void *old, size_t size) {
 }
 
 // One center, mapped once per handle: the same byte has one name here.
-uintptr_t machine_canonical(const volatile void *address) {
-    uintptr_t at = (uintptr_t)address;
-    for (uint32_t i = 0; i < mapping_count; i++)
-        if (at - (uintptr_t)mappings[i].base < mappings[i].length) return (uintptr_t)mappings[0].base + (at - (uintptr_t)mappings[i].base);
+static uintptr_t in_first(uintptr_t at, const mapping *all, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (at - (uintptr_t)all[i].base < all[i].length) return (uintptr_t)all[0].base + (at - (uintptr_t)all[i].base);
     return at;
 }
+uintptr_t machine_canonical(const volatile void *address) {
+    return in_first(in_first((uintptr_t)address, mappings, mapping_count), companions, companion_count);
+}
+static bool in_companion(uintptr_t canonical) {
+    return companion_count > 0 && canonical - (uintptr_t)companions[0].base < companions[0].length;
+}
 bool machine_inside(uintptr_t canonical) {
-    return mapping_count > 0 && canonical - (uintptr_t)mappings[0].base < mappings[0].length;
+    return (mapping_count > 0 && canonical - (uintptr_t)mappings[0].base < mappings[0].length) || in_companion(canonical);
 }
 
 void machine_dirty(uintptr_t canonical, size_t size) {
-    if (!start->dirty || size == 0) return;
+    if (!start->dirty || size == 0 || in_companion(canonical)) return;  // that one is put back as a whole
     uint64_t offset = canonical - (uintptr_t)mappings[0].base;
     for (uint64_t line = offset / LINE; line <= (offset + size - 1) / LINE; line++) {
         if (start->dirty[line]) continue;
@@ -126,6 +132,10 @@ static size_t globals_size(void) {
 void machine_ready(void) {
     start->center = pages(mappings[0].length);
     memcpy(start->center, mappings[0].base, mappings[0].length);
+    if (companion_count) {
+        start->companion = pages(companions[0].length);
+        memcpy(start->companion, companions[0].base, companions[0].length);
+    }
     start->lines = pages(mappings[0].length / LINE * sizeof *start->lines);
     start->arena = pages(ARENA);
     memcpy(start->arena, arena, arena_used);
@@ -140,6 +150,7 @@ void machine_restore(void) {
     (void)globals();
     machine.trace = trace;
     memcpy(arena, start->arena, arena_used);
+    if (companion_count) memcpy(companions[0].base, start->companion, companions[0].length);
     for (uint32_t i = 0; i < start->line_count; i++) {
         uint64_t line = start->lines[i];
         memcpy(mappings[0].base + line * LINE, start->center + line * LINE, LINE);
@@ -184,6 +195,10 @@ static void place(uintptr_t c, char *text, size_t size) {
         snprintf(text, size, "private %zx", (size_t)(c - (uintptr_t)arena));
         return;
     }
+    if (in_companion(c)) {
+        snprintf(text, size, "doorbell[%u]", (unsigned)((c - (uintptr_t)companions[0].base) / TIDINGS__LINE));
+        return;
+    }
     const tidings__segment *s = &machine.fibers[0].center->segment;
     const tidings__geometry *g = &s->geometry;
     uint64_t offset = c - (uintptr_t)mappings[0].base;
@@ -191,7 +206,7 @@ static void place(uintptr_t c, char *text, size_t size) {
     static const char *const name[] = {"tally.count", "tally.end", "next", "state", "hash", "retained", "birth", "lengths"};
 #define HEADER(member) \
     if (offset - offsetof(tidings__header, member) < sizeof s->header->member) { snprintf(text, size, #member); return; }
-    HEADER(eviction) HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters) HEADER(asleep) HEADER(lossless)
+    HEADER(eviction) HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters) HEADER(asleep) HEADER(lossless) HEADER(bells)
     if (offset >= g->chunks) snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
     else if (offset >= g->names) {
         uint64_t at = (offset - g->names) % sizeof(tidings__name) / 8;
@@ -456,5 +471,6 @@ tidings_center *machine_open(const tidings_configuration *configuration) {
     }
     mappings[mapping_count].base = center->segment.base;
     mappings[mapping_count++].length = center->segment.size;
+    if (center->segment.companion_base) companions[companion_count++] = (mapping){center->segment.companion_base, TIDINGS__PAGE};
     return center;
 }

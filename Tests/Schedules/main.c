@@ -1,4 +1,6 @@
 // Schedules: the real core under a scheduler of ours. README.md
+#include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -31,7 +33,10 @@ void machine_violation(const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(run->told, 512, format, arguments);
     va_end(arguments);
-    if (machine.trace) printf("        VIOLATION: %s\n", run->told);
+    if (machine.trace) {
+        printf("        VIOLATION: %s\n", run->told);
+        board_print();
+    }
     machine.current = NULL;
     _longjmp(failed, 1);
 }
@@ -154,6 +159,15 @@ static void at_random(uint64_t seed, uint64_t most, double limit) {
     printf("; %llu at random", (unsigned long long)done);
 }
 
+// The files have served: what is mapped stays, and nothing is left behind, however this ends.
+static void forget(const char *directory) {
+    DIR *all = opendir(directory);
+    for (struct dirent *one; all && (one = readdir(all)) != NULL;)
+        if (one->d_name[0] != '.') unlinkat(dirfd(all), one->d_name, 0);
+    if (all) closedir(all);
+    rmdir(directory);
+}
+
 static int usage(void) {
     fprintf(stderr,
             "usage: Schedules --list\n"
@@ -207,11 +221,7 @@ int main(int count, char **arguments) {
     run->scene = scene;
     run->quiet = quiet;
     scene->prepare();
-    // The file has served: what is mapped stays. Nothing is left behind, however this ends.
-    char path[sizeof directory + 300];
-    snprintf(path, sizeof path, "%s", tidings_path(machine.fibers[0].center));
-    unlink(path);
-    rmdir(directory);
+    forget(directory);
     static char stack[65536];
     const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     sigaltstack(&other, NULL);

@@ -21,8 +21,9 @@ static tidings_center *director;  // takes part in nothing; tidies up in the end
 
 // A handle decides by its own copy of the shape, so a small part of a small center is made by lying to it: as many slots as the protocol can live with (eviction is by a
 // quarter of the ring), and so few chunks, observers and names that all run out.
-static tidings_center *handle(void) {
-    static const tidings_configuration smallest = {.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000};
+static uint32_t mode;
+static tidings_center *handle_for(uint32_t flags) {
+    const tidings_configuration smallest = {.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000, .mode = mode, .flags = flags};
     tidings_center *center = machine_open(&smallest);
     tidings__segment *s = &center->segment;
     s->shape.slots = SLOTS;
@@ -33,8 +34,11 @@ static tidings_center *handle(void) {
     s->geometry.class_count = 1;
     s->geometry.classes[0].count = s->geometry.chunk_count = CHUNKS;
     // Or each schedule would begin with the same questions to the file.
-    for (uint32_t i = 0; i < CHUNKS; i++) tidings__back_chunk(s, i, s->geometry.classes[0].size);
+    for (uint32_t i = 0; i < CHUNKS && s->writable; i++) tidings__back_chunk(s, i, s->geometry.classes[0].size);
     return center;
+}
+static tidings_center *handle(void) {
+    return handle_for(0);
 }
 
 static tidings_topic *topic(tidings_center *center, const char *name) {
@@ -119,6 +123,17 @@ static void register_and_watch(void *argument) {
     begin_watching(argument);
     board_watch(argument);
 }
+// Who may read and not write, and of whom nobody knows.
+static watcher *add_reader(const char *who, const char *name, bool later) {
+    watcher *w = later ? board_watcher(name, 0) : add_watcher_of(who, handle_for(TIDINGS_OPEN_READ_ONLY), name, false);
+    w->reader = true;
+    if (!later) return w;
+    w->center = handle_for(TIDINGS_OPEN_READ_ONLY);
+    w->fiber = machine_fiber(who, w->center, register_and_watch, w);
+    w->fiber->bystander = true;
+    return w;
+}
+
 static watcher *add_newcomer(const char *who, const char *name, uint32_t flags) {
     watcher *w = board_watcher(name, flags);
     w->center = handle();
@@ -381,19 +396,26 @@ static void watch_changing(void *argument) {
         board_note(d.interests[0] == w->interest ? w : more, &d);
         w->removed = removed;
     }
-    if (tidings_next(w->observer, 0, &d) == 0) machine_violation("slept on %llu", (unsigned long long)d.sequence);
-    board_leave(w);
+    board_rest(w, more);
     more->left = true;
 }
 static void changing(void) {
     open_center();
     add_poster("poster A", "n", 2);
     add_poster("poster B", "m", 2);
-    changed = add_watcher("observer X", "n");
+    changed = mode ? add_reader("reader X", "n", false) : add_watcher("observer X", "n");
     machine.fibers[2].body = watch_changing;
     watcher *more = board_watcher("m", 0);
     more->fiber = changed->fiber;
+    more->reader = changed->reader;
     machine_fiber("its thread", changed->center, change, changed);
+}
+
+static void one_reader_changing(void) {
+    mode = 0644;
+    changing();
+    // What a reader went on without, before it looked at a name as well, is not told exactly.
+    board.watchers[0].uncounted = board.watchers[1].uncounted = true;
 }
 
 // Told of nothing once its removal has returned, though a poster may be about to ring.
@@ -448,6 +470,50 @@ static void names_come_and_go_twice(void) {
     names_come_and_go();
 }
 
+static void readers(void) {
+    mode = 0644;
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "m", 1);
+    add_reader("reader X", "n", false);
+    add_watcher("observer Y", NULL);
+}
+
+static void one_reader(void) {
+    mode = 0644;
+    open_center();
+    add_poster("poster A", "n", 1);
+    add_reader("reader X", "n", false);
+}
+
+static void lapped_readers(void) {
+    mode = 0644;
+    open_center();
+    prefill("n", SLOTS - 1);
+    add_poster("poster A", "n", 3);
+    add_poster("poster B", "m", 3);
+    add_reader("reader X", "n", false);
+    add_reader("reader Y", NULL, false);
+}
+
+static void new_readers(void) {
+    mode = 0644;
+    open_center();
+    prefill("n", 2);
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 1);
+    add_reader("reader X", "n", true);
+    add_reader("reader Y", "m", true);
+}
+
+static void dead_poster_of_readers(void) {
+    mode = 0644;
+    open_center();
+    add_poster("poster A", "n", 2)->fiber->mortal = true;
+    add_poster("poster B", "n", 2);
+    add_reader("reader X", "n", false);
+}
+
 static void interrupt(void *argument) {
     tidings_observer_interrupt(((watcher *)argument)->observer);
 }
@@ -499,6 +565,12 @@ const scenario scenarios[] = {
     {"cancelling", "nothing comes after a removal", cancelling, .changes = 1},
     {"names_come_and_go", "names take each other's places in a full table", names_come_and_go, .changes = 1},
     {"names_come_and_go_twice", "two do so", names_come_and_go_twice, .changes = 1},
+    {"one_reader", "one may only read, and may just be falling asleep", one_reader, .changes = 3, .buffers = true},
+    {"one_reader_changing", "names are added and removed while a thread that may only read waits", one_reader_changing, .changes = 1, .buffers = true},
+    {"readers", "one of two may only read", readers, .changes = 1, .buffers = true},
+    {"lapped_readers", "two may only read, and the ring goes round", lapped_readers, .changes = 1, .buffers = true},
+    {"new_readers", "two begin to read while others post", new_readers, .changes = 1},
+    {"dead_poster_of_readers", "a poster dies anywhere, and one may only read", dead_poster_of_readers, .changes = 1, .deaths = true},
     {"interrupting", "an interruption is never missed", interrupting, .changes = 3, .buffers = true},
 };
 const uint32_t scenario_count = sizeof scenarios / sizeof scenarios[0];
@@ -509,7 +581,7 @@ const uint32_t scenario_count = sizeof scenarios / sizeof scenarios[0];
 static void count_of_each_name(const tidings__segment *s) {
     for (uint32_t i = 0; i < board.watcher_count; i++) {
         const watcher *w = &board.watchers[i];
-        if (w->added || !w->name || !w->entry) continue;
+        if (w->added || w->reader || !w->name || !w->entry) continue;
         uint64_t least = 0, maybe = 0, count = s->names[w->entry].tally.count;
         for (uint32_t j = 0; j < board.post_count; j++) {
             const board_post *post = &board.posts[j];
@@ -533,7 +605,7 @@ void scenario_remains(void) {
     tidings_tidy(director);
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
         fiber *f = &machine.fibers[i];
-        if (f->state == DEAD && tidings__relaxed(&s->participants[f->center->participant].instance)) machine_violation("%s was not tidied up after", f->name);
+        if (f->state == DEAD && f->center->segment.writable && tidings__relaxed(&s->participants[f->center->participant].instance)) machine_violation("%s was not tidied up after", f->name);
     }
     for (uint32_t i = 0; i < SLOTS; i++)
         if (tidings__busy(s->cells[i].claim, s->cells[i].commit, s->cells[i].verdict)) machine_violation("slot %u is held for ever", i);
@@ -550,7 +622,7 @@ void scenario_remains(void) {
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
         if (s->header->asleep[i] || s->header->lossless[i]) machine_violation("bits of observers that have gone");
     for (uint32_t i = 0; i < s->shape.observers; i++)
-        if (s->observers[i].owner || s->observers[i].doorbell & 1) machine_violation("observer place %u was left behind", i);
+        if (s->observers[i].owner || *tidings__doorbell(s, i) & 1) machine_violation("observer place %u was left behind", i);
     uint32_t kept = 0, retained = 0;
     for (uint32_t i = TIDINGS__NAME_ALL; i < s->shape.names; i++) {
         uint32_t state = (uint32_t)s->names[i].state & 0xf, chunk = (uint32_t)s->names[i].retained & 0xffff;
