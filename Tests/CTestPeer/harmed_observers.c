@@ -125,6 +125,36 @@ void being_woken_harmed_anywhere_harms_nobody(void) {
                                       .sleeps = true});
 }
 
+// MARK: Without loss
+
+static void is_an_observer_for_good(void) {
+    join_as_victim();
+    opens(TIDINGS_OBSERVE_LOSSLESS);
+    observes(NAME, NULL, 0, own_interests);
+    tidings_observer_spin(own_observer, 0);
+}
+
+static void all_are_held_back(void) {
+    for (uint32_t i = 0; judge_posts(i % 16 == 0, i % 7 == 3 ? 300 : 24, 0); i++)
+        if (i % 32 == 31) judge_sees();
+    judge_sees();
+}
+
+static void accounts_for_all_without_loss(void) {
+    missed_nothing();
+    accounts_for_all();
+}
+
+void receiving_without_loss_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "receiving without loss",
+                                      .prepare = is_an_observer_for_good,
+                                      .at_begin = all_are_held_back,
+                                      .act = drain_as_victim,
+                                      .settle = drain_as_victim,
+                                      .verify = accounts_for_all_without_loss,
+                                      .lossless = true});
+}
+
 // MARK: Leaving
 
 static void is_about_to_leave(void) {

@@ -64,6 +64,47 @@ void an_eviction_harmed_anywhere_harms_nobody(void) {
                                       .flags = TIDINGS_POST_RETAIN});
 }
 
+// MARK: Held back
+
+static tidings_observer *holder;
+
+static void somebody_holds_all_back(void) {
+    uint32_t interest;
+    OK(tidings_observer_open(world.center, TIDINGS_OBSERVE_LOSSLESS, &holder));
+    OK(tidings_observer_add(holder, NAME, strlen(NAME), NULL, 0, 0, &interest));
+    for (uint32_t i = 0; judge_posts(true, 24, 0); i++)
+        if (i % 32 == 31) judge_sees();
+    judge_sees();
+}
+
+static void joins_a_full_ring(void) {
+    const tidings_configuration existing = {.flags = TIDINGS_OPEN_EXISTING};
+    OK(tidings_open("story", &existing, &own_center));
+    OK(tidings_topic_open(own_center, NAME, strlen(NAME), NULL, 0, &own_topic));
+}
+
+static void waits_and_posts(void) {
+    const tidings_post_options options = {.deadline_ns = -1};
+    const int result = tidings_post(own_topic, own_payloads[0], operation->size, &options, NULL);
+    if (result != 0) atomic_store(&board->result, result);
+    else atomic_fetch_add(&board->returned, 1);
+}
+
+static void nobody_holds_any_more(void) { tidings_observer_close(holder); }
+
+// It waits for a lossless observer, which has just gone.
+void a_post_held_back_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "posting once let",
+                                      .set_scene = somebody_holds_all_back,
+                                      .prepare = joins_a_full_ring,
+                                      .at_begin = nobody_holds_any_more,
+                                      .act = waits_and_posts,
+                                      .posts = 1,
+                                      .size = 64,
+                                      .lossless = true,
+                                      .sleeps = true});
+}
+
 // MARK: In memory of the center
 
 static void reserves_and_posts(void) {
