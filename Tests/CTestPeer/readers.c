@@ -281,6 +281,37 @@ void a_stopped_post_holds_readers_up_only_briefly(void) {
     ends_well(reader);
 }
 
+static void reads_everything(void) {
+    become(ANOTHER_USER);
+    tidings_observer *observer = observer_of(open_to_read(), NAME);
+    tell(&ready);
+    for (uint32_t i = 0;; i++) {
+        const tidings_delivery delivery = receive(observer);
+        if (stamp_of(&delivery).number == 1000000) return;
+        CHECK(stamp_of(&delivery).number == i, "%u instead of %u", stamp_of(&delivery).number, i);
+    }
+}
+
+// Whoever posts next, and next but one, sees to it that readers can go on: they lose nothing.
+void posters_revoke_for_readers(void) {
+    begin(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    const pid_t reader = start(reads_everything);
+    told(&ready);
+    uint32_t number = 0;
+    post_number(topic, number++);
+    const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
+    write_record(center, position);
+    while (statistics_of(center).revoked == 0) {
+        post_number(topic, number++);
+        usleep(1000);  // as often as it takes: a moment must go by between two looks
+    }
+    commit_at(center, position);
+    post_number(topic, 1000000);
+    ends_well(reader);
+    CHECK(statistics_of(center).revoked == 1, "%lu", (unsigned long)statistics_of(center).revoked);
+}
+
 // MARK: Ill will
 
 

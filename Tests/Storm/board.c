@@ -41,12 +41,19 @@ uint64_t chance_below(chance *c, uint64_t limit) {
     return mixed(c->state) % limit;
 }
 
-tidings_center *center_join(void) {
+tidings_center *center_join(bool as_reader) {
     char name[32];
     snprintf(name, sizeof name, "storm-%u", all->slots);
     tidings_center *center;
-    OK(tidings_open(name, &(tidings_configuration){.directory = all->directory, .slots = all->slots, .maximum_payload = LARGEST}, &center));
+    tidings_configuration configuration = {.directory = all->directory, .slots = all->slots, .maximum_payload = LARGEST, .mode = all->slots == OBSERVABLE_SLOTS ? 0644 : 0600};
+    if (as_reader) configuration.flags = TIDINGS_OPEN_READ_ONLY;
+    OK(tidings_open(name, &configuration, &center));
     return center;
+}
+
+bool seat_reads_only(uint32_t seat) {
+    const uint32_t number = seat < OBSERVERS ? seat : 4 * (seat - OBSERVERS);  // of the process: every fourth has two seats
+    return all->slots == OBSERVABLE_SLOTS && seat != WITNESS && number % 3 == 1;
 }
 
 // MARK: Posting

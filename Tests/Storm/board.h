@@ -74,6 +74,7 @@ enum { VACANT, STARTING, RUNNING, ENDED };
 typedef struct seat {
     _Atomic uint32_t count, mode;
     _Atomic int32_t thread;
+    _Atomic bool receives;    // it is in tidings_next, or in poll on its behalf
     uint32_t calm_at[GUSTS];  // how long its log was when it was calm, or NOBODY
     event events[EVENTS];
 } seat;
@@ -110,7 +111,10 @@ uint64_t chance_below(chance *c, uint64_t limit);
 
 // MARK: Posting
 
-tidings_center *center_join(void);
+#define OBSERVABLE_SLOTS 1024u  // the center of that size is one that readers observe, too
+tidings_center *center_join(bool as_reader);
+// Does who sits there never write to the center of this round?
+bool seat_reads_only(uint32_t seat);
 typedef struct hand {  // who posts
     tidings_center *center;
     tidings_topic *topics[TOPICS];

@@ -48,7 +48,7 @@ static int storm(uint64_t seed, uint64_t posts, uint64_t seconds, const char *pl
     printf("storm: seed %lu\n", (unsigned long)seed);
     for (size_t i = 0; i < VENUES; i++) {
         all->slots = venues[i].slots;
-        venues[i].center = center_join();
+        venues[i].center = center_join(false);
         hand_open(&venues[i].hand, venues[i].center, 0, chance_of(seed, 2, i));
     }
     if (plant && strcmp(plant, "hang") == 0) patience_s = 5;

@@ -61,7 +61,7 @@ static uint32_t some_flags(chance *c, uint8_t filter) {
 static void begin(watch *w) {
     chance *c = &w->chance;
     const bool witness = w->seat == WITNESS;
-    w->lossless = witness || chance_below(c, 10) == 0;
+    w->lossless = witness || (chance_below(c, 10) == 0 && !seat_reads_only(w->seat));
     memset(w->interests, 0, sizeof w->interests);
     w->asked = false;
     OK(tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer));
@@ -162,7 +162,7 @@ static int act(watch *w) {
     }
 }
 
-static int receive(watch *w, uint64_t way, int descriptor, tidings_delivery *d) {
+static int receive_somehow(watch *w, uint64_t way, int descriptor, tidings_delivery *d) {
     const bool calm = atomic_load(&all->calm);
     while (calm && plant_is("hang")) pause();
     if (descriptor >= 0) {
@@ -174,6 +174,13 @@ static int receive(watch *w, uint64_t way, int descriptor, tidings_delivery *d) 
         return result;
     }
     return tidings_next(w->observer, calm || way > 2 ? -1 : way == 1 ? 0 : 3000000, d);
+}
+
+static int receive(watch *w, uint64_t way, int descriptor, tidings_delivery *d) {
+    atomic_store(&w->log.seat->receives, true);
+    const int result = receive_somehow(w, way, descriptor, d);
+    atomic_store(&w->log.seat->receives, false);
+    return result;
 }
 
 static int observe(watch *w) {
@@ -210,7 +217,7 @@ static void *watches(void *argument) {
         if (what == FINISHED) break;
         if (what == REOPEN_CENTER) {
             tidings_close(w->center);
-            w->center = center_join();
+            w->center = center_join(seat_reads_only(w->seat));
         }
         if (what == EXECUTE) {
             atomic_fetch_add(&all->execs, 1);
@@ -223,7 +230,7 @@ static void *watches(void *argument) {
 
 void observer_main(uint32_t number, uint32_t incarnation) {
     watch watch_of[2];
-    tidings_center *center = center_join();
+    tidings_center *center = center_join(seat_reads_only(number == OBSERVERS ? WITNESS : number));
     const bool threaded = number % 4 == 0 && number < OBSERVERS;
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t seat = number == OBSERVERS ? WITNESS : i == 0 ? number : OBSERVERS + number / 4;

@@ -95,7 +95,7 @@ static void *posts(void *argument) {
             hand_close(&h);
             if (!w->threaded) {
                 tidings_close(w->center);
-                w->center = center_join();
+                w->center = center_join(false);
             }
             hand_open(&h, w->center, w->number, h.chance);
             h.alone = !w->threaded;
@@ -111,7 +111,7 @@ static void *posts(void *argument) {
 
 void poster_main(uint32_t number, uint32_t incarnation) {
     incarnation_of_all = incarnation;
-    tidings_center *center = center_join();
+    tidings_center *center = center_join(false);
     crew crews[2];
     for (int i = 0; i < 2; i++)
         crews[i] = (crew){number, number % 4 == 0, center, chance_of(all->seed + 17, all->round * 100000u + incarnation, number * 2 + (uint32_t)i)};

@@ -24,6 +24,9 @@ struct tidings_center {
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     _Atomic uint32_t chunk_turn[TIDINGS__CLASSES];
 
+    // In an observable center: up to where this process has seen everything decided, and since when it has found that position claimed (0: not yet).
+    _Atomic uint64_t watch, watched_since;
+
     _Alignas(128) pthread_mutex_t lock;  // joining after a fork; never held while posting
     struct tidings_center *next;         // list of open centers, for forked children
 };

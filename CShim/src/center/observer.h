@@ -26,6 +26,8 @@ typedef struct tidings__interest {
     tidings__key key;
     uint32_t resolved, bell;
     uint64_t birth;
+    uint64_t replayed;  // before this it has been passed, though the cursor went back for others
+    uint64_t settled;   // of what was left behind, all before this is in `passed` and `missed`
 } tidings__interest;
 
 // What is looked at, by entry. Replaced as a whole (`tidings__table_swap`); readers only look it up between in_next = 1 and 0.
@@ -48,6 +50,17 @@ typedef struct tidings__stuck {
 
 // Positions that a reader has left behind undecided, at most. Each is a poster that is stopped, or a post that was never finished and that nobody has met yet who may write.
 #define TIDINGS__LEFT_MAX 32
+
+// One of them, and whom it was left behind for: interests from after `older` up to `youngest`. Those that came later, and go back, may pass it once more.
+typedef struct tidings__left {
+    uint64_t position;
+    uint32_t older, youngest;
+} tidings__left;
+
+// Is this interest still to be given what it matches at this position?
+static inline bool tidings__due(const tidings__interest *interest, uint64_t position) {
+    return (int64_t)(position - interest->since) >= 0 && (int64_t)(position - interest->accounted) >= 0 && (int64_t)(position - interest->replayed) >= 0;
+}
 
 struct tidings_observer {
     tidings_center *center;
@@ -84,7 +97,8 @@ struct tidings_observer {
     _Atomic uint32_t own_bell;
     _Atomic uint32_t heard_bells, heard[TIDINGS__BELLS + 1];
     uint32_t left_count;
-    uint64_t left[TIDINGS__LEFT_MAX];
+    uint32_t youngest;  // interest in the table that was looked at last
+    tidings__left left[TIDINGS__LEFT_MAX];
 
     pthread_mutex_t lock;  // adding and removing; never held by `tidings_next`
     uint32_t next_id;

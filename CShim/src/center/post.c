@@ -9,6 +9,7 @@
 #include "platform/futex.h"
 #include "registry/doorbell.h"
 #include "ring/chunk.h"
+#include "ring/verdict.h"
 
 // Rings everybody asleep who looks at what was resolved; how many.
 static uint32_t ring(tidings__segment *s, uint64_t resolved) {
@@ -25,6 +26,27 @@ static uint32_t ring(tidings__segment *s, uint64_t resolved) {
 #define MANY_RUNG 4
 static inline void tell_early(const tidings__claim *claim, uint32_t rung) {
     if (__builtin_expect(rung > MANY_RUNG, 0)) tidings__futex_wake(tidings__claim_futex(claim->cell), INT_MAX);
+}
+
+#define WATCH_MOST 16u  // positions a post, more than one so that it catches up with what others post
+#define WATCH_BEHIND 256u
+#define WATCH_NS 2000000u
+
+// Readers can't revoke what its poster doesn't finish, and there may be nobody else to observe: the next who post do it for them. Other threads of this process do the
+// same with the same two words; whatever comes of that, a post that is revoked too early is posted anew.
+static void watch_for_readers(tidings_center *center, uint64_t position) {
+    tidings__segment *s = &center->segment;
+    uint64_t at = tidings__relaxed(&center->watch);
+    if ((int64_t)(position - at) > (int64_t)WATCH_BEHIND || (int64_t)(position - at) < 0) at = position > WATCH_BEHIND ? position - WATCH_BEHIND : 0;
+    const uint64_t from = at;
+    tidings__finding finding = TIDINGS__VOID;
+    while (at < position && at - from < WATCH_MOST && (finding = tidings__look(s, at)) != TIDINGS__CLAIMED) at++;
+    if (at != from) tidings__set_relaxed(&center->watched_since, 0);
+    tidings__set_relaxed(&center->watch, at);
+    if (at == position || finding != TIDINGS__CLAIMED) return;
+    const uint64_t now = tidings__monotonic_ns(), since = tidings__relaxed(&center->watched_since);
+    if (since == 0) tidings__set_relaxed(&center->watched_since, now);
+    else if (now - since > WATCH_NS) tidings__revoke(s, at);
 }
 
 // The claim loop around `tidings__claim_next`: makes room when the ring is full.
@@ -118,6 +140,7 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     thread->inside--;
     if (__builtin_expect(error != 0, 0)) return error;
     tell_early(&claim, rung);
+    if (__builtin_expect(center->segment.observable, 0)) watch_for_readers(center, claim.position);
     if (sequence) *sequence = claim.position;
     return 0;
 }
@@ -194,6 +217,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     }
     tidings__chunk_publish(s, center->participant, chunk, claim.position);
     tell_early(&claim, rung);
+    if (s->observable) watch_for_readers(center, claim.position);
     if (sequence) *sequence = claim.position;
     return 0;
 }

@@ -130,7 +130,7 @@ void tidings__match(tidings_observer *o, const tidings__table *t, uint32_t entry
     tidings__interest *const *of = tidings__table_find(t, entry, &count);
     // Room for each interest once: a hostile record may name the same entry twice.
     for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++)
-        if ((int64_t)(position - of[i]->since) >= 0 && (int64_t)(position - of[i]->accounted) >= 0) o->matched[(*matched)++] = of[i];
+        if (tidings__due(of[i], position)) o->matched[(*matched)++] = of[i];
 }
 
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
@@ -226,8 +226,9 @@ static void welcome(tidings_observer *o, tidings__table *t) {
     }
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__interest *in = t->of[i];
-        if (!in->fresh && (int64_t)(o->cursor - in->accounted) > 0 && from != o->cursor) in->accounted = o->cursor;
+        if (!in->fresh && (int64_t)(o->cursor - in->replayed) > 0 && from != o->cursor) in->replayed = o->cursor;
         in->fresh = false;
+        if (in->id > o->youngest) o->youngest = in->id;
     }
     t->fresh = false;
     o->cursor = from;

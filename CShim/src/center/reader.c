@@ -6,6 +6,7 @@
 #include "ring/verdict.h"
 
 #define LONGEST_SLEEP_NS 1000000000
+#define UNFINISHED_SLEEP_NS 10000000
 
 uint32_t tidings__reader_resolve(tidings_observer *o, tidings__interest *in) {
     tidings__segment *s = &o->center->segment;
@@ -32,7 +33,7 @@ void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_
             in->birth = birth;
             in->passed = 0;
         }
-        if ((int64_t)(position - in->since) >= 0 && (int64_t)(position - in->accounted) >= 0) o->matched[(*matched)++] = in;
+        if (tidings__due(in, position)) o->matched[(*matched)++] = in;
     }
 }
 
@@ -60,26 +61,52 @@ void tidings__reader_lapped(tidings_observer *o, tidings__interest *in, uint64_t
     }
 }
 
-// MARK: What its poster doesn't finish
-
-void tidings__reader_pass(tidings_observer *o) {
-    if (o->left_count == TIDINGS__LEFT_MAX) return;  // so many stopped posters at once: wait for one of them
-    o->left[o->left_count++] = o->cursor++;
+// What the bells of our names, and our own, say now.
+static void hear(tidings_observer *o) {
+    const tidings__segment *s = &o->center->segment;
+    // Our own bell first: who changes the table rings it afterwards.
+    tidings__set_relaxed(&o->heard[TIDINGS__BELLS], tidings__acquire(&o->own_bell));
+    tidings__set_relaxed(&o->in_next, 1);
+    tidings__fence_compiler();
+    if (!tidings__barrier_registered()) tidings__fence_full();
+    const uint32_t bells = tidings__acquire(&o->table)->bells;
+    tidings__set_release(&o->in_next, 0);
+    for (uint32_t i = 0; i < TIDINGS__BELLS; i++) tidings__set_relaxed(&o->heard[i], tidings__acquire(&s->header->bells[i].word));
+    tidings__set_relaxed(&o->heard_bells, bells);
 }
 
-static bool left_behind(const tidings_observer *o, uint64_t position) {
-    for (uint32_t i = 0; i < o->left_count; i++)
-        if (o->left[i] == position) return true;
+// MARK: What its poster doesn't finish
+
+bool tidings__reader_pass(tidings_observer *o, bool sleep) {
+    hear(o);
+    // The only poster may be the one that is stopped: then nothing is gained by losing its post. And there may be as many stopped as there is room for.
+    const bool more = (int64_t)(tidings__frontier(&o->center->segment, o->cursor) - o->cursor) > 1;
+    if (more && o->left_count < TIDINGS__LEFT_MAX) {
+        uint32_t older = 0;
+        for (uint32_t i = 0; i < o->left_count; i++)
+            if (o->left[i].position == o->cursor && o->left[i].youngest > older) older = o->left[i].youngest;
+        o->left[o->left_count++] = (tidings__left){o->cursor++, older, o->youngest};
+        return true;
+    }
+    // Other posts ring. This one has rung, and its commit doesn't.
+    if (sleep && tidings__look(&o->center->segment, o->cursor) == TIDINGS__CLAIMED) tidings__reader_sleep(o, UNFINISHED_SLEEP_NS);
     return false;
 }
 
-// How many records of an entry (NAME_ALL: of any) the ring holds in a range, but for those that were left behind: nobody has passed these. False: part of it has gone.
-static bool count_records(const tidings_observer *o, uint32_t entry, uint64_t from, uint64_t to, uint64_t *count) {
-    tidings__segment *s = &o->center->segment;
+static bool left_behind(const tidings_observer *o, const tidings__interest *in, uint64_t position) {
+    for (uint32_t i = 0; i < o->left_count; i++)
+        if (o->left[i].position == position && in->id > o->left[i].older && in->id <= o->left[i].youngest) return true;
+    return false;
+}
+
+// How many records of an interest the ring holds in a range, but for those that were left behind: nobody has passed these. False: part of it has gone.
+static bool count_records(const tidings_observer *o, const tidings__interest *in, uint64_t from, uint64_t to, uint64_t *count) {
+    const tidings__segment *s = &o->center->segment;
+    const uint32_t entry = in->resolved;
     *count = 0;
     if (to - from > s->shape.slots) return false;
     for (uint64_t p = from; p != to; p++) {
-        if (left_behind(o, p)) continue;
+        if (left_behind(o, in, p)) continue;
         const tidings__finding finding = tidings__look(s, p);
         if (finding == TIDINGS__LAPPED || finding == TIDINGS__UNDECIDED) return false;
         if (finding != TIDINGS__VALID) continue;
@@ -90,21 +117,25 @@ static bool count_records(const tidings_observer *o, uint32_t entry, uint64_t fr
     return true;
 }
 
-// It was evicted before we saw what became of it. The tally knows: it has counted all before its end, we all but this one. False: not now.
+// It was evicted before we saw what became of it. The tally knows: it has counted all before its end, we all but what we left behind. False: not now.
 static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__interest *in = t->of[i];
         uint64_t count, end, between;
+        if (in->fresh) continue;
         if (in->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) in->passed = 0;
         if (in->resolved == TIDINGS__NAME_NONE) continue;
         // Before the tally: what has been evicted by now is in it. From its end to there is nothing of this name, and nothing to be looked at any more.
         const uint64_t oldest = tidings__oldest(s);
         tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
         if ((int64_t)(oldest - end) > 0) end = oldest;
-        const bool behind = (int64_t)(o->cursor - end) >= 0;
-        if (!count_records(o, in->resolved, behind ? end : o->cursor, behind ? o->cursor : end, &between)) return false;
+        // Where this one has got to: it may be ahead of a cursor that went back for others.
+        const uint64_t at = (int64_t)(in->replayed - o->cursor) > 0 ? in->replayed : o->cursor;
+        const bool behind = (int64_t)(at - end) >= 0;
+        if (!count_records(o, in, behind ? end : at, behind ? at : end, &between)) return false;
         const uint64_t passed = behind ? in->passed - between : in->passed + between;
+        in->settled = end;
         if ((int64_t)(count - passed) <= 0) continue;
         in->missed += count - passed;
         in->passed += count - passed;
@@ -113,24 +144,35 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     return true;
 }
 
+static bool is_of(tidings__segment *s, const tidings__interest *in, uint32_t entry) {
+    const tidings__name *name = entry == TIDINGS__NAME_NONE ? NULL : tidings__name_at(s, entry);
+    return name && tidings__name_same(name, &in->key);
+}
+
+// It counts, and was left behind: lost to those whom it was left behind for.
+static void settle_valid(tidings_observer *o, const tidings__table *t, const tidings__left *left, uint64_t topic) {
+    tidings__segment *s = &o->center->segment;
+    for (uint32_t i = 0; i < t->count; i++) {
+        tidings__interest *in = t->of[i];
+        if (in->id <= left->older || in->id > left->youngest) continue;
+        if ((int64_t)(left->position - in->since) < 0 || (int64_t)(left->position - in->accounted) < 0 || (int64_t)(left->position - in->settled) < 0) continue;
+        if (in->entry != TIDINGS__NAME_ALL && !is_of(s, in, (uint32_t)topic & 0xffffff) && !is_of(s, in, (uint32_t)(topic >> 32) & 0xffffff)) continue;
+        in->missed++;
+        in->passed++;
+        o->telling = true;
+    }
+}
+
 void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < o->left_count; i++) {
-        const uint64_t p = o->left[i];
-        const tidings__finding finding = tidings__look(s, p);
+        const tidings__left left = o->left[i];
+        const tidings__finding finding = tidings__look(s, left.position);
         bool settled = finding == TIDINGS__VOID;
         if (finding == TIDINGS__VALID) {
-            const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
-            if (tidings__still(s, p)) {
-                uint32_t matched = 0;
-                tidings__match(o, t, (uint32_t)topic & 0xffffff, p, &matched);
-                tidings__match(o, t, (uint32_t)(topic >> 32) & 0xffffff, p, &matched);
-                if (t->all) tidings__match(o, t, TIDINGS__NAME_ALL, p, &matched);
-                for (uint32_t m = 0; m < matched; m++) {
-                    o->matched[m]->missed++;
-                    o->matched[m]->passed++;
-                    o->telling = true;
-                }
+            const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, left.position)->topic);
+            if (tidings__still(s, left.position)) {
+                settle_valid(o, t, &left, topic);
                 settled = true;
             }
         } else if (finding == TIDINGS__LAPPED) {
@@ -144,17 +186,8 @@ void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
 // MARK: Sleeping
 
 int tidings__reader_announce(tidings_observer *o, tidings_delivery *d) {
-    tidings__segment *s = &o->center->segment;
-    // Our own bell first: who changes the table rings it afterwards.
-    tidings__set_relaxed(&o->heard[TIDINGS__BELLS], tidings__acquire(&o->own_bell));
-    tidings__set_relaxed(&o->in_next, 1);
-    tidings__fence_compiler();
-    if (!tidings__barrier_registered()) tidings__fence_full();
-    const uint32_t bells = tidings__acquire(&o->table)->bells;
-    tidings__set_release(&o->in_next, 0);
-    for (uint32_t i = 0; i < TIDINGS__BELLS; i++) tidings__set_relaxed(&o->heard[i], tidings__acquire(&s->header->bells[i].word));
-    tidings__set_relaxed(&o->heard_bells, bells);
-    return tidings__look_for(o, tidings__frontier(s, o->cursor), d);
+    hear(o);
+    return tidings__look_for(o, tidings__frontier(&o->center->segment, o->cursor), d);
 }
 
 void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {

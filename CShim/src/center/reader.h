@@ -16,8 +16,9 @@ void tidings__reader_match(tidings_observer *observer, const tidings__table *tab
 // Lapped: what this interest has lost, up to where its tally reaches. The cursor was at `was`.
 void tidings__reader_lapped(tidings_observer *observer, tidings__interest *interest, uint64_t was);
 
-// The position of the cursor is claimed, and stays so. Who can't revoke goes on without it; whether it was lost shows later.
-void tidings__reader_pass(tidings_observer *observer);
+// The position of the cursor is claimed, and stays so. Who can't revoke goes on without it, if there is something to go on to; whether it was lost shows later. False: stays, after a while of
+// sleep if it may `sleep`.
+bool tidings__reader_pass(tidings_observer *observer, bool sleep);
 // Has something that was passed been decided since? If it counts, it is told as missed.
 void tidings__reader_settle(tidings_observer *observer, const tidings__table *table);
 

@@ -18,8 +18,8 @@
 #define PATIENCE_PER_MEMBER_NS 20000u  // a wake-up costs the poster 2 to 5 µs, and whom it woke wants a processor too
 #define PATIENCE_DOUBLINGS 5           // 64 ms for what nobody is rung for
 #define PATIENCE_LONGEST_NS 250000000u // whatever hostile words would have us believe
-#define READER_PATIENCE 10u     // who can't revoke loses what is committed after all: worth a longer wait
-#define MANY_CALLS 1000u        // and then it wasn't let go on: asleep from now on, whatever else there is to be done
+#define READER_PATIENCE 10u    // who can't revoke loses what is committed after all: worth a longer wait
+#define READER_LOOKS 100u
 #define BURST 4              // notifications on end that show that there are more to come
 #define BURST_NS 5000u        // measured: half of it is too little; lossless 1 to 1 went from 204 to 87 ns a message where a line takes 100 ns
 #define SPIN_LOOKS 200        // at a claimed slot, before giving the processor away; some microseconds
@@ -82,8 +82,9 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         tidings__revoke(s, position);
         return;
     }
-    stuck->over = tidings__monotonic_ns() - stuck->since >= READER_PATIENCE * longest;
-    if (stuck->over && stuck->calls < MANY_CALLS) return;
+    // Of looks too: each lets others have the processor, who may revoke.
+    stuck->over = stuck->calls > READER_LOOKS && tidings__monotonic_ns() - stuck->since >= READER_PATIENCE * longest;
+    if (stuck->over) return;
     if (!sleep) {
         tidings__yield();
         return;
@@ -213,10 +214,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         if (result == TIDINGS__IN_FLIGHT) {
             tidings__wait_claimed(o->center, &o->stuck, o->cursor, timeout_ns != 0);
             if (tidings__look(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
-            if (o->stuck.over && o->stuck.at == o->cursor) {
-                tidings__reader_pass(o);
-                if (o->stuck.at != o->cursor) continue;
-            }
+            if (o->stuck.over && o->stuck.at == o->cursor && tidings__reader_pass(o, timeout_ns != 0)) continue;
         } else {
             tidings__publish_cursor(o, true);
         }
