@@ -129,7 +129,7 @@ static uint32_t between(const watcher *w, uint64_t low, uint64_t high, uint64_t 
 }
 
 static void account(const watcher *w) {
-    if (!w->left || w->uncounted) return;  // killed, or let off
+    if (!w->left) return;  // killed
     uint64_t from = w->first, missed = 0;
     bool history = w->flags & TIDINGS_ADD_HISTORY, begun = w->added == 0;  // where it begins is known exactly
     uint32_t maybe = unknown(w);

@@ -33,7 +33,6 @@ typedef struct watcher {
     uint32_t interest, flags, entry;
     uint64_t entry_since;  // when its name had an entry, at the latest
     bool lossless, reader;
-    bool uncounted;                             // its account isn't looked at
     uint64_t adding, added, removing, removed;  // when; added 0: before everything
     uint64_t first;                             // where it began, if that is known
     bool left;                                  // it told all it was told

@@ -414,8 +414,6 @@ static void changing(void) {
 static void one_reader_changing(void) {
     mode = 0644;
     changing();
-    // What a reader went on without, before it looked at a name as well, is not told exactly.
-    board.watchers[0].uncounted = board.watchers[1].uncounted = true;
 }
 
 // Told of nothing once its removal has returned, though a poster may be about to ring.
