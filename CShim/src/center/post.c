@@ -82,6 +82,13 @@ static inline int begin(tidings_topic *topic, tidings__thread *thread, size_t si
     return 0;
 }
 
+// A name that has to be there once a position is claimed was not: claimed for nothing, and to be added anew. By chance seldom twice on end, in a damaged table for ever.
+#define ADDED_ANEW 32
+static int gave_up(const tidings_center *center, int times) {
+    if (times < ADDED_ANEW) return 0;
+    return tidings__fail(EBADMSG, "can't post to center \"%s\": its table of names is damaged, what is added is not found; remove the center", center->segment.name);
+}
+
 int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence) {
     tidings__thread *thread = tidings__thread_self();
     int error = begin(topic, thread, size);
@@ -103,14 +110,15 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     uint32_t owner = tidings__owner(center, thread);
     tidings__claim claim;
     uint32_t rung = 0;
-    for (;;) {
+    for (int anew = 0;;) {
         error = claim_position(center, owner, thread, deadline, &claim);
         if (__builtin_expect(error != 0, 0)) break;
         // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
         uint64_t resolved = tidings__resolved(topic);
         if (__builtin_expect(center->segment.observable, 0) && !tidings__topic_counted(topic, resolved)) {
             tidings__abandon(&claim, owner, thread);
-            error = tidings__topic_count(topic);
+            error = gave_up(center, anew++);
+            if (!error) error = tidings__topic_count(topic);
             if (error) break;
             continue;
         }
@@ -171,7 +179,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     tidings__claim claim;
     uint32_t rung = 0;
     bool done = false;
-    while (!error && !done) {
+    for (int anew = 0; !error && !done;) {
         error = claim_position(center, owner, thread, deadline, &claim);
         if (error) break;
         if ((claim.position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {
@@ -184,14 +192,16 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
             if (!tidings__name_stays(s, entry, &topic->key)) {
                 // Taken out of a full table between joining and claiming: a value without an entry would be lost with its eviction.
                 tidings__abandon(&claim, owner, thread);
-                error = tidings__join_name(center, &topic->key, TIDINGS__TO_RETAIN, &entry);
+                error = gave_up(center, anew++);
+                if (!error) error = tidings__join_name(center, &topic->key, TIDINGS__TO_RETAIN, &entry);
                 continue;
             }
             resolved = (resolved & ~UINT64_C(0xffffffff)) | entry;
         }
         if (s->observable && !tidings__topic_counted(topic, resolved)) {
             tidings__abandon(&claim, owner, thread);
-            error = tidings__topic_count(topic);
+            error = gave_up(center, anew++);
+            if (!error) error = tidings__topic_count(topic);
             continue;
         }
         tidings__cell *cell = claim.cell;
