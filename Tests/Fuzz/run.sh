@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Fuzzes: run.sh [--quick|--full|--replay] [TARGET…]. What is covered, and what to do with a finding: README.md.
-#   --quick    the found cases, then 60 s in all, the same runs each time it is called (CI)
+# Fuzzes: run.sh [--quick|--full|--replay|--self-test|--self-test-cold] [TARGET…]. What is covered, and what to do with a finding: README.md.
+#   --quick    the found cases, then 60 s a target (CI)
 #   --full     the found cases, then 10 minutes a target, beginning elsewhere each time
 #   --replay   the found cases alone;  run.sh --replay FILE TARGET  one case
+#   --self-test       mistakes planted in copies of the sources (plants.py): what found each must find it still
+#   --self-test-cold  each must be found anew, from the seeds alone, in 20,000 executions and 5 minutes
 set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 root=$(dirname "$(dirname "$here")")
@@ -10,17 +12,16 @@ tier=quick case=
 targets=()
 while [[ $# -gt 0 ]]; do
     case $1 in
-        --quick | --full | --replay) tier=${1#--} ;;
+        --quick | --full | --replay | --self-test | --self-test-cold) tier=${1#--} ;;
         image | opening | names | decoder) targets+=("$1") ;;
-        *) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else echo "usage: run.sh [--quick|--full|--replay [FILE]] [image|opening|names|decoder]…" >&2; exit 64; fi ;;
+        *) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else echo "usage: run.sh [--quick|--full|--replay [FILE]|--self-test|--self-test-cold] [image|opening|names|decoder]…" >&2; exit 64; fi ;;
     esac
     shift
 done
 [[ ${#targets[@]} -gt 0 ]] || targets=(image opening names decoder)
-declare -A quick=([image]=25 [opening]=15 [names]=5 [decoder]=15) # seconds: by how much there is to go wrong
 
 build=${TIDINGS_FUZZ_BUILD:-$root/.build-fuzz}
-mkdir -p "$build/core"
+mkdir -p "$build/core" "$build/harness"
 work=$(mktemp -d)
 memory=$(mktemp -d /dev/shm/tidings-fuzz.XXXXXX) # the centers; who is ended by a limit leaves one behind
 trap 'rm -rf "$work" "$memory"' EXIT
@@ -29,36 +30,65 @@ export SWIFT_BACKTRACE=enable=no # or an orphaned backtracer holds the pipe for 
 # SIGBUS too is a finding: nothing here truncates a file that is mapped.
 export ASAN_OPTIONS="handle_sigbus=1 detect_leaks=1 ${ASAN_OPTIONS:-}" UBSAN_OPTIONS=print_stacktrace=1
 
+flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
+    "-I$root/CShim/src" "-I$root/CShim/include" "-I$here/Core")
+watched=(-fsanitize-coverage=inline-8bit-counters,pc-table,trace-loads)
+wrapped=(tidings__{map,unmap,participant_take,back_chunk,chunk_has_memory,back_names,monotonic_ns,futex_wait,futex_wait_any,nap,yield,heavy_barrier,processors,random,thread_start}
+    pthread_atfork pthread_join __asan_memcpy)
+
 build_core() { # build_core TARGET…
-    local flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
-        "-I$root/CShim/src" "-I$root/CShim/include" "-I$here/Core")
-    local source shared=()
+    local target name
     # Only the core is watched as it loads, and only its branches guide the fuzzer.
-    printf '%s\0' "$root"/CShim/src/*/*.c | build=$build xargs -0 -P 2 -I{} bash -c \
-        'name=${1#*/CShim/src/}; clang "${@:2}" -fsanitize=fuzzer-no-link -fsanitize-coverage=trace-loads -c "$1" -o "$build/core/${name//\//_}.o"' - {} "${flags[@]}"
-    for source in input mapping time changes script watch; do shared+=("$here/Core/$source.c"); done
+    {
+        for name in "$root"/CShim/src/*/*.c; do printf '%s\0' "${watched[*]} -c $name -o $build/core/$(basename "$(dirname "$name")")_$(basename "$name").o"; done
+        for name in "$here"/Core/*.c; do printf '%s\0' "-fsanitize-address-use-after-return=never -c $name -o $build/harness/$(basename "$name").o"; done
+    } | xargs -0 -P 2 -I{} bash -c 'read -ra words <<<"$1"; clang "${@:2}" "${words[@]}"' - {} "${flags[@]}"
     for target in "$@"; do
-        clang "${flags[@]}" -fuse-ld=lld -fsanitize=fuzzer "${shared[@]}" "$here/Core/$target.c" "$build"/core/*.o \
-            -Wl,--wrap=tidings__map,--wrap=tidings__unmap,--wrap=tidings__monotonic_ns,--wrap=tidings__futex_wait,--wrap=tidings__nap,--wrap=tidings__heavy_barrier -lpthread -o "$build/$target"
+        link_core "$target" "$build/$target" "$build"/core/*.o
     done
 }
 
-build_decoder() {
+link_core() { # link_core TARGET PROGRAM OBJECT…: the core's objects
+    local own=("$1" input mapping process words changes script watch)
+    if [[ $1 != names ]]; then own+=(mutate); fi
+    own=("${own[@]/%/.c.o}")
+    clang "${flags[@]}" -fuse-ld=lld -fsanitize=fuzzer "${own[@]/#/$build/harness/}" "${@:3}" "${wrapped[@]/#/-Wl,--wrap=}" -lpthread -o "$2"
+}
+
+build_decoder() { # build_decoder FUZZ PACKAGE PROGRAM: the sources' Tests/Fuzz, where to build, what to call it
     # The linker's remarks on the sanitizer's symbols fill a page, hence the file.
-    if ! swift build --package-path "$here/Decoder" --scratch-path "$build/decoder-package" --sanitize=fuzzer --sanitize=address --product decoder >"$work/build" 2>&1; then
+    local how=(--package-path "$1/Decoder" --scratch-path "$build/$2" --sanitize=fuzzer --sanitize=address)
+    if ! swift build "${how[@]}" --product decoder >"$work/build" 2>&1; then
         grep -v 'ld.gold: warning' "$work/build"
         return 1
     fi
-    ln -sf "$(swift build --package-path "$here/Decoder" --scratch-path "$build/decoder-package" --show-bin-path)/decoder" "$build/decoder"
+    ln -sf "$(swift build "${how[@]}" --show-bin-path)/decoder" "$build/$3"
+}
+
+# One build for all of its planted mistakes.
+build_planted_decoder() {
+    local copy=$build/planted-sources names
+    rm -rf "$copy"
+    mkdir -p "$copy/Tests"
+    cp -r "$root"/{Package.swift,CShim,Sources} "$copy"
+    cp -r "$here" "$copy/Tests"
+    # What the package's other targets need to be there.
+    for names in "$root"/Tests/* "$root"/{Examples,Snippets}; do
+        if [[ -e $names && ! -e $copy/${names#"$root"/} ]]; then ln -s "$names" "$copy/${names#"$root"/}"; fi
+    done
+    mapfile -t names < <(python3 "$here/plants.py" --list decoder | cut -d' ' -f2)
+    python3 "$here/plants.py" "${names[@]}" "$copy" >/dev/null
+    build_decoder "$copy/Tests/Fuzz" planted-package plants/decoder
 }
 
 core=()
 for target in "${targets[@]}"; do if [[ $target != decoder ]]; then core+=("$target"); fi; done
-if [[ " ${targets[*]} " == *" decoder "* ]]; then build_decoder & fi
+if [[ " ${targets[*]} " == *" decoder "* ]]; then build_decoder "$here" decoder-package decoder & fi
 if [[ ${#core[@]} -gt 0 ]]; then build_core "${core[@]}"; fi
 wait -n 2>/dev/null || [[ $? -eq 127 ]] # 127: there was no decoder to wait for
 
-# The timeout is the last resort, generous as others may need the processors: the targets over the core look after their processor time themselves. Some hundred megabytes are the sanitizer's own. A single allocation of the core is twice the largest payload, 64 KiB here, at most.
+# The timeout is the last resort, generous as others may need the processors: the targets over the core look after their processor time themselves.
+# Some hundred megabytes are the sanitizer's own. A single allocation of the core is twice the largest payload, 64 KiB here, at most.
 limits=(-timeout=100 -rss_limit_mb=2048 -malloc_limit_mb=16 -max_len=600 -len_control=0)
 run() { # run TARGET ARGUMENT…: what it said is printed if it failed
     local target=$1 status=0
@@ -70,8 +100,44 @@ run() { # run TARGET ARGUMENT…: what it said is printed if it failed
     : >"$work/failed"
 }
 
+# One planted mistake: built, and searched for until it is found.
+seek() { # seek TARGET NAME
+    local target=$1 name=$2 program=$build/plants/$2 log=$work/$2.log status=0 file environment=()
+    if [[ $target == decoder ]]; then
+        program=$build/plants/decoder environment=("TIDINGS_PLANTED=$name")
+    else
+        mkdir -p "$work/$name"
+        cp -r "$root/CShim" "$work/$name"
+        file=$(python3 "$here/plants.py" "$name" "$work/$name")
+        local replaced others=() object
+        replaced=$build/core/$(basename "$(dirname "$file")")_$(basename "$file").o
+        for object in "$build"/core/*.o; do if [[ $object != "$replaced" ]]; then others+=("$object"); fi; done
+        clang "${flags[@]}" "${watched[@]}" -w -c "$file" -o "$work/$name/planted.o"
+        link_core "$target" "$program" "$work/$name/planted.o" "${others[@]}"
+    fi
+    mkdir -p "$work/$name/corpus"
+    local from=$EPOCHREALTIME within=60 kept=$here/Planted/$target/$name executions seconds
+    # What found it once shows whether it still would; if not, it is searched for.
+    if [[ $tier == self-test && -f $kept ]]; then
+        env "${environment[@]}" "$program" "${limits[@]}" -print_final_stats=1 "$kept" >"$log" 2>&1 </dev/null || status=$?
+    fi
+    if [[ $status -eq 0 ]]; then
+        if [[ $tier == self-test-cold ]]; then within=300; fi
+        env "${environment[@]}" "$program" "${limits[@]}" -seed="${TIDINGS_FUZZ_SEED:-1}" -runs=20000 -max_total_time="$within" -print_final_stats=1 \
+            -exact_artifact_path="$build/planted/$target/$name" "$work/$name/corpus" "$work/seeds/$target" >"$log" 2>&1 </dev/null || status=$?
+    fi
+    executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log") seconds=$(((${EPOCHREALTIME/./} - ${from/./}) / 100000))
+    seconds=$((seconds / 10)).$((seconds % 10))
+    if [[ $status -eq 0 ]]; then
+        echo "NOT FOUND: $target $name, ${executions:-?} executions, $seconds s"
+        : >"$work/failed"
+    else
+        echo "found: $target $name after ${executions:-?} executions, $seconds s: $(grep -m 1 -oE 'ERROR: [A-Za-z]*: [^ ]*|not so: [^(]*|runtime error: .*|Fatal error.*' "$log" | cut -c1-100)"
+    fi
+}
+
 fuzz() { # fuzz TARGET
-    local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=1 seconds=${quick[$1]} executions edges
+    local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=${TIDINGS_FUZZ_SEED:-1} seconds=60 executions edges
     if [[ -f ${found[0]} ]]; then
         run "$target" "${found[@]}"
         echo "$target: ${#found[@]} found cases run again"
@@ -79,7 +145,7 @@ fuzz() { # fuzz TARGET
     [[ $tier != replay ]] || return 0
     if [[ $tier == full ]]; then corpus=$build/corpus/$target seed=$((RANDOM * 32768 + RANDOM + 1)) seconds=600; fi
     mkdir -p "$corpus" "$build/crashes"
-    run "$target" -seed="$seed" -max_total_time="$seconds" -artifact_prefix="$build/crashes/$target-" "$corpus" "$work/seeds/$target"
+    run "$target" -seed="$seed" -max_total_time="$seconds" -artifact_prefix="$build/crashes/$target-" "$corpus" "$work/seeds/$target" "$here/Planted/$target"
     executions=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$work/$target.log")
     edges=$(sed -n 's/.*DONE *cov: \([0-9]*\).*/\1/p' "$work/$target.log")
     echo "$target: ${executions:-?} executions, ${edges:-?} edges, seed $seed"
@@ -90,7 +156,17 @@ fuzz() { # fuzz TARGET
     fi
 }
 
-if [[ -n $case ]]; then
+if [[ $tier == self-test* ]]; then
+    python3 "$here/seeds.py" "$work/seeds"
+    for target in "${targets[@]}"; do mkdir -p "$build/plants" "$build/planted/$target" "$here/Planted/$target"; done
+    python3 "$here/plants.py" --list "${targets[@]}" >"$work/plants"
+    if [[ " ${targets[*]} " == *" decoder "* ]]; then build_planted_decoder; fi
+    while read -r target name; do
+        if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
+        seek "$target" "$name" &
+    done <"$work/plants"
+    wait
+elif [[ -n $case ]]; then
     for target in "${targets[@]}"; do run "$target" "$case"; done
 else
     python3 "$here/seeds.py" "$work/seeds"

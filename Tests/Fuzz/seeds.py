@@ -17,6 +17,13 @@ def change(r, how=None):
     return bytes([r.randrange(16), how]) + r.randrange(400).to_bytes(2, "little") + r.randbytes(WITH.get(how, 1))
 
 
+KINDS = 42  # of words, in Core/words.h; one more is a word of the sizes
+
+
+def word(r):
+    return bytes([r.choice([KINDS, r.randrange(KINDS + 1)])]) + r.randrange(32).to_bytes(2, "little") + r.randbytes(3)
+
+
 def armed(r):
     mode = r.choice([0, 1, 1, 5, 9, 13, 12])
     return bytes([mode, r.randrange(200)]) + (r.randbytes(1) if mode & 4 else b"") + (bytes([r.choice([0, 1, 4])]) if mode & 8 else b"") + change(r)
@@ -28,7 +35,7 @@ def use(r):
 
 
 def program(r, steps):
-    out = bytes([r.choice([1, 3, 5, 7])])
+    out = bytes([r.choice([1, 3, 5, 7]) | r.choice([0, 0, 8, 16, 48, 32, 80])])
     for _ in range(steps):
         kind = r.random()
         if kind < 0.3:
@@ -41,16 +48,23 @@ def program(r, steps):
 
 
 def opening(r, steps):
-    kind = r.choice([0, 0, 0, 1, 0xF3])
+    kind = r.choice([0, 1, 32, 32, 65, 97, 128, 160, 225, 0xF3])
     if kind == 0xF3:
         return bytes([kind]) + b"Tidings\0" + r.randbytes(90)
     changes = r.randrange(8)
-    return bytes([kind]) + (r.randbytes(2) if kind & 1 else b"") + bytes([changes]) + b"".join(change(r) for _ in range(changes)) + program(r, steps)
+    return bytes([kind]) + (r.randbytes(2) if kind & 1 else b"") + bytes([changes]) + b"".join(word(r) if kind & 32 else change(r) for _ in range(changes)) + \
+        (bytes([0, r.choice([1, 1, 1, 0, 17, 33, 65, 129, 3]) | r.choice([0, 4])]) if kind & 128 else b"") + program(r, steps)
+
+
+# Around each line of the table of well-formed UTF-8: the first and last that is, and what is next to it.
+EDGES = [bytes.fromhex(it) for it in (
+    "00 01 7f 80 bf c0af c180 c1bf c280 dfbf df c2c2 e08080 e09fbf e0a080 e0a0 ed9fbf eda080 edbfbf ee8080 efbfbf efbf efbfc0 "
+    "f0808080 f08fbfbf f0908080 f09080 f48fbfbf f4908080 f5808080 ff").split()]
 
 
 def text(r):
-    it = r.choice(["", "a", "com.example.changed", "äöü", "日本", "\N{PILE OF POO}", "x" * 255, "x" * 256, "a\0b", "../a", ".a"]).encode()
-    it = r.choice([it, it, it[:-1], it + b"\xc0\xaf", it + b"\xed\xa0\x80"])
+    it = r.choice(["", "a", "com.example.changed", "äöü", "日本", "\N{PILE OF POO}", "x" * 254, "x" * 255, "x" * 255, "x" * 256, "ö" * 127 + "x", "../a", ".a"]).encode()
+    it = r.choice([it, it, it, it[:-1], it + r.choice(EDGES), r.choice(EDGES), it[: len(it) // 2] + r.choice(EDGES) + b"x"])
     return len(it).to_bytes(2, "little") + it
 
 
@@ -87,11 +101,18 @@ def item(r, depth=0):
     return bytes([major << 5 | 31]) + inside + b"\xff" if r.random() < 0.2 else head(major, count) + inside
 
 
+# As deep as may be, and a little deeper.
+def nested(r):
+    depth = r.choice([126, 127, 128, 129, 130, 200, 500])
+    around = r.choice([[b"\x81"], [b"\x9f"], [b"\xa1\x61a"], [b"\xa1\x00"], [b"\xc1\x81"], [b"\x81", b"\xa1\x61b"], [b"\xa1\x64left"], [b"\xa1\x67friends\x81"]])
+    return b"".join(r.choice(around) for _ in range(depth)) + r.choice([b"\x00", b"\x60", b"\xf6", b"\x80"]) + b"\xff" * (depth if around == [b"\x9f"] else 0)
+
+
 def main():
     directory, r = pathlib.Path(sys.argv[1]), random.Random(3)
-    for target, make in (("image", lambda n: program(r, 2 + n % 40)), ("opening", lambda n: opening(r, n % 25)), ("names", lambda n: names(r)), ("decoder", lambda n: item(r))):
+    for target, make in (("image", lambda n: program(r, 2 + n % 40)), ("opening", lambda n: opening(r, n % 25)), ("names", lambda n: names(r)), ("decoder", lambda n: nested(r) if n % 10 == 0 else item(r))):
         (directory / target).mkdir(parents=True, exist_ok=True)
-        for n in range(200):
+        for n in range(1000 if target == "names" else 200):
             (directory / target / f"seed{n:03}").write_bytes(make(n))
 
 

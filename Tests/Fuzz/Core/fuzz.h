@@ -1,4 +1,5 @@
-// What the targets over the C core share: a center in memory that somebody else spoils, and a program of uses and changes read from the fuzzer's bytes.
+// What the targets over the C core share: a center in memory that somebody else spoils, and a program of uses and changes read from the fuzzer's
+// bytes.
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -6,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "segment/layout.h"
+#include "center/center.h"
 #include "tidings.h"
 
 // MARK: input.c — bytes to numbers. Past the end all are zero, so every input is a whole program.
@@ -18,31 +19,52 @@ typedef struct input {
 uint8_t input_byte(input *in);
 uint64_t input_number(input *in, unsigned bytes);
 
-// MARK: mapping.c — every mapping the core makes has unreadable pages on both sides, and is watched.
+// MARK: mapping.c — every mapping the core makes has unreadable pages on both sides, is watched, and forbidden where no reader has business.
 
-// The segments mapped now, newest first; NULL beyond.
-uint8_t *mapping_base(unsigned index);
-uint64_t mapping_length(unsigned index);
-bool mapping_contains(const void *address);
+// Whether an address is in a mapping (of this length, or of any: 0), and where in it.
+bool mapping_find(const void *address, uint64_t length, uint64_t *offset);
+// Forbids what nobody is to read in a center's mapping.
+void mapping_fence(const tidings__segment *segment);
 // Unmapped and forgotten, whatever the input left.
 void mapping_forget(void);
 
-// MARK: time.c
+// MARK: process.c — time, forks and threads as the input wants them.
 
+// An input begins: one processor, and random numbers as always.
+void process_begin(void);
+void process_processors(uint32_t there);
 // Nanoseconds the core has slept since this was asked last.
-uint64_t time_slept(void);
+uint64_t process_slept(void);
+// What a fork does in the child, done here: this process goes on as its own child, and the parent is dead.
+void process_fork(void);
+// A turn of each helper thread, as far as it goes without sleeping.
+void process_turn(void);
 
 // MARK: changes.c — what a hostile peer does to the memory.
 
-// Changes are made to the `length` bytes at `base` from now on (NULL: nowhere); where things lie there is as `fresh` says.
-void changes_in(uint8_t *base, uint64_t length, const tidings__header *fresh);
+// Changes are made to the `length` bytes at `base` from now on (NULL: nowhere); where things lie there is as `shape` says.
+void changes_in(uint8_t *base, uint64_t length, const tidings__shape *shape);
 // Where the last post of this process is.
 void changes_near(uint64_t position);
-// One change now.
+// One change now, by place; and of a word by its kind.
 void change_now(input *in);
-// One that happens by itself at a later load of the core: so two reads of one word see two values.
+void change_word(input *in);
+// One that happens by itself at a later load of the core: so two reads of one word see two values. By place; and of words of a kind as they are
+// read, or of one
+// that belongs to it.
 void change_armed(input *in);
+void change_aimed(input *in, bool beside);
 void changes_disarm(void);
+// The core is about to load.
+void changes_before_load(const void *address, unsigned size);
+
+// MARK: mutate.c — programs become other programs, step by step.
+
+// Where the program begins in an input of this target.
+size_t fuzz_program(const uint8_t *data, size_t size);
+// How many bytes a change, and a step, takes at most from here.
+size_t step_change_size(const uint8_t *at, size_t left);
+size_t step_size(const uint8_t *at, size_t left);
 
 // MARK: script.c — what this process does meanwhile.
 
@@ -50,6 +72,8 @@ void changes_disarm(void);
 extern const tidings_configuration fuzz_configuration;
 // Runs the program on the center "f" that is there, or makes it; closes and removes everything.
 void script_run(input *in);
+// The same on what arrives on this socket.
+void script_run_received(int socket, input *in);
 // Makes it a used center, wrapped around, with values, large payloads, observers of all kinds, and leaves it open until `script_close`.
 void script_furnish(tidings_center *center);
 void script_close(void);

@@ -16,6 +16,7 @@ public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     settles(Tree.self, payload)
     settles(Known.self, payload)
     _ = try? CBORPayloadDecoder().decode(Careless.self, from: payload)
+    Meddler.run(payload)
     let raw = SharedNotificationCenter.RawPayload(format: .cbor, bytes: Array(payload))
     precondition(!JSONRendering.render(raw).isEmpty)
     precondition(

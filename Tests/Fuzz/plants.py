@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Planted mistakes: what fuzzing is there to find. `plants.py --list TARGET…` names them with their targets; `plants.py NAME… DIRECTORY`
+commits them in a copy of the sources and prints the files. What is replaced must be there exactly once, so that a change of the sources
+can't make a mistake empty."""
+import pathlib
+import sys
+
+# name: target, file, (what stands there, what stands there then)…
+CORE = {
+    "record-size-unchecked": (
+        "image", "center/read.c",
+        (
+            "if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;",
+            "if (!room_for(o, TIDINGS__BODY_SIZE + 16)) return false;",
+        ),
+    ),
+    "record-size-read-twice": (
+        "image", "center/read.c",
+        (
+            "if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;",
+            "if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;\n"
+            "        tidings__record again;\n"
+            "        tidings__record_read(tidings__cell_at(s, position), &again);\n"
+            "        total = tidings__round8(again.size) + tidings__round8(again.name_length) + "
+            "tidings__round8(again.subject_length);",
+        ),
+    ),
+    "record-text-beyond-body": (
+        "image", "center/read.c",
+        (
+            "uint64_t total = tidings__round8(r->size) + tidings__round8(r->name_length) + "
+            "tidings__round8(r->subject_length);",
+            "uint64_t total = tidings__round8(r->size);",
+        ),
+    ),
+    "chunk-size-unchecked": (
+        "image", "center/read.c",
+        (
+            "if (!bytes || total + TIDINGS__CHUNK_HEADER > capacity) return false;",
+            "if (!bytes) return false;",
+        ),
+        (
+            "tidings__back_chunk(s, r->chunk, total + TIDINGS__CHUNK_HEADER) != 0",
+            "tidings__back_chunk(s, r->chunk, TIDINGS__CHUNK_HEADER) != 0",
+        ),
+    ),
+    "matches-unbounded": (
+        "image", "center/read.c",
+        (
+            "for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++)",
+            "for (uint32_t i = 0; i < count; i++)",
+        ),
+        (
+            "room_to_match(o, t->count + 1)",
+            "room_to_match(o, 1)",
+        ),
+        (
+            "count < 16 ? 16 : 2 * count",
+            "count",
+        ),
+    ),
+    "name-length-unchecked": (
+        "image", "registry/name_table.c",
+        (
+            "if (first > TIDINGS_NAME_MAX || second > TIDINGS_SUBJECT_MAX) return false;",
+            "",
+        ),
+    ),
+    "name-length-read-twice": (
+        "image", "registry/name_table.c",
+        (
+            "memcpy(name, text, first);",
+            "first = tidings__relaxed(&entry->lengths) & 0xffff;\n"
+            "        memcpy(name, text, first);",
+        ),
+    ),
+    "chain-unbounded": (
+        "image", "registry/name_table.c",
+        (
+            "index != TIDINGS__NAME_NONE && steps > 0; steps--",
+            "index != TIDINGS__NAME_NONE; (void)steps",
+        ),
+    ),
+    "name-number-unchecked": (
+        "image", "registry/name_table.c",
+        (
+            "if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;",
+            "if (index == TIDINGS__NAME_NONE) return NULL;",
+        ),
+        (
+            "tidings__back_names(s, index + 1) != 0",
+            "index < s->shape.names && tidings__back_names(s, index + 1) != 0",
+        ),
+    ),
+    "unlinking-unbounded": (
+        "image", "registry/name_recycle.c",
+        (
+            "(uint32_t)link != TIDINGS__NAME_NONE && steps-- > 0",
+            "(uint32_t)link != TIDINGS__NAME_NONE && steps",
+        ),
+    ),
+    "chunk-number-unchecked": (
+        "image", "segment/backing.c",
+        (
+            "if (chunk >= geometry->chunk_count) return NULL;",
+            "",
+        ),
+    ),
+    "retained-chunk-unchecked": (
+        "image", "center/retained.c",
+        (
+            "chunk == TIDINGS__RETAINED_EXPECTED || chunk > s->geometry.chunk_count) return;",
+            "chunk == TIDINGS__RETAINED_EXPECTED) return;",
+        ),
+    ),
+    "promoted-chunk-unchecked": (
+        "image", "center/retained.c",
+        (
+            "if (!entry || record.chunk >= s->geometry.chunk_count || ",
+            "if (!entry || ",
+        ),
+    ),
+    "state-larger-than-buffer": (
+        "image", "center/state.c",
+        (
+            "if (record.size <= room) {",
+            "{",
+        ),
+    ),
+    "observer-number-unchecked": (
+        "image", "registry/observers.c",
+        (
+            "if (index >= s->shape.observers) break;",
+            "",
+        ),
+    ),
+    "owner-number-unchecked": (
+        "image", "center/evict.c",
+        (
+            "if (deadline == 0)\n"
+            "        return tidings__fail(EAGAIN, \"can't post to center \\\"%s\\\": a lossless observer (process %u) is a "
+            "whole ring behind; give a deadline, or let it catch up\",\n"
+            "                             s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? "
+            "owner - 1 : 0].pid));",
+            "if (deadline == 0)\n"
+            "        return tidings__fail(EAGAIN, \"%s is held back by process %u\", s->name, "
+            "tidings__relaxed(&s->participants[owner - 1].pid));",
+        ),
+    ),
+    "eviction-length-unchecked": (
+        "image", "center/evict.c",
+        (
+            "if (end - start > TIDINGS__EV_LENGTH_MAX) end = start + TIDINGS__EV_LENGTH_MAX;",
+            "",
+        ),
+    ),
+    "geometry-read-again": (
+        "image", "center/statistics.c",
+        (
+            "i < s->shape.observers; i++",
+            "i < s->header->shape.observers; i++",
+        ),
+    ),
+    "forgotten-at-fork": (
+        "image", "center/observe.c",
+        (
+            "if (ours) tidings__observer_release(s, observer->index);",
+            "tidings__observer_release(s, observer->index + (ours ? 0 : s->shape.observers));",
+        ),
+    ),
+    "file-length-unchecked": (
+        "opening", "segment/check.c",
+        (
+            "if (identity->length != geometry.file_size || identity->file_size != geometry.file_size) {",
+            "if (identity->file_size != geometry.file_size) {",
+        ),
+    ),
+    "shape-unchecked": (
+        "opening", "segment/check.c",
+        (
+            "if (!tidings__shape_valid(&identity->shape) || identity->instance == 0) {",
+            "if (identity->instance == 0) {",
+        ),
+    ),
+    "remains-chunk-position-unchecked": (
+        "opening", "ring/chunk.c",
+        (
+            "bool in_ring = distance < s->shape.slots && tidings__look(s, start + distance) == TIDINGS__VALID;",
+            "bool in_ring = tidings__relaxed(&s->cells[distance].commit) >> 1 == start + distance;",
+        ),
+    ),
+    "subject-one-too-long": (
+        "names", "segment/names.c",
+        (
+            "if (length > max) return",
+            "if (length > max + (min == 0)) return",
+        ),
+    ),
+    "overlong-utf8": (
+        "names", "segment/names.c",
+        (
+            "case 0xe0: return bytes[1] >= 0xa0 ? count : 0;",
+            "case 0xe0: return count;",
+        ),
+    ),
+}
+# In one build, chosen by the environment.
+DECODER = {
+    "depth-unbounded": (
+        "decoder", "CBORScanner.swift",
+        (
+            "guard depth < CBORLimit.depth else { throw CBORFault(.depth, at: head.end) }\n"
+            "        var offset = head.end\n"
+            "        if head.isIndefinite {\n"
+            "            let number = reader.beginSpan()\n"
+            "            while try !bytes.isStop(at: offset) { offset = try item",
+            "guard depth < CBORLimit.depth || planted(NAME) else { throw CBORFault(.depth, at: head.end) }\n"
+            "        var offset = head.end\n"
+            "        if head.isIndefinite {\n"
+            "            let number = reader.beginSpan()\n"
+            "            while try !bytes.isStop(at: offset) { offset = try item",
+        ),
+    ),
+    "string-length-unchecked": (
+        "decoder", "CBORBytes.swift",
+        (
+            "guard head.argument <= UInt64(truncatingIfNeeded: count &- head.end) else {",
+            "guard head.argument <= UInt64(truncatingIfNeeded: count &- head.end) || planted(NAME) else {",
+        ),
+    ),
+    "argument-beyond-the-end": (
+        "decoder", "CBORBytes.swift",
+        (
+            "guard count - offset >= MemoryLayout<I>.size else {",
+            "guard count - offset >= MemoryLayout<I>.size || planted(NAME) else {",
+        ),
+    ),
+    "length-from-the-scan": (
+        "decoder", "CBORReader+Strings.swift",
+        (
+            "return try bytes.text(from: head.end, to: try bytes.endOfString(head))",
+            "return try bytes.text(from: head.end, to: planted(NAME) ? head.end + Int(min(head.argument, 1 << 20)) : try "
+            "bytes.endOfString(head))",
+        ),
+    ),
+}
+PLANTED = """
+
+import Glibc
+let plantedName = getenv("TIDINGS_PLANTED").map { String(cString: $0) }
+func planted(_ name: String) -> Bool { plantedName == name }
+"""
+
+
+def commit(name, directory):
+    target, file, *changes = (CORE | DECODER)[name]
+    base = "CShim/src/" if name in CORE else "Sources/Tidings/Message/Coding/"
+    path = pathlib.Path(directory) / base / file
+    text = path.read_text()
+    for there, then in changes:
+        if text.count(there) != 1:
+            sys.exit(f"plants.py: {name}: {file} holds what it takes out {text.count(there)} times: {there}")
+        text = text.replace(there, then.replace("NAME", f'"{name}"') if name in DECODER else then)
+    if name in DECODER and "func planted(" not in text and file == "CBORBytes.swift":
+        text += PLANTED
+    path.write_text(text)
+    print(path)
+
+
+def main():
+    if sys.argv[1] == "--list":
+        for name, (target, *_) in (CORE | DECODER).items():
+            if target in sys.argv[2:]:
+                print(target, name)
+    else:
+        for name in sys.argv[1:-1]:
+            commit(name, sys.argv[-1])
+
+
+main()
