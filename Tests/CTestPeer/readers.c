@@ -312,6 +312,56 @@ void posters_revoke_for_readers(void) {
     CHECK(statistics_of(center).revoked == 1, "%lu", (unsigned long)statistics_of(center).revoked);
 }
 
+// MARK: Many
+
+#define CROWD_EACH 40u
+#define CROWD 5u
+#define CROWD_POSTERS 4u
+
+static void *accounts_for_all(void *unused) {
+    (void)unused;
+    tidings_center *theirs;
+    OK(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &theirs));
+    keep(theirs);
+    tidings_observer *observer = observer_of(theirs, NAME);
+    tidings_observer_spin(observer, 0);
+    tell(&ready);
+    for (uint64_t all = 0; all < CROWD_POSTERS * ROUNDS(50);) {
+        tidings_delivery delivery;
+        OK(tidings_next(observer, -1, &delivery));
+        all += delivery.kind == TIDINGS_DELIVERY_MISSED ? delivery.missed : 1;
+        CHECK(all <= CROWD_POSTERS * ROUNDS(50), "%lu", (unsigned long)all);
+    }
+    return NULL;
+}
+
+static void reads_in_threads(void) {
+    pthread_t threads[CROWD_EACH];
+    for (uint32_t i = 0; i < CROWD_EACH; i++) CHECK(pthread_create(&threads[i], NULL, accounts_for_all, NULL) == 0, "no thread");
+    for (uint32_t i = 0; i < CROWD_EACH; i++) CHECK(pthread_join(threads[i], NULL) == 0, "no thread");
+}
+
+static void posts_to_the_crowd(void) {
+    tidings_topic *topic = topic_of(join_center(0), NAME);
+    for (uint32_t i = 0; i < ROUNDS(50); i++) {
+        post_number(topic, i);
+        usleep(1000);  // some of them sleep again
+    }
+}
+
+// A post that wakes them all takes its time, and whom it woke takes its processor: the other posters, who watch for readers, must not revoke it again and again.
+void two_hundred_readers_hear_of_every_post(void) {
+    begin(0);
+    pid_t readers[CROWD], posters[CROWD_POSTERS];
+    for (uint32_t i = 0; i < CROWD; i++) readers[i] = start(reads_in_threads);
+    for (uint32_t i = 0; i < CROWD * CROWD_EACH; i++) told(&ready);
+    for (uint32_t i = 0; i < CROWD_POSTERS; i++) posters[i] = start(posts_to_the_crowd);
+    for (uint32_t i = 0; i < CROWD_POSTERS; i++) ends_well(posters[i]);
+    for (uint32_t i = 0; i < CROWD; i++) ends_well(readers[i]);
+    const uint64_t revoked = statistics_of(center).revoked;
+    CHECK(revoked <= 4 * CROWD_POSTERS * ROUNDS(50), "%lu were revoked", (unsigned long)revoked);
+}
+
 // MARK: Ill will
 
 

@@ -47,6 +47,7 @@ AS_OTHERS(a_reader_can_read_and_change_nothing)
 AS_OTHERS(a_stopped_post_holds_readers_up_only_briefly)
 AS_OTHERS(posters_revoke_for_readers)
 AS_OTHERS(names_that_come_and_go_are_counted_for_readers)
+STORY(two_hundred_readers_hear_of_every_post)
 AS_OTHERS(a_reader_of_ill_will_harms_nobody)
 STORY(a_reader_can_be_interrupted_and_has_a_descriptor)
 

@@ -101,6 +101,9 @@ int tidings__topic_prepare(tidings_topic *topic);
 void tidings__topic_bell(const tidings_topic *topic);
 static inline uint32_t tidings__bell_of(const tidings__key *key) { return (uint32_t)(key->hash >> 32) % TIDINGS__BELLS; }
 
+// How long this claim may stay uncommitted before it is revoked, in nanoseconds.
+uint64_t tidings__patience(tidings__segment *s, uint64_t position);
+
 // After a claim: what this topic's name stands for, as of now.
 uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation);
 static inline uint64_t tidings__resolved(tidings_topic *topic) {

@@ -30,7 +30,6 @@ static inline void tell_early(const tidings__claim *claim, uint32_t rung) {
 
 #define WATCH_MOST 16u  // positions a post, more than one so that it catches up with what others post
 #define WATCH_BEHIND 256u
-#define WATCH_NS 2000000u
 
 // Readers can't revoke what its poster doesn't finish, and there may be nobody else to observe: the next who post do it for them. Other threads of this process do the
 // same with the same two words; whatever comes of that, a post that is revoked too early is posted anew.
@@ -46,7 +45,7 @@ static void watch_for_readers(tidings_center *center, uint64_t position) {
     if (at == position || finding != TIDINGS__CLAIMED) return;
     const uint64_t now = tidings__monotonic_ns(), since = tidings__relaxed(&center->watched_since);
     if (since == 0) tidings__set_relaxed(&center->watched_since, now);
-    else if (now - since > WATCH_NS) tidings__revoke(s, at);
+    else if (now - since > tidings__patience(s, at)) tidings__revoke(s, at);
 }
 
 // The claim loop around `tidings__claim_next`: makes room when the ring is full.

@@ -16,6 +16,7 @@
 // its processor gets it back within a time slice or two (3 to 4 ms each). Revoking too early is harmless (it posts anew), so: under a time slice.
 #define PATIENCE_NS 2000000u
 #define PATIENCE_PER_MEMBER_NS 20000u  // a wake-up costs the poster 2 to 5 µs, and whom it woke wants a processor too
+#define PATIENCE_FOR_READERS_NS 2000000u  // it wakes them all in one call, and nobody knows how many they are
 #define PATIENCE_DOUBLINGS 5           // 64 ms for what nobody is rung for
 #define PATIENCE_LONGEST_NS 250000000u // whatever hostile words would have us believe
 #define READER_PATIENCE 10u    // who can't revoke loses what is committed after all: worth a longer wait
@@ -40,11 +41,11 @@ static uint32_t members(tidings__segment *s, uint32_t entry) {
 
 // How long to wait for this claim. A poster rings before it commits, and a thousand wake-ups take several times PATIENCE_NS: who woke first must not revoke what the
 // poster is still ringing the others for, or it would begin anew, without end.
-static uint64_t patience(tidings__segment *s, uint64_t position) {
+uint64_t tidings__patience(tidings__segment *s, uint64_t position) {
     // What is claimed may not be written yet, or be an earlier record's: nothing but a hint.
     uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
     uint64_t asked = members(s, (uint32_t)topic & 0xffffff) + members(s, (uint32_t)(topic >> 32) & 0xffffff) + members(s, TIDINGS__NAME_ALL);
-    uint64_t longest = PATIENCE_NS + asked * PATIENCE_PER_MEMBER_NS;
+    uint64_t longest = PATIENCE_NS + asked * PATIENCE_PER_MEMBER_NS + (s->observable ? PATIENCE_FOR_READERS_NS : 0);
     // Revoked several times on end, this poster isn't stopped, only slow: it has come back each time. Twice as long for it each time.
     const uint64_t who = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;
     uint64_t owner = tidings__acquire(&tidings__cell_at(s, position)->claim) & who;
@@ -77,7 +78,7 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         return;
     }
     // Asked anew each time: the poster may not have written the name yet when we first looked.
-    uint64_t longest = patience(s, position);
+    uint64_t longest = tidings__patience(s, position);
     if (s->writable && tidings__monotonic_ns() - stuck->since >= longest) {
         tidings__revoke(s, position);
         return;
