@@ -276,8 +276,42 @@ typedef struct tidings_name_info {
 /// The observed or retained name at an index below `names_max`: -ENOENT if there is none, -ERANGE beyond the last.
 int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info);
 
-/// Tidies up what dead participants left. Happens by itself whenever it matters; returns how many were tidied, or a negative errno.
+/// What participants that died, or stand still, have left in a center. It harms nobody: whom it concerns tidies it up in passing. True only approximately while others are at work.
+typedef struct tidings_remains {
+    uint32_t participants;        ///< dead ones, whose places nobody has taken yet
+    uint32_t observers;           ///< observers of theirs, and
+    uint32_t observers_lossless;  ///< how many of these were lossless. They hold no post back: who meets one asks whether it lives
+    uint32_t names;               ///< that only the dead observe, or that they had half-way in or out of the table
+    uint32_t payloads;            ///< places for payloads that they had taken and not posted
+    uint32_t claims;              ///< slots that an unfinished post of theirs holds; observers wait 2 ms at each, once
+    uint32_t evictions;           ///< 1: the oldest notifications were being counted out, and nobody has finished that; the next post that needs room does
+    uint32_t verdicts;            ///< posts that somebody was about to revoke; the next to look finishes that
+    uint32_t slots_held;          ///< slots of posts that were revoked because their poster stood still; they are free as soon as it goes on, or dies. Not mended by `tidings_tidy`
+    int32_t holder;               ///< of one of these: its thread, or (from another pid namespace) its process
+} tidings_remains;
+
+int tidings_remains_get(tidings_center *center, tidings_remains *remains);
+
+/// Tidies up all of that but slots of posters that live. Happens by itself whenever it matters; returns how many participants were tidied, or a negative errno. Others go on undisturbed.
 int tidings_tidy(tidings_center *center);
+
+enum {
+    TIDINGS_LEFTOVER_UNFINISHED = 1,  ///< a creator was killed before its center was finished, on a file system without unnamed files
+    TIDINGS_LEFTOVER_COMPANION = 2,   ///< the second file of a center (its `mode` lets somebody read who may not write) that is gone, or was never finished
+    TIDINGS_LEFTOVER_REMOVED = 3,     ///< a center that was being removed; who opens the name finishes that
+};
+
+/// A file that nobody needs any more.
+typedef struct tidings_leftover {
+    int32_t kind;      ///< TIDINGS_LEFTOVER_…
+    bool deleted;      ///< by this call
+    uint64_t memory;   ///< bytes of memory it takes, or took
+    const char *file;  ///< its name in the directory; valid during the call
+} tidings_leftover;
+
+/// Finds files that creators and removers of this user's centers left when they were killed, and deletes them if asked to. What somebody is just at work on is left alone.
+/// `directory` as in a configuration. Calls `each` for every one until that returns false; returns how many, or a negative errno.
+int tidings_leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context);
 
 #ifdef __cplusplus
 }

@@ -132,6 +132,17 @@ STORY(rings_a_dead_sleeper_once)
 STORY(frees_the_chunks_of_the_dead_and_keeps_those_they_posted)
 STORY(tidies_up_half_tidied_remains)
 
+// debris.c
+STORY(each_kind_of_remains_is_told_and_tidied_up)
+STORY(an_eviction_left_half_way_is_told_and_finished)
+STORY(a_slot_held_by_who_stands_still_is_told_and_not_mended)
+STORY(remains_are_tidied_up_under_those_who_go_on)
+
+// leftovers.c
+LIMITED(files_of_killed_creators_are_found_and_deleted)
+LIMITED(companions_of_killed_creators_are_found_and_deleted)
+STORY(centers_half_removed_are_found_and_deleted_and_no_others)
+
 // kills.c
 STORY(posters_killed_at_random_leave_no_gap_and_no_trace)
 STORY(observers_killed_at_random_hold_up_nobody)

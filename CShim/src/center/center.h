@@ -80,6 +80,8 @@ int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t
 
 // Evicts everything before `end` (which must be decided), to free chunks.
 int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder);
+// Finishes an eviction that somebody began.
+void tidings__evict_finish(tidings_center *center);
 
 // A lossless observer holds us back: waits for it, or for its death, within the deadline (monotonic ns; 0: not at all; UINT64_MAX: without end).
 // 0: try again. -EAGAIN, -ETIMEDOUT with the line written.

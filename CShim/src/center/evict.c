@@ -149,6 +149,11 @@ int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder) {
     return 0;
 }
 
+void tidings__evict_finish(tidings_center *center) {
+    uint64_t ev = tidings__acquire(&center->segment.header->eviction.word);
+    if (tidings__ev_length(ev) != 0) (void)evict_range(center, ev);
+}
+
 int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder) {
     uint64_t slots = center->segment.shape.slots;
     // More than the one slot that is needed: the cost is shared by the next posts. A quarter of a small ring at most.

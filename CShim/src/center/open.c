@@ -161,6 +161,11 @@ int tidings_remove(const char *name, const tidings_configuration *configuration)
     return tidings__segment_remove(name, configuration ? configuration : &defaults);
 }
 
+int tidings_leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context) {
+    tidings__clear_error();
+    return tidings__leftovers(directory, delete_them, each, context);
+}
+
 const char *tidings_path(const tidings_center *center) {
     return center->segment.path;
 }

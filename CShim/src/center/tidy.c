@@ -1,7 +1,5 @@
 // Remains of the dead. Whoever gets the lock of a place that still describes somebody has found remains; every step can be done again.
 #include "center/center.h"
-#include "platform/clock.h"
-#include "platform/error.h"
 #include "platform/lock.h"
 #include "registry/observers.h"
 #include "registry/participants.h"
@@ -31,15 +29,4 @@ bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
     tidings__lock_release(tidings__segment_locks(s), index);
     pthread_mutex_unlock(&center->lock);
     return found;
-}
-
-int tidings_tidy(tidings_center *center) {
-    tidings__clear_error();
-    int error = tidings__center_check(center, tidings__thread_self());
-    if (error) return error;
-    if (!center->segment.writable) return tidings__center_read_only(center, "tidy up");
-    int tidied = 0;
-    for (uint32_t i = 0; i < center->segment.shape.participants; i++) tidied += tidings__tidy_participant(center, i);
-    tidings__tidy_retained(center);
-    return tidied;
 }

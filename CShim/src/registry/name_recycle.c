@@ -91,6 +91,12 @@ uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32
     return done;
 }
 
+bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant) {
+    uint64_t state = tidings__acquire(&entry->state);
+    *participant = PREPARER(state);
+    return STATE(state) == TIDINGS__NAME_PREPARING || STATE(state) == TIDINGS__NAME_LEAVING || STATE(state) == TIDINGS__NAME_GONE;
+}
+
 void tidings__name_tidy(tidings__segment *s, uint32_t participant) {
     uint64_t end = tidings__acquire(&s->header->names_used.word);
     // An entry is taken before it is counted, and who died in between left one that isn't: never more than one, as who finds it counts it.

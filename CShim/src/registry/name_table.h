@@ -49,6 +49,9 @@ void tidings__name_leave_everything(tidings__segment *s, uint32_t observer);
 // Frees entries that a dead participant was preparing, and finishes what it was taking out.
 void tidings__name_tidy(tidings__segment *s, uint32_t participant);
 
+// Is it being prepared or taken out, and by which participant?
+bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant);
+
 // Takes out entries nobody needs; how many. They can serve another name once the ring has forgotten them.
 uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most);
 

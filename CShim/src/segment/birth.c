@@ -1,5 +1,5 @@
 // How a center comes into being: without a name, or under one that no center can have; reserved, written, and only then given its own. So there is never anything
-// half made to be seen, and a creator that is killed on the way leaves nothing (or, where files need a name, a "tidings.<uid>..<random>").
+// half made to be seen, and a creator that is killed on the way leaves nothing (or, where files need a name, a "tidings.<uid>..<random>": leftovers.c).
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,17 +139,20 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
         tidings__segment_close(segment);
         if (tidings__beside_path(segment->path, segment->owner, segment->instance, "", other, sizeof other) != 0) return explain(segment, ENAMETOOLONG);
         segment->fd = tidings__file_create_named(other);
-        result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
+        result = segment->fd < 0 ? segment->fd : tidings__birth_hold(segment->fd, other);
+        if (result == 0) result = make(segment, mode, group);
         if (result == 0) result = tidings__file_rename(other, segment->path);
         if (result != 0 && segment->fd >= 0) (void)tidings__file_unlink(other);
+        if (result == 0) tidings__birth_release(segment->fd);
     }
+    if (result == 0 && segment->companion) tidings__birth_release(segment->companion_fd);
     if (result == 0 && !segment->companion) {
         result = tidings__segment_separate(segment);
         if (result == -ESTALE || result == -ENOENT) result = -EEXIST;  // removed already, and perhaps succeeded: look again
     }
     if (result == 0) return 0;
     // The words come before the descriptor goes: free space is asked of the file system that was full.
-    if (result != -EEXIST) result = explain(segment, -result);
+    if (result != -EEXIST && result != -EAGAIN) result = explain(segment, -result);
     if (segment->companion) tidings__companion_unlink(segment, segment->instance);
     tidings__segment_close(segment);
     return result;

@@ -67,6 +67,12 @@ static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
     return 0;
 }
 
+bool tidings__segment_read_identity(int fd, tidings__identity *identity)
+{
+    uint64_t magic = 0;
+    return read_fixed(fd, identity, &magic) == 0 && magic == TIDINGS__MAGIC;
+}
+
 int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb, tidings__identity *identity)
 {
     struct stat status;

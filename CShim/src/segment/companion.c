@@ -10,8 +10,6 @@
 #include "segment/internal.h"
 #include "segment/names.h"
 
-#define SUFFIX ".writers"
-
 bool tidings__mode_observable(uint32_t mode) { return (mode & 0444) >> 1 & ~mode & 0222; }
 
 // Read goes where write doesn't.
@@ -24,7 +22,7 @@ static uint64_t companion_size(const tidings__segment *segment)
 
 static int path_of(const tidings__segment *segment, uint64_t instance, char path[TIDINGS__PATH_SIZE])
 {
-    return tidings__beside_path(segment->path, segment->owner, instance, SUFFIX, path, TIDINGS__PATH_SIZE);
+    return tidings__beside_path(segment->path, segment->owner, instance, TIDINGS__COMPANION_SUFFIX, path, TIDINGS__PATH_SIZE);
 }
 
 static int give_memory(tidings__segment *segment, int fd, uint32_t mode, const uint32_t *group)
@@ -96,6 +94,7 @@ int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uin
         result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
     }
     if (result == 0) result = separate(segment, fd, path);
+    if (result == 0) result = tidings__birth_hold(segment->companion_fd, path);
     if (result != 0) {
         if (fd >= 0) (void)tidings__file_unlink(path);
         tidings__companion_close(segment);

@@ -31,6 +31,8 @@ typedef struct tidings__identity {
 // The checks in the README's order, on a descriptor, before anything is mapped. `verb` is "open" or "remove". The first half, up to the magic, is enough to
 // know that a file is a center of some version; -ENOENT without an error line: it has just been removed.
 int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb, tidings__identity *identity);
+// Only what the file says of itself. False: it is no center.
+bool tidings__segment_read_identity(int fd, tidings__identity *identity);
 int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity);
 // Why the path could not be opened at all. -ENOENT without an error line.
 int tidings__segment_unopenable(const tidings__segment *segment, int error, uint32_t flags, const char *verb);
@@ -38,6 +40,12 @@ int tidings__segment_unopenable(const tidings__segment *segment, int error, uint
 // Deletes the name if it is still this file's, under a lock that makes this one decision for everybody. 0 also if the name has gone already.
 // `companion`: its descriptor, or -1.
 int tidings__segment_unlink(const tidings__segment *segment, int fd, int companion, bool mark, const char *verb);
+
+// MARK: Files on their way (leftovers.c)
+
+// A file that has a name before its center does is held by a lock, so that nobody takes its creator for dead; -EAGAIN: somebody just did, begin anew.
+int tidings__birth_hold(int fd, const char *path);
+void tidings__birth_release(int fd);
 
 // MARK: The companion (companion.c)
 
@@ -51,6 +59,7 @@ int tidings__companion_join(tidings__segment *segment, const char *verb);
 int tidings__companion_adopt(tidings__segment *segment, int mapped, int locks);
 // Only its descriptor, checked; -1 if there is none to be had.
 int tidings__companion_open(const tidings__segment *segment, uint64_t instance, ino_t inode);
+#define TIDINGS__COMPANION_SUFFIX ".writers"
 void tidings__companion_unlink(const tidings__segment *segment, uint64_t instance);
 void tidings__companion_close(tidings__segment *segment);
 int tidings__companion_reopen(tidings__segment *segment);

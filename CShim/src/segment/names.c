@@ -84,14 +84,21 @@ int tidings__center_directory(const char *configured, char *path, size_t size)
     return 0;
 }
 
-static int file_prefix(uint32_t owner, char *text, size_t size) { return snprintf(text, size, "tidings.%u.", owner); }
+int tidings__file_prefix(uint32_t owner, char *text, size_t size) { return snprintf(text, size, "tidings.%u.", owner); }
+
+int tidings__path_join(const char *directory, const char *file, char *path, size_t size)
+{
+    const size_t length = strlen(directory);
+    const int wanted = snprintf(path, size, "%s%s%s", directory, length > 0 && directory[length - 1] == '/' ? "" : "/", file);
+    return wanted < 0 || (size_t)wanted >= size ? -ENAMETOOLONG : 0;
+}
 
 int tidings__center_path(const char *name, const char *directory, uint32_t owner, char *path, size_t size)
 {
     const int result = tidings__center_directory(directory, path, size);
     if (result != 0) return result;
     char prefix[32];
-    (void)file_prefix(owner, prefix, sizeof prefix);
+    (void)tidings__file_prefix(owner, prefix, sizeof prefix);
     const size_t length = strlen(path);
     const char *separator = path[length - 1] == '/' ? "" : "/";
     const int wanted = snprintf(path + length, size - length, "%s%s%s", separator, prefix, name);
@@ -133,7 +140,7 @@ int tidings__center_list(const char *directory, bool (*each)(void *context, cons
     int result = tidings__center_directory(directory, path, sizeof path);
     if (result != 0) return result;
     listing all = {.each = each, .context = context};
-    all.prefix_length = (size_t)file_prefix(tidings__user_id(), all.prefix, sizeof all.prefix);
+    all.prefix_length = (size_t)tidings__file_prefix(tidings__user_id(), all.prefix, sizeof all.prefix);
     result = tidings__list(path, list_one, &all);
     if (result != 0) return tidings__fail(-result, "can't list centers in %s: %s; check the directory", path, strerror(-result));
     return 0;

@@ -21,6 +21,9 @@ int tidings__center_directory(const char *configured, char *path, size_t size);
 // <directory>/tidings.<owner's uid>.<name>. The uid keeps users of a shared directory apart, so that nobody takes a name away from another by accident.
 int tidings__center_path(const char *name, const char *directory, uint32_t owner, char *path, size_t size);
 
+int tidings__file_prefix(uint32_t owner, char *text, size_t size);  // "tidings.<uid>."
+int tidings__path_join(const char *directory, const char *file, char *path, size_t size);
+
 // What is beside a center, or is to become one: <directory of the center>/tidings.<owner's uid>..<number><suffix>. No center has such a name. -ENAMETOOLONG.
 int tidings__beside_path(const char *center_path, uint32_t owner, uint64_t number, const char *suffix, char *path, size_t size);
 

@@ -164,6 +164,7 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
         }
         segment->shape = shape;
         result = tidings__segment_birth(segment, c->mode ? c->mode : 0600, c->flags & TIDINGS_OPEN_GROUP ? &c->group : NULL);
+        if (result == -EAGAIN) continue;
         if (result != -EEXIST) return result;
         if (c->flags & TIDINGS_OPEN_EXCLUSIVE) break;
     }

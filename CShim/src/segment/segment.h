@@ -73,6 +73,8 @@ static inline _Atomic uint32_t *tidings__doorbell(const tidings__segment *segmen
 
 // Deletes a center's file, after making sure that it is one: of this version and whole, or at least one of another version by its magic. -ENOENT, -EBADMSG, -EPERM …
 int tidings__segment_remove(const char *name, const tidings_configuration *configuration);
+// Likewise for `tidings_leftovers`.
+int tidings__leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context);
 
 // Whether the file still has its name. Three system calls. (Somebody may have used `rm`; systemd removes a user's files at the last logout.)
 bool tidings__segment_linked(const tidings__segment *segment);

@@ -1,0 +1,134 @@
+// What the dead, and those who stand still, have left in a center. Read without stopping anybody: what somebody is just at work on is looked at twice.
+#include <string.h>
+
+#include "center/center.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "registry/name_table.h"
+#include "registry/participants.h"
+#include "ring/chunk.h"
+#include "ring/verdict.h"
+#include "segment/eviction.h"
+
+// How long a word must have stood in the middle of something to be called left there. Who is at work on it takes microseconds; a wrong answer is only a wrong line.
+#define LEFT_NS 10000000
+#define VERDICTS 16  // remembered for the second look; each dead revoker leaves one
+
+typedef struct verdicts {
+    uint32_t count;
+    uint64_t at[VERDICTS];
+} verdicts;
+
+static bool dead(const tidings_center *center, uint64_t participant) {
+    return participant < center->segment.shape.participants && tidings__participant_dead(&center->segment, (uint32_t)participant, center->participant);
+}
+
+static void count_observers(const tidings_center *center, tidings_remains *out) {
+    const tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        if (!dead(center, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
+        out->observers++;
+        out->observers_lossless += tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1;
+    }
+}
+
+// Observed by the dead alone, or half-way in or out of the table in their hands.
+static void count_names(tidings_center *center, tidings_remains *out) {
+    tidings__segment *s = &center->segment;
+    const uint64_t used = tidings__acquire(&s->header->names_used.word);
+    for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names; index++) {
+        const tidings__name *entry = tidings__name_at(s, index);
+        if (!entry) break;
+        uint64_t preparer;
+        if (tidings__name_half_way(entry, &preparer)) {
+            out->names += dead(center, preparer);
+            continue;
+        }
+        uint32_t of_the_dead = 0, of_others = 0;
+        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
+            for (uint64_t bits = tidings__acquire(&entry->members[word]); bits; bits &= bits - 1) {
+                const uint32_t observer = word * 64 + (uint32_t)__builtin_ctzll(bits);
+                if (observer >= s->shape.observers) break;
+                if (dead(center, (uint64_t)tidings__acquire(&s->observers[observer].owner) - 1)) of_the_dead++;
+                else of_others++;
+            }
+        }
+        out->names += of_the_dead > 0 && of_others == 0;
+    }
+}
+
+static void count_payloads(const tidings_center *center, tidings_remains *out) {
+    const tidings__segment *s = &center->segment;
+    for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
+        const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
+        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && dead(center, tidings__chunk_owner(word));
+    }
+}
+
+// Slots that can't be used: a claim that nobody finishes. The kernel has freed those of the dead that it knew of.
+static void count_slots(const tidings_center *center, tidings_remains *out) {
+    const tidings__segment *s = &center->segment;
+    for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
+        const tidings__cell *cell = &s->cells[slot];
+        const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit), v = tidings__acquire(&cell->verdict);
+        if (!tidings__busy(w, c, v)) continue;
+        const uint32_t owner = (uint32_t)(w & TIDINGS__W_OWNER_MASK);
+        if (w & TIDINGS__W_FOREIGN && dead(center, owner)) {
+            out->claims++;
+            continue;
+        }
+        // Not yet revoked: somebody posts, this very moment.
+        const bool revoked = v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_DEAD && tidings__lap_ahead(w, tidings__lap_at(s, v >> 2)) >= 0;
+        if (!revoked && !(w & TIDINGS__W_SKIPPED)) continue;
+        out->slots_held++;
+        out->holder = w & TIDINGS__W_FOREIGN ? (int32_t)(owner < s->shape.participants ? tidings__relaxed(&s->participants[owner].pid) : 0) : (int32_t)owner;
+    }
+}
+
+static void pending_verdicts(const tidings__segment *s, verdicts *found) {
+    found->count = 0;
+    for (uint32_t slot = 0; slot < s->shape.slots && found->count < VERDICTS; slot++) {
+        const uint64_t v = tidings__acquire(&s->cells[slot].verdict);
+        if (v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_PENDING) found->at[found->count++] = v;
+    }
+}
+
+int tidings_remains_get(tidings_center *center, tidings_remains *out) {
+    tidings__clear_error();
+    memset(out, 0, sizeof *out);
+    tidings__segment *s = &center->segment;
+    const int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    for (uint32_t i = 0; i < s->shape.participants; i++) out->participants += dead(center, i);
+    count_observers(center, out);
+    count_names(center, out);
+    count_payloads(center, out);
+    count_slots(center, out);
+    const uint64_t ev = tidings__acquire(&s->header->eviction.word);
+    verdicts first, second;
+    pending_verdicts(s, &first);
+    if (tidings__ev_length(ev) == 0 && first.count == 0) return 0;
+    tidings__nap(LEFT_NS);
+    out->evictions = tidings__ev_length(ev) != 0 && tidings__acquire(&s->header->eviction.word) == ev;
+    pending_verdicts(s, &second);
+    for (uint32_t i = 0; i < first.count; i++) {
+        for (uint32_t j = 0; j < second.count; j++) out->verdicts += first.at[i] == second.at[j];
+    }
+    return 0;
+}
+
+int tidings_tidy(tidings_center *center) {
+    tidings__clear_error();
+    tidings__segment *s = &center->segment;
+    const int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    if (!s->writable) return tidings__center_read_only(center, "tidy up");
+    int tidied = 0;
+    for (uint32_t i = 0; i < s->shape.participants; i++) tidied += tidings__tidy_participant(center, i);
+    tidings__evict_finish(center);
+    verdicts open;
+    pending_verdicts(s, &open);
+    for (uint32_t i = 0; i < open.count; i++) tidings__revoke(s, open.at[i] >> 2);
+    tidings__tidy_retained(center);
+    return tidied;
+}

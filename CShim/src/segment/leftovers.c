@@ -1,0 +1,159 @@
+// Files that nobody needs: of creators and removers that were killed half-way. Who is still at work on a file holds the lock of its removal.
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/directory.h"
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/lock.h"
+#include "platform/process.h"
+#include "segment/internal.h"
+#include "segment/names.h"
+
+#define NUMBER_LENGTH 16  // of the random part, in hexadecimal
+
+int tidings__birth_hold(int fd, const char *path)
+{
+    int result = tidings__lock_try(fd, TIDINGS__LOCK_REMOVAL, true);
+    // Where files can't be locked, joining says so.
+    if (result != 0 && result != -EAGAIN) return 0;
+    if (result == 0 && !tidings__file_same(fd, path)) result = -EAGAIN;
+    return result;
+}
+
+void tidings__birth_release(int fd) { (void)tidings__lock_release(fd, TIDINGS__LOCK_REMOVAL); }
+
+typedef struct search {
+    const char *directory;
+    char prefix[32];
+    bool delete_them;
+    bool (*each)(void *context, const tidings_leftover *leftover);
+    void *context;
+    uint32_t count;
+    // While looking whose companion it is.
+    uint64_t instance;
+    ino_t inode;
+    bool needed;
+} search;
+
+// The file of that name, if it is one of ours that can be looked at. Its identity, with magic 0 if it is no center.
+static int open_one(const search *search, const char *file, tidings__segment *segment, tidings__identity *identity, struct stat *status)
+{
+    memset(segment, 0, sizeof *segment);
+    segment->fd = segment->companion_fd = -1;
+    segment->owner = tidings__user_id();
+    if (tidings__path_join(search->directory, file, segment->path, sizeof segment->path) != 0) return -1;
+    const int fd = tidings__file_open(segment->path, true);
+    if (fd < 0) return -1;
+    if (tidings__file_status(fd, status) == 0 && S_ISREG(status->st_mode) && status->st_uid == segment->owner) {
+        if (tidings__segment_read_identity(fd, identity)) return fd;
+        identity->version = 0;
+        return fd;
+    }
+    tidings__file_close(fd);
+    return -1;
+}
+
+static bool is_ours(const tidings__identity *identity) { return identity->version == TIDINGS__FORMAT_VERSION && identity->layout_stamp == tidings__layout_stamp(); }
+
+static bool tell(search *search, int kind, const char *file, const struct stat *status, bool deleted)
+{
+    const tidings_leftover leftover = {.kind = kind, .deleted = deleted, .memory = (uint64_t)status->st_blocks * 512, .file = file};
+    search->count++;
+    return search->each(search->context, &leftover);
+}
+
+// Does this center need that companion? Of a center of another version nobody knows.
+static bool needs(void *context, const char *file)
+{
+    search *search = context;
+    const size_t length = strlen(search->prefix);
+    if (strncmp(file, search->prefix, length) != 0 || file[length] == '.') return true;
+    tidings__segment segment;
+    tidings__identity identity;
+    struct stat status;
+    const int fd = open_one(search, file, &segment, &identity, &status);
+    if (fd < 0) return true;
+    tidings__file_close(fd);
+    search->needed = identity.version != 0 && (!is_ours(&identity) || (identity.instance == search->instance && identity.companion == search->inode));
+    return !search->needed;
+}
+
+// "..<number>" or "..<number>.writers"
+static bool look_beside(search *search, const char *file, const char *rest)
+{
+    char *end;
+    search->instance = strtoull(rest, &end, 16);
+    if (end != rest + NUMBER_LENGTH || (*end != 0 && strcmp(end, TIDINGS__COMPANION_SUFFIX) != 0)) return true;
+    const bool companion = *end != 0;
+    tidings__segment segment;
+    tidings__identity identity;
+    struct stat status;
+    const int fd = open_one(search, file, &segment, &identity, &status);
+    if (fd < 0) return true;
+    bool go_on = true;
+    if (tidings__lock_try(fd, TIDINGS__LOCK_REMOVAL, true) == 0) {
+        search->inode = status.st_ino;
+        search->needed = false;
+        // Under the lock: a creator holds it until its center has a name and can be found.
+        if (companion) (void)tidings__list(search->directory, needs, search);
+        if (!search->needed && tidings__file_same(fd, segment.path)) {
+            const bool deleted = search->delete_them && tidings__file_unlink(segment.path) == 0;
+            go_on = tell(search, companion ? TIDINGS_LEFTOVER_COMPANION : TIDINGS_LEFTOVER_UNFINISHED, file, &status, deleted);
+        }
+        (void)tidings__lock_release(fd, TIDINGS__LOCK_REMOVAL);
+    }
+    tidings__file_close(fd);
+    return go_on;
+}
+
+// Marked as removed, and its name is still there.
+static bool look_at_center(search *search, const char *file, const char *name)
+{
+    tidings__segment segment;
+    tidings__identity identity;
+    struct stat status;
+    const int fd = open_one(search, file, &segment, &identity, &status);
+    if (fd < 0) return true;
+    bool go_on = true;
+    uint64_t removed = 0;
+    if (is_ours(&identity) && strlen(name) < sizeof segment.name && tidings__file_read(fd, &removed, sizeof removed, offsetof(tidings__header, removed)) == 0 && removed != 0) {
+        memcpy(segment.name, name, strlen(name) + 1);
+        segment.instance = identity.instance;
+        segment.companion = (ino_t)identity.companion;
+        const int companion = identity.companion ? tidings__companion_open(&segment, identity.instance, segment.companion) : -1;
+        const int locks = companion >= 0 ? companion : fd;
+        const bool left = tidings__lock_try(locks, TIDINGS__LOCK_REMOVAL, true) == 0;
+        if (left) (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);
+        if (left && tidings__file_same(fd, segment.path)) {
+            const bool deleted = search->delete_them && tidings__segment_unlink(&segment, fd, companion, false, "remove") == 0;
+            go_on = tell(search, TIDINGS_LEFTOVER_REMOVED, file, &status, deleted);
+        }
+        tidings__file_close(companion);
+    }
+    tidings__file_close(fd);
+    return go_on;
+}
+
+static bool look(void *context, const char *file)
+{
+    search *search = context;
+    const size_t length = strlen(search->prefix);
+    if (strncmp(file, search->prefix, length) != 0) return true;
+    const char *rest = file + length;
+    return *rest == '.' ? look_beside(search, file, rest + 1) : look_at_center(search, file, rest);
+}
+
+int tidings__leftovers(const char *configured, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context)
+{
+    char directory[TIDINGS__PATH_SIZE];
+    int result = tidings__center_directory(configured, directory, sizeof directory);
+    if (result != 0) return result;
+    search search = {.directory = directory, .delete_them = delete_them, .each = each, .context = context};
+    tidings__file_prefix(tidings__user_id(), search.prefix, sizeof search.prefix);
+    result = tidings__list(directory, look, &search);
+    if (result != 0) return tidings__fail(-result, "can't list %s: %s; check the directory", directory, strerror(-result));
+    return (int)search.count;
+}

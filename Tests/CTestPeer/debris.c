@@ -1,0 +1,220 @@
+// What doctors look for: each kind of what the dead, and those who stand still, leave in a center is told apart, mended under those who go on, and then there is nothing.
+#include "by_hand.h"
+#include "center/observer.h"
+#include "registry/name_table.h"
+#include "ring/claim.h"
+#include "segment/eviction.h"
+
+enum { ALONE, OBSERVERS, PAYLOAD, CLAIM, NAME_HALF_MADE, VERDICT, KINDS };
+
+static uint32_t kind;
+static pipe_pair ready;
+
+// As a poster does among others, but from another pid namespace, for all anybody knows.
+static uint64_t claims_as_foreign(tidings_center *own) {
+    _Atomic uint64_t hint = 0;
+    tidings__claim claim;
+    while (tidings__claim_next(&own->segment, &hint, TIDINGS__W_FOREIGN | own->participant, tidings__thread_self(), &claim) != 0) {
+        const int result = tidings__make_room(own, hint, &(uint32_t){0});
+        CHECK(result == 0 || result == -EAGAIN, "%d", result);
+    }
+    return claim.position;
+}
+
+// Up to the moment of its death.
+static void leaves(void) {
+    tidings_center *own = join_center(0);
+    tidings__segment *s = &own->segment;
+    switch (kind) {
+    case OBSERVERS:
+        observer_with(own, "only.theirs", TIDINGS_OBSERVE_LOSSLESS, 0);
+        observer_of(own, "only.theirs");
+        break;
+    case PAYLOAD: OK(tidings_reserve(own, 5000, &(tidings_reservation){0})); break;
+    case CLAIM: (void)claims_as_foreign(own); break;
+    case NAME_HALF_MADE: {
+        tidings__key key;
+        tidings__key_make(&key, "half", 4, NULL, 0);
+        uint32_t index;
+        OK(tidings__name_join(s, own->participant, &key, TIDINGS__TO_COUNT, &index));
+        const uint64_t state = tidings__acquire(&s->names[index].state);
+        tidings__set_release(&s->names[index].state, (state & ~UINT64_C(0xfffff)) | (uint64_t)own->participant << 4 | TIDINGS__NAME_GONE);
+        break;
+    }
+    case VERDICT: {
+        const uint64_t position = claims_as_foreign(own);
+        uint64_t before = tidings__acquire(&tidings__cell_at(s, position)->verdict);
+        // Somebody else may have asked, and answered.
+        if (before >> 2 != position) (void)tidings__cas(&tidings__cell_at(s, position)->verdict, &before, tidings__v_of(position, TIDINGS__V_PENDING));
+        break;
+    }
+    default: break;
+    }
+    tell(&ready);
+    for (;;) pause();
+}
+
+static pid_t who_leaves(uint32_t what) {
+    kind = what;
+    const pid_t pid = start(leaves);
+    told(&ready);
+    return pid;
+}
+
+static tidings_remains remains_of(tidings_center *center) {
+    tidings_remains remains;
+    OK(tidings_remains_get(center, &remains));
+    return remains;
+}
+
+#define IS(field) CHECK(found.field == expected.field, "kind %u: %u " #field " instead of %u", what, (unsigned)found.field, (unsigned)expected.field)
+static void remains_are(tidings_center *center, uint32_t what, tidings_remains expected) {
+    const tidings_remains found = remains_of(center);
+    IS(participants);
+    IS(observers);
+    IS(observers_lossless);
+    IS(names);
+    IS(payloads);
+    IS(claims);
+    IS(evictions);
+    IS(verdicts);
+    IS(slots_held);
+    IS(holder);
+}
+
+static void nothing_remains(tidings_center *center, uint32_t what) { remains_are(center, what, (tidings_remains){0}); }
+
+static void posts_and_receives(tidings_center *center) {
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_topic *topic = topic_of(center, NAME);
+    for (uint32_t i = 0; i < 600; i++) {
+        post_number(topic, i);
+        const tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == i, "%u", stamp_of(&delivery).number);
+    }
+    tidings_observer_close(observer);
+    tidings_topic_close(topic);
+}
+
+void each_kind_of_remains_is_told_and_tidied_up(void) {
+    static const tidings_remains expected[KINDS] = {
+        [ALONE] = {.participants = 1},
+        [OBSERVERS] = {.participants = 1, .observers = 2, .observers_lossless = 1, .names = 1},
+        [PAYLOAD] = {.participants = 1, .payloads = 1},
+        [CLAIM] = {.participants = 1, .claims = 1},
+        [NAME_HALF_MADE] = {.participants = 1, .names = 1},
+        [VERDICT] = {.participants = 1, .claims = 1, .verdicts = 1},
+    };
+    ready = pipe_open();
+    tidings_center *center = join_center(256);
+    posts_and_receives(center);
+    for (uint32_t round = 0; round < 3 * KINDS; round++) {
+        const pid_t pid = who_leaves(round % KINDS);
+        // Alive it has left nothing, but what nobody can know to be at work.
+        remains_are(center, round % KINDS, (tidings_remains){.verdicts = round % KINDS == VERDICT});
+        kill_and_reap(pid);
+        remains_are(center, round % KINDS, expected[round % KINDS]);
+        CHECK(tidings_tidy(center) == 1, "one died");
+        nothing_remains(center, round % KINDS);
+        CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 0 && statistics_of(center).names == 0 && statistics_of(center).chunks_used == 0, "left");
+        posts_and_receives(center);
+    }
+}
+
+// Somebody was counting out the oldest notifications, and died.
+void an_eviction_left_half_way_is_told_and_finished(void) {
+    tidings_center *center = join_center(256);
+    const tidings__segment *s = &center->segment;
+    posts_and_receives(center);
+    for (uint32_t round = 0; round < 10; round++) {
+        tidings__set_release(&s->header->eviction.word, tidings__ev_evicting(tidings__oldest(s), 1 + round * 7));
+        remains_are(center, round, (tidings_remains){.evictions = 1});
+        OK(tidings_tidy(center));
+        nothing_remains(center, round);
+        posts_and_receives(center);
+    }
+}
+
+// A revoked post holds its slot as long as its poster stands still: that is told, with whose it is, and mends itself when it goes on or dies.
+void a_slot_held_by_who_stands_still_is_told_and_not_mended(void) {
+    ready = pipe_open();
+    tidings_center *center = join_center(256);
+    const pid_t pid = who_leaves(CLAIM);
+    CHECK(kill(pid, SIGSTOP) == 0, "%s", strerror(errno));
+    const uint64_t own = claim_by(center, (uint32_t)getpid());
+    posts_and_receives(center);  // laps both
+    tidings_remains held = remains_of(center);
+    CHECK(held.slots_held == 2 && held.claims == 0 && (held.holder == pid || held.holder == getpid()), "%u slots, by %d", held.slots_held, held.holder);
+    OK(tidings_tidy(center));
+    CHECK(remains_of(center).slots_held == 2, "it isn't theirs any more");
+    commit_at(center, own);
+    CHECK(!tidings__verdict_of_owner(tidings__cell_at(&center->segment, own), own), "we are told");
+    held = remains_of(center);
+    CHECK(held.slots_held == 1 && held.holder == pid, "%u slots, by %d", held.slots_held, held.holder);
+    kill_and_reap(pid);
+    remains_are(center, CLAIM, (tidings_remains){.participants = 1, .claims = 1});
+    CHECK(tidings_tidy(center) == 1, "it died");
+    nothing_remains(center, CLAIM);
+    posts_and_receives(center);
+}
+
+// MARK: Under others
+
+static _Atomic uint32_t *over;
+
+static void posts_numbers(void) {
+    tidings_center *center = join_center(0);
+    tidings_topic *topic = topic_of(center, NAME);
+    stamp stamp = {.poster = kind};
+    for (stamp.number = 1; !atomic_load(over); stamp.number++) {
+        OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        if (stamp.number % 100 == 0) usleep(100);
+    }
+    stamp.number = 0;
+    OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    tidings_topic_close(topic);
+    tidings_close(center);
+}
+
+static void observes_without_a_gap(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
+    tell(&ready);
+    uint32_t last[2] = {0}, ends = 0;
+    while (ends < 2) {
+        const tidings_delivery delivery = receive(observer);
+        const stamp stamp = stamp_of(&delivery);
+        if (stamp.number == 0) ends++;
+        else CHECK(stamp.number == last[stamp.poster] + 1, "poster %u: %u after %u", stamp.poster, stamp.number, last[stamp.poster]);
+        last[stamp.poster] = stamp.number;
+    }
+    tidings_observer_close(observer);
+    tidings_close(center);
+}
+
+void remains_are_tidied_up_under_those_who_go_on(void) {
+    ready = pipe_open();
+    over = shared_memory(4096);
+    tidings_center *center = join_center(256);
+    const pid_t observer = start(observes_without_a_gap);
+    told(&ready);
+    pid_t posters[2];
+    for (kind = 0; kind < 2; kind++) posters[kind] = start(posts_numbers);
+    for (uint32_t round = 0; round < ROUNDS(30); round++) {
+        const uint32_t dying = 1 + (uint32_t)random_below(4);
+        pid_t pids[4];
+        for (uint32_t i = 0; i < dying; i++) pids[i] = who_leaves((uint32_t)random_below(KINDS));
+        for (uint32_t i = 0; i < dying; i++) kill_and_reap(pids[i]);
+        CHECK(remains_of(center).participants >= 1, "%u died, and nobody is missed", dying);  // some have been tidied up by who met them
+        CHECK(tidings_tidy(center) >= 0, "tidy");
+        const tidings_remains left = remains_of(center);
+        CHECK(left.participants == 0 && left.observers == 0 && left.names == 0 && left.payloads == 0 && left.claims == 0, "round %u: %u participants, %u claims are left", round,
+              left.participants, left.claims);
+    }
+    atomic_store(over, 1);
+    for (int i = 0; i < 2; i++) ends_well(posters[i]);
+    ends_well(observer);
+    nothing_remains(center, KINDS);
+    const tidings_statistics statistics = statistics_of(center);
+    CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.names == 0 && statistics.chunks_used == 0, "left");
+}
