@@ -6,49 +6,77 @@ struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check each of your centers.",
         discussion: """
-            Says for each whether it opens, and who has it open. What the dead left behind harms nobody and is tidied up when \
-            its place is needed; --repair does it now. Status 1 if a center can't be opened.
+            Says for each whether it opens, who has it open, and what the dead left behind and why. That harms nobody and is \
+            tidied up when its place is needed; --repair does it now, and others go on undisturbed. Also finds files that \
+            creators and removers left when they were killed. Status 1 if a center can't be opened.
 
               tidings doctor
             """)
 
-    @Flag(help: "Tidy up what dead participants left.")
+    @Flag(help: "Tidy up what dead participants left, and delete what nobody needs.")
     var repair = false
 
     func run() throws {
         let directory = Center.defaultDirectory
-        let names = try Center.centers(in: directory)
+        // First: opening a center that is half removed finishes that, and it should be told.
+        let leftovers = try repair ? Center.deleteLeftovers() : Center.leftovers()
+        let halfRemoved = Set(leftovers.filter { $0.kind == .halfRemovedCenter }.map(\.file))
+        let names = try Center.centers(in: directory).filter { !halfRemoved.contains("tidings.\(geteuid()).\($0)") }
         try Terminal.print("\(directory.printable): \(space(in: directory)), \(counted(names.count, "center"))")
+        for leftover in leftovers { try Terminal.print(line(leftover)) }
         let width = names.map(\.printable.count).max() ?? 0
         var broken = 0
         for name in names {
-            let finding: String
+            let findings: [String]
             switch Result(catching: { () throws(SharedNotificationError) in try examine(name) }) {
-            case .success(let findings):
-                finding = findings
+            case .success(let found):
+                findings = found
             case .failure(let error):
                 // Gone since it was listed, which is no disease.
                 if error.code == .notFound { continue }
                 broken += 1
-                finding = "DOES NOT OPEN: \(error.message.printable)"
+                findings = ["DOES NOT OPEN: \(error.message.printable)"]
             }
-            try Terminal.print("\(name.printable.padded(to: width))  \(finding)")
+            try Terminal.print("\(name.printable.padded(to: width))  \(findings[0])")
+            for finding in findings.dropFirst() { try Terminal.print("  \(finding)") }
         }
         if broken > 0 { throw Failure("\(broken) of \(counted(names.count, "center")) can't be opened") }
     }
 
-    private func examine(_ name: String) throws(SharedNotificationError) -> String {
+    /// A line about the center, then one for each thing that is stale.
+    private func examine(_ name: String) throws(SharedNotificationError) -> [String] {
         let center = try Center(named: name, configuration: .init(creation: .never))
         let others = try center.participants.filter { !$0.isOwn }
         let dead = others.filter { !$0.isAlive }
-        let statistics = try center.statistics
+        let remains = try center.remains
+        let stale = DoctorFindings.lines(remains, dead: dead)
         var finding = "opens: \(counted(others.count - dead.count, "participant")) alive, \(dead.count.grouped) dead"
+        var lines: [String] = []
         if repair {
             finding += " (\(try center.tidy().grouped) tidied up)"
-        } else if !dead.isEmpty {
-            finding += " (harmless; --repair tidies up)"
+            let left = try center.remains
+            lines = stale.filter { !$0.isForItsHolder }.map { "mended: \($0.text)" }
+            lines += DoctorFindings.lines(left, dead: []).filter(\.isForItsHolder).map { "left: \($0.text)" }
+        } else {
+            if stale.contains(where: { !$0.isForItsHolder }) { finding += " (harmless; --repair tidies up)" }
+            lines = stale.map { "stale: \($0.text)" }
         }
-        return finding + ", \(counted(statistics.names, "name")), \(statistics.memory.asBytes)"
+        let statistics = try center.statistics
+        return [finding + ", \(counted(statistics.names, "name")), \(statistics.memory.asBytes)"] + lines
+    }
+
+    private func line(_ leftover: Center.Leftover) -> String {
+        let why =
+            switch leftover.kind {
+            case .unfinishedCenter: "its creator was killed before the center was finished"
+            case .companion: "it belongs to a center that is gone, or was never finished"
+            case .halfRemovedCenter: "its remover was killed half-way; those who have it open know that it is removed"
+            }
+        let fate =
+            leftover.isDeleted
+            ? "deleted" : repair ? "can't be deleted, check the directory's permissions" : "--repair deletes it"
+        return
+            "\(leftover.isDeleted ? "mended" : "stale"): file \(leftover.file.printable), \(leftover.memory.asBytes): \(why); \(fate)"
     }
 
     private func space(in directory: String) -> String {

@@ -51,6 +51,36 @@ extension CenterHandle {
         return found
     }
 
+    func remains() throws(SharedNotificationError) -> SharedNotificationCenter.Remains {
+        var raw = tidings_remains()
+        let result = tidings_remains_get(center, &raw)
+        guard result == 0 else { throw SharedNotificationError(errno: -result) }
+        var remains = SharedNotificationCenter.Remains()
+        remains.participants = Int(raw.participants)
+        remains.observers = Int(raw.observers)
+        remains.losslessObservers = Int(raw.observers_lossless)
+        remains.names = Int(raw.names)
+        remains.payloads = Int(raw.payloads)
+        remains.claims = Int(raw.claims)
+        remains.isEvictionUnfinished = raw.evictions != 0
+        remains.unfinishedRevocations = Int(raw.verdicts)
+        remains.heldSlots = Int(raw.slots_held)
+        remains.slotHolder = raw.slots_held > 0 ? raw.holder : nil
+        return remains
+    }
+
+    static func leftovers(
+        in directory: String?, deletes: Bool
+    ) throws(SharedNotificationError) -> [SharedNotificationCenter.Leftover] {
+        var found: [SharedNotificationCenter.Leftover] = []
+        // The pointer is used during the call only.
+        let result = withUnsafeMutablePointer(to: &found) { found in
+            tidings_leftovers(directory, deletes, noteLeftover, found)
+        }
+        guard result >= 0 else { throw SharedNotificationError(errno: -result) }
+        return found
+    }
+
     /// The executable of whoever holds that place now, if it is that process.
     func executable(ofParticipant index: UInt32, pid: Int32) -> String? {
         var info = tidings_participant_info()
@@ -70,4 +100,19 @@ extension CenterHandle {
     private static func text<Characters>(_ characters: inout Characters) -> String {
         withUnsafeBytes(of: &characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
+}
+
+/// For `tidings_leftovers`, with a pointer to an array.
+private func noteLeftover(context: UnsafeMutableRawPointer?, leftover: UnsafePointer<tidings_leftover>?) -> Bool {
+    guard let context, let leftover = leftover?.pointee else { return false }
+    let kind: SharedNotificationCenter.Leftover.Kind =
+        switch Int(leftover.kind) {
+        case TIDINGS_LEFTOVER_COMPANION: .companion
+        case TIDINGS_LEFTOVER_REMOVED: .halfRemovedCenter
+        default: .unfinishedCenter
+        }
+    context.assumingMemoryBound(to: [SharedNotificationCenter.Leftover].self).pointee.append(
+        .init(
+            file: String(cString: leftover.file), kind: kind, memory: leftover.memory, isDeleted: leftover.deleted))
+    return true
 }

@@ -14,11 +14,13 @@ extension SharedNotificationCenter {
     public static func centers(in directory: String? = nil) throws(SharedNotificationError) -> [String] {
         let directory = directory ?? defaultDirectory
         // The segment's naming rule (CShim/src/segment): the user's number keeps users' centers apart.
-        let prefix = "tidings.\(getuid())."
+        let prefix = "tidings.\(geteuid())."
         do {
             return try FileManager.default.contentsOfDirectory(atPath: directory)
                 .filter { $0.hasPrefix(prefix) && $0.utf8.count > prefix.utf8.count }
                 .map { String($0.dropFirst(prefix.count)) }
+                // What is beside a center, or is to become one.
+                .filter { !$0.hasPrefix(".") }
                 .sorted()
         } catch {
             let denied = (error as? CocoaError)?.code == .fileReadNoPermission

@@ -1,0 +1,62 @@
+import Tidings
+
+/// What is stale in a center, why, and what becomes of it: a line each.
+enum DoctorFindings {
+    struct Finding {
+        var text: String
+        /// Somebody alive has it, and only what that one does mends it.
+        var isForItsHolder = false
+    }
+
+    static func lines(_ remains: Center.Remains, dead: [Center.Participant]) -> [Finding] {
+        var lines: [String] = []
+        if remains.participants > 0 {
+            let who = dead.prefix(4).map { "\($0.executable.isEmpty ? "process" : $0.executable.printable) \($0.pid)" }
+            let names = who.isEmpty ? "" : " (\(who.joined(separator: ", "))\(dead.count > who.count ? ", …" : ""))"
+            lines.append(
+                "\(counted(remains.participants, "dead participant"))\(names): ended without closing the center; the next who needs the place takes it"
+            )
+        }
+        if remains.observers > 0 {
+            let lossless = remains.losslessObservers > 0 ? ", \(remains.losslessObservers.grouped) lossless" : ""
+            lines.append(
+                "\(counted(remains.observers, "observer")) of the dead\(lossless): nobody reads there any more; posts are not held back"
+            )
+        }
+        if remains.names > 0 {
+            lines.append(
+                "\(counted(remains.names, "name")) that only the dead observed, or were adding or taking out: posts there address nobody"
+            )
+        }
+        if remains.payloads > 0 {
+            lines.append(
+                "\(counted(remains.payloads, "place")) for large payloads that the dead had taken and not posted: until tidied up others have fewer"
+            )
+        }
+        if remains.claims > 0 {
+            lines.append(
+                "\(counted(remains.claims, "slot")) of posts that the dead had not finished: delivered to nobody; an observer waits 2 ms there, once"
+            )
+        }
+        if remains.isEvictionUnfinished {
+            lines.append(
+                "the oldest notifications are half counted out: who did it was killed; the next post that needs room finishes it"
+            )
+        }
+        if remains.unfinishedRevocations > 0 {
+            lines.append(
+                "\(counted(remains.unfinishedRevocations, "post")) that somebody was about to revoke: killed before saying so; the next to look finishes it"
+            )
+        }
+        var findings = lines.map { Finding(text: $0) }
+        if remains.heldSlots > 0 {
+            let holder = remains.slotHolder.map { ", one by process or thread \($0)" } ?? ""
+            findings.append(
+                Finding(
+                    text:
+                        "\(counted(remains.heldSlots, "slot")) held by who stood still in the middle of a post\(holder): the post was revoked, others pass the slot over; it is free when that one goes on (kill -CONT) or ends",
+                    isForItsHolder: true))
+        }
+        return findings
+    }
+}
