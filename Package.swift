@@ -72,7 +72,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TidingsCLITests",
-            dependencies: ["Tidings", "tidings"],
+            dependencies: ["Tidings", "tidings", "CTestPeer"],
             swiftSettings: swiftSettings
         ),
     ],

@@ -1,6 +1,7 @@
 // What doctors look for: each kind of what the dead, and those who stand still, leave in a center is told apart, mended under those who go on, and then there is nothing.
 #include "by_hand.h"
 #include "center/observer.h"
+#include "leave.h"
 #include "registry/name_table.h"
 #include "ring/claim.h"
 #include "segment/eviction.h"
@@ -59,6 +60,17 @@ static pid_t who_leaves(uint32_t what) {
     const pid_t pid = start(leaves);
     told(&ready);
     return pid;
+}
+
+bool leave_remains(const char *what) {
+    static const char *const names[KINDS] = {"alone", "observers", "payload", "claim", "name", "verdict"};
+    for (uint32_t i = 0; i < KINDS; i++) {
+        if (strcmp(names[i], what) != 0) continue;
+        ready = pipe_open();
+        kill_and_reap(who_leaves(i));
+        return true;
+    }
+    return false;
 }
 
 static tidings_remains remains_of(tidings_center *center) {

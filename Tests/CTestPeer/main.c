@@ -1,5 +1,6 @@
 // Tells one story, named on the command line.
 #include "conditions.h"
+#include "leave.h"
 #include "peer.h"
 #include "privileges.h"
 
@@ -48,8 +49,10 @@ int main(int count, char **arguments) {
         return 0;
     }
     if (count == 3 && strcmp(arguments[1], "--may") == 0) return !may(arguments[2]);
+    const bool leaves = count == 5 && strcmp(arguments[1], "--leave") == 0;
+    if (leaves) arguments++, count--;
     if (count != 4) {
-        fprintf(stderr, "usage: CTestPeer --list | CTestPeer --may mounts|users|limits|filters|namespaces | CTestPeer [CONDITION/]STORY SEED DIRECTORY\n");
+        fprintf(stderr, "usage: CTestPeer --list | CTestPeer --leave WHAT SEED DIRECTORY | CTestPeer --may mounts|users|limits|filters|namespaces | CTestPeer [CONDITION/]STORY SEED DIRECTORY\n");
         return 64;
     }
     random_seed(strtoull(arguments[2], NULL, 10));
@@ -59,6 +62,7 @@ int main(int count, char **arguments) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     watchdog();
+    if (leaves) return leave(arguments[1]) ? 0 : 64;
     for (size_t i = 0; i < STORIES; i++) {
         if (strcmp(stories[i].name, arguments[1]) != 0) continue;
         under_condition(arguments[1], arguments);

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Testing
 import Tidings
 
 @testable import tidings
@@ -38,9 +39,12 @@ final class Invocation: @unchecked Sendable {
     /// Seconds after which it is killed: this ends what hangs, under sanitizers on a busy machine too.
     private static let limit = 600
 
-    init(_ arguments: [String], in directory: CenterDirectory, input: String = "", output: Int32? = nil) throws {
+    init(
+        _ arguments: [String], in directory: CenterDirectory, input: String = "", output: Int32? = nil,
+        executable name: String = "tidings"
+    ) throws {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let executable = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("tidings").path
+        let executable = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
         let (inputs, outputs, errorOutputs) = (try PipeEnds(), try PipeEnds(), try PipeEnds())
         process = try ChildProcess.start(
             executable, arguments, environment: ["TIDINGS_DIRECTORY": directory.path], input: inputs.reading,
@@ -106,6 +110,15 @@ func tidings(_ arguments: String..., in directory: CenterDirectory, input: Strin
     let invocation = try Invocation(arguments, in: directory, input: input)
     return Outcome(
         status: await invocation.ending(), output: await invocation.output.all(), errors: await invocation.errors.all())
+}
+
+/// Has the core's peer leave that behind in the directory, for the most part in a center called "story", and waits until it is dead.
+func leave(_ what: String, in directory: CenterDirectory) async throws {
+    let arguments = ["--leave", what, "\(UInt32.random(in: 1...100_000))", directory.path]
+    let peer = try Invocation(arguments, in: directory, executable: "CTestPeer")
+    let status = await peer.ending()
+    let errors = await peer.errors.all()
+    #expect([0, -SIGKILL, -SIGSYS].contains(status) && errors.isEmpty, "\(status): \(errors)")
 }
 
 /// Starts `tidings observe` and returns when it says that it is registered.
