@@ -141,7 +141,10 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
         segment->fd = tidings__file_create_named(other);
         result = segment->fd < 0 ? segment->fd : tidings__birth_hold(segment->fd, other);
         if (result == 0) result = make(segment, mode, group);
-        if (result == 0) result = tidings__file_rename(other, segment->path);
+        if (result == 0) {
+            result = tidings__file_rename(other, segment->path);
+            if (result == -ENOENT) result = -EAGAIN;  // somebody deleted it (or the directory: then the next attempt says so)
+        }
         if (result != 0 && segment->fd >= 0) (void)tidings__file_unlink(other);
         if (result == 0) tidings__birth_release(segment->fd);
     }
