@@ -88,12 +88,13 @@ enum {
 };
 
 /// Hands a sealed center to the process at the other end of a Unix socket, which needs no access to anything else: not to a directory, not to /proc (only a child that it forks does, to go on with
-/// the center). Waits as `sendmsg` on that socket does. Needs /proc here. A receiver for reading alone that runs as another user, or without /proc, has no way to get more.
+/// the center; it needs permission to open it, too, by `mode`, and is told -ECHILD otherwise). Waits as `sendmsg` on that socket does. Needs /proc here. A receiver for reading alone that runs as another user, or without /proc, has no way to get more.
 /// -EINVAL: not a sealed one; -EACCES: more than this process has itself; and what sendmsg says.
 int tidings_send(tidings_center *center, int socket, uint32_t flags);
 
 /// Waits for a center sent by `tidings_send`, as `recvmsg` on that socket does (-EAGAIN, if it doesn't wait), and becomes a participant of it. Whoever sent it: what isn't sealed is refused (-EPERM), and all of
-/// what `tidings_open` checks is checked. -EBADMSG: something else was sent; -ECONNRESET: nothing, and the other end is closed.
+/// what `tidings_open` checks is checked. -EBADMSG, -EMSGSIZE: something else was sent; -EMFILE: more
+/// descriptors came than this process may have, and they are gone; -ECONNRESET: nothing, and the other end is closed.
 int tidings_receive(int socket, tidings_center **center);
 
 /// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.

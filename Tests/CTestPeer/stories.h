@@ -63,6 +63,13 @@ STORY(nobody_can_cut_a_sealed_center_short)
 STORY(holes_in_a_sealed_center_kill_nobody)
 STORY(what_is_no_center_is_refused_on_arrival)
 
+// handing.c
+STORY(a_received_center_takes_no_standard_descriptor)
+STORY(a_center_is_received_with_credentials)
+STORY(who_has_too_many_files_open_is_told_so)
+STORY(a_child_of_the_sender_keeps_no_receiver_alive)
+STORY(a_forked_child_inherits_nothing_that_is_on_its_way)
+
 // removal.c
 STORY(a_removed_center_takes_no_more_posts)
 STORY(centers_come_and_go_under_one_name)

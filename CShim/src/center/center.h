@@ -53,6 +53,14 @@ struct tidings_topic {
 // Gets a segment by `find`, and joins it.
 int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context, const char *name, tidings_center **center);
 
+// Descriptors on their way to a peer, for as long as sending them takes. A child that is forked meanwhile would keep the peer's locks as long as it lives, so it closes them.
+typedef struct tidings__parcel {
+    int descriptors[3], count;
+    struct tidings__parcel *next;
+} tidings__parcel;
+int tidings__parcel_pack(tidings__parcel *parcel, const tidings__segment *segment, bool writable);  // on failure there is none
+void tidings__parcel_close(tidings__parcel *parcel);
+
 // For what can't be done by who opened a center for reading alone. -EACCES; `what` goes on after "can't".
 int tidings__center_read_only(const tidings_center *center, const char *what);
 

@@ -6,12 +6,15 @@
 #include "center/center.h"
 #include "platform/barrier.h"
 #include "platform/error.h"
+#include "platform/file.h"
 #include "platform/process.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
 static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;
 static tidings_center *centers;  // guarded by centers_lock; read without it by the fork hook, in a child of one thread
+
+static tidings__parcel *parcels;  // likewise
 
 // In the child, right after fork: get a file description of our own for each center, and let go of the inherited one. With it our parent's lock would
 // outlive our parent. Only async-signal-safe calls.
@@ -22,6 +25,8 @@ static void in_forked_child(void) {
         pthread_mutex_init(&center->lock, NULL);
         tidings__segment_reopen(&center->segment);
     }
+    for (; parcels; parcels = parcels->next)
+        while (parcels->count > 0) tidings__file_close(parcels->descriptors[--parcels->count]);
 }
 
 // Nobody forks while a center is being opened or closed: its descriptor is known to `in_forked_child`, or it isn't there yet.
@@ -35,6 +40,29 @@ static void watch_forks(void) {
     tidings__fork_watch();
     tidings__at_fork_child(in_forked_child);
     pthread_atfork(before_fork, after_fork_in_parent, NULL);
+}
+
+int tidings__parcel_pack(tidings__parcel *parcel, const tidings__segment *segment, bool writable) {
+    pthread_mutex_lock(&centers_lock);
+    const int error = tidings__segment_hand(segment, writable, parcel->descriptors, &parcel->count);
+    if (!error) {
+        parcel->next = parcels;
+        parcels = parcel;
+    }
+    pthread_mutex_unlock(&centers_lock);
+    return error;
+}
+
+void tidings__parcel_close(tidings__parcel *parcel) {
+    pthread_mutex_lock(&centers_lock);
+    for (tidings__parcel **link = &parcels; *link; link = &(*link)->next) {
+        if (*link == parcel) {
+            *link = parcel->next;
+            break;
+        }
+    }
+    while (parcel->count > 0) tidings__file_close(parcel->descriptors[--parcel->count]);
+    pthread_mutex_unlock(&centers_lock);
 }
 
 // Joins the segment as a participant of its own.

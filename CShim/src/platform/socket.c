@@ -1,14 +1,27 @@
 #include "platform/socket.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "platform/file.h"
+
+// More than ours: a socket may have been asked to tell of its sender too (SO_PASSCRED and others), and what doesn't fit would be our descriptors.
+#define CONTROL_BYTES 1024
+
+#ifndef SCM_PIDFD
+#define SCM_PIDFD 0x04
+#endif
+
 typedef union control {
     struct cmsghdr aligned;
-    char bytes[CMSG_SPACE(TIDINGS__HANDED_MAX * sizeof(int))];
+    char bytes[CONTROL_BYTES];
 } control;
+
+_Static_assert(CMSG_SPACE(TIDINGS__HANDED_MAX * sizeof(int)) <= CONTROL_BYTES, "ours fit");
 
 int tidings__socket_send(int socket, const void *bytes, size_t length, const int *descriptors, int count)
 {
@@ -28,6 +41,16 @@ int tidings__socket_send(int socket, const void *bytes, size_t length, const int
     return sent < 0 ? -errno : (size_t)sent == length ? 0 : -EMSGSIZE;
 }
 
+int tidings__socket_await(int socket)
+{
+    uint8_t first;
+    ssize_t got;
+    // Without room for descriptors none are made.
+    do got = recv(socket, &first, sizeof first, MSG_PEEK);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? -errno : 0;
+}
+
 int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptors[TIDINGS__HANDED_MAX], int *count)
 {
     *count = 0;
@@ -35,20 +58,28 @@ int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptor
     struct iovec part = {bytes, room};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &space, .msg_controllen = sizeof space};
     ssize_t got;
-    do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
     if (got < 0) return -errno;
+    int error = message.msg_flags & MSG_CTRUNC ? EMFILE : message.msg_flags & MSG_TRUNC ? EMSGSIZE : 0;
     for (struct cmsghdr *part_of = CMSG_FIRSTHDR(&message); part_of; part_of = CMSG_NXTHDR(&message, part_of)) {
-        if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;
+        if (part_of->cmsg_level != SOL_SOCKET || (part_of->cmsg_type != SCM_RIGHTS && part_of->cmsg_type != SCM_PIDFD)) continue;
         const size_t handed = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < handed; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(part_of) + i * sizeof fd, sizeof fd);
-            if (*count < TIDINGS__HANDED_MAX) descriptors[(*count)++] = fd;
-            else (void)close(fd);
+            const bool ours = part_of->cmsg_type == SCM_RIGHTS;
+            if (ours && *count < TIDINGS__HANDED_MAX) {
+                fd = tidings__above_standard(fd);
+                if (fd >= 0) descriptors[(*count)++] = fd;
+                else error = -fd;
+                continue;
+            }
+            if (fd >= 0) (void)close(fd);
+            if (ours) error = EMSGSIZE;
         }
     }
-    if (!(message.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) return (int)got;
+    if (error == 0) return (int)got;
     while (*count > 0) (void)close(descriptors[--*count]);
-    return -EMSGSIZE;
+    return -error;
 }
