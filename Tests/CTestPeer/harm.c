@@ -4,9 +4,10 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
+#include "center/center.h"
 #include "trace.h"
 
-#define SAMPLE 6u  // moments of each kind of harm, on each center, unless all are asked for
+#define SAMPLE 6u  // moments of each kind of harm, unless all are asked for
 
 struct board *board;
 const struct operation *operation;
@@ -21,13 +22,14 @@ static const char *const harms[] = {"unharmed", "killed", "stopped", "forked bes
 static harm current;
 static bool on_used;
 static uint64_t current_at, current_length;
+static uint32_t skipped;  // system calls of its, before there is a path
 static uint32_t forks_delayed;
 static pipe_pair onward, child_onward;
 
 const char *moment_text(void) {
     static char text[256];
-    snprintf(text, sizeof text, "%s, %s after %lu of %lu on a %s center", operation->text, harms[current], (unsigned long)current_at,
-             (unsigned long)current_length, on_used ? "used" : "fresh");
+    snprintf(text, sizeof text, "%s, %s after %u calls and %lu of %lu instructions on a %s center", operation->text, harms[current], skipped,
+             (unsigned long)current_at, (unsigned long)current_length, on_used ? "used" : "fresh");
     return text;
 }
 
@@ -267,10 +269,11 @@ static path approach;
 static uint64_t claims_at;  // where in it
 
 static bool until_revoked(pid_t pid) {
-    const tidings_statistics before = statistics_of(world.center);
-    if (claims_at && !step_along(pid, &approach, claims_at, false)) return false;
-    for (; statistics_of(world.center).posted == before.posted; claims_at++) CHECK(step(pid, 1, false) == 1, "it claims nothing");
-    while (statistics_of(world.center).revoked == before.revoked) {
+    tidings__segment *s = &world.center->segment;
+    const uint64_t frontier = tidings__frontier(s, tidings__oldest(s)), revoked = atomic_load(&s->header->revoked.word);
+    if (claims_at && !step_along(pid, &approach, claims_at)) return false;
+    for (; tidings__frontier(s, tidings__oldest(s)) == frontier; claims_at++) CHECK(step(pid, 1, false) == 1, "it claims nothing");
+    while (atomic_load(&s->header->revoked.word) == revoked) {
         judge_sees();
         if (world.of_victim > 0) return false;  // it was there already
     }
@@ -292,7 +295,7 @@ static pid_t begin(void) {
     return pid;
 }
 
-static path recorded(bool revoked) {
+static path recorded(bool revoked, uint64_t longest) {
     current = NONE;
     current_at = 0;
     const pid_t pid = begin();
@@ -300,7 +303,8 @@ static path recorded(bool revoked) {
     if (revoked) CHECK(until_revoked(pid), "it claims nothing");
     // Single steps are so slow that whom it wakes would revoke it.
     CHECK(kill(world.listener, SIGSTOP) == 0, "%s", strerror(errno));
-    path path = path_along(pid, false);
+    make_calls(pid, skipped);
+    path path = path_along(pid, longest);
     CHECK(kill(world.listener, SIGCONT) == 0, "%s", strerror(errno));
     CHECK(path.length > 0, "nothing to step through");
     let_go(pid);
@@ -310,11 +314,23 @@ static path recorded(bool revoked) {
     return path;
 }
 
+static uint32_t calls_of_all(void) {
+    current = NONE;
+    const pid_t pid = begin();
+    const uint32_t calls = make_calls(pid, UINT32_MAX);
+    let_go(pid);
+    comes_to_its_end(pid, true);
+    nothing_is_lost_nor_left(2);
+    world_end();
+    return calls;
+}
+
 // False: it went another way.
 static bool one_moment(const path *path, uint64_t at) {
     current_at = at;
     const pid_t pid = begin();
-    const bool there = (!operation->revoked || until_revoked(pid)) && (!path || step_along(pid, path, at, false));
+    bool there = (!operation->revoked || until_revoked(pid)) && make_calls(pid, skipped) == skipped;
+    if (there && path) there = step_along(pid, path, at);
     if (there) {
         if (!path) step(pid, at, false);
         suffer(pid);
@@ -326,6 +342,12 @@ static bool one_moment(const path *path, uint64_t at) {
     return there;
 }
 
+// So many of each harm on each center, out of all: TIDINGS_TEST_MOMENTS.
+static uint32_t moments_asked(void) {
+    const char *asked = getenv("TIDINGS_TEST_MOMENTS");
+    return asked ? (uint32_t)strtoul(asked, NULL, 10) : 0;
+}
+
 // Under a sanitizer most steps are its own, too many to record: a few moments, sooner or later.
 static void harm_somewhere(void) {
     on_used = random_below(2);
@@ -334,20 +356,24 @@ static void harm_somewhere(void) {
 
 static uint64_t harm_everywhere(bool used) {
     on_used = used;
+    const uint32_t asked = moments_asked();
+    const bool in_full = full() || asked;
     claims_at = 0;
-    if (operation->revoked) approach = recorded(false);
-    path path = recorded(operation->revoked);
+    skipped = 0;
+    if (!in_full && !operation->revoked && !operation->sleeps) skipped = (uint32_t)random_below(calls_of_all() + 1);
+    const uint64_t longest = in_full ? UINT64_MAX : PATH_WINDOW;
+    if (operation->revoked) approach = recorded(false, longest);
+    path path = recorded(operation->revoked, longest);
     current_length = path.length;
-    const char *asked = getenv("TIDINGS_TEST_MOMENTS");
-    const uint64_t sample = asked ? strtoull(asked, NULL, 10) : SAMPLE;
-    const uint64_t count = full() || path.count < sample ? path.count : sample;
+    const uint64_t sample = full() ? UINT64_MAX : asked ? asked : SAMPLE;
+    const uint64_t count = path.count < sample ? path.count : sample;
     uint64_t detours = 0;
     for (current = KILLED; current < HARMS; current++) {
         for (uint64_t i = 0; i < count; i++) {
             const uint64_t at = path.moments[moment((uint32_t)i, (uint32_t)count, path.count)];
-            // What depends on the clock goes one way now and another then: again, and at last step by step.
+            // What depends on the clock goes one way now and another then: again, and at last step by step. Of a sample, another will do.
             uint32_t tries = 0;
-            while (!one_moment(tries < 3 ? &path : NULL, at)) tries++;
+            while (!one_moment(tries < 3 ? &path : NULL, at) && (in_full || tries < 2)) tries++;
             detours += tries;
         }
     }
@@ -369,9 +395,9 @@ void harm_anywhere(const struct operation *asked) {
     worlds_make();
     if (SANITIZED) {
         if (!operation->revoked) harm_somewhere();
-    } else if (full()) {
+    } else if (full() || moments_asked()) {
         const uint64_t fresh = harm_everywhere(false), used = harm_everywhere(true);
-        fprintf(stderr, "%s: %lu moments\n", operation->text, (unsigned long)(fresh + used));
+        if (full()) fprintf(stderr, "%s: %lu moments\n", operation->text, (unsigned long)(fresh + used));
     } else {
         harm_everywhere(random_below(2));  // one of them: what takes the time is to record
     }

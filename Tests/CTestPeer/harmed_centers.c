@@ -137,9 +137,16 @@ static void harm_centers(uint32_t with_mode, void (*set_scene)(void), void (*bod
     mode = with_mode;
     stopped = true;
     path path = {0};
+    uint32_t skipped = 0;
+    if (!SANITIZED && !full()) {
+        const pid_t pid = begins(set_scene, body);
+        skipped = (uint32_t)random_below(make_calls(pid, UINT32_MAX) + 1);
+        suffers(pid);
+    }
     if (!SANITIZED) {
         const pid_t pid = begins(set_scene, body);
-        path = path_along(pid, false);
+        make_calls(pid, skipped);
+        path = path_along(pid, full() ? UINT64_MAX : PATH_WINDOW);
         suffers(pid);
     }
     length = SANITIZED ? 2000 : path.length;
@@ -152,7 +159,7 @@ static void harm_centers(uint32_t with_mode, void (*set_scene)(void), void (*bod
             const pid_t pid = begins(set_scene, body);
             // Another way: then it has come to its end, and is harmed there.
             if (SANITIZED) step(pid, at, false);
-            else (void)step_along(pid, &path, at, false);
+            else if (make_calls(pid, skipped) == skipped) (void)step_along(pid, &path, at);
             suffers(pid);
         }
     }

@@ -150,7 +150,7 @@ static void choose(path *path, const uint64_t *calls) {
     free(so_far.of);
 }
 
-path path_along(pid_t pid, bool or_sleep) {
+path path_along(pid_t pid, uint64_t most) {
     path path = {0};
     uint64_t room = 0, *calls = NULL, stack = 0, chain[256] = {0};
     uint32_t depth = 0;
@@ -172,7 +172,7 @@ path path_along(pid_t pid, bool or_sleep) {
         stack = registers.rsp;
         calls[path.length] = chain[depth];
         path.addresses[path.length++] = registers.rip;
-    } while (step(pid, 1, or_sleep) == 1);
+    } while (step(pid, 1, false) == 1 && path.length <= most);
     path.length--;
     path.from = calloc(path.length + 1, sizeof *path.from);
     path.passes = calloc(path.length + 1, sizeof *path.passes);
@@ -198,13 +198,13 @@ static void uproot(pid_t pid, uint64_t address, uint64_t word) {
     CHECK(ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)address, (void *)(uintptr_t)word) == 0, "%s", strerror(errno));
 }
 
-bool step_along(pid_t pid, const path *path, uint64_t most, bool or_sleep) {
+bool step_along(pid_t pid, const path *path, uint64_t most) {
     const uint64_t nearest = most < path->length ? most : path->length - 1, from = path->from[nearest];
     const uint64_t address = path->addresses[from], end = (uint64_t)(uintptr_t)section_end;
     const uint64_t at_end = from > 0 ? plant(pid, end) : 0;
     for (uint32_t pass = 0; from > 0 && pass < path->passes[nearest]; pass++) {
         // Over the one it stands at.
-        if (pass > 0 || instruction_of(pid) == address) step(pid, 1, or_sleep);
+        if (pass > 0 || instruction_of(pid) == address) step(pid, 1, false);
         const uint64_t word = plant(pid, address);
         CHECK(ptrace(PTRACE_CONT, pid, NULL, NULL) == 0, "%s", strerror(errno));
         const int signal = wait_stop(pid);
@@ -218,31 +218,52 @@ bool step_along(pid_t pid, const path *path, uint64_t most, bool or_sleep) {
         return false;
     }
     if (from > 0) uproot(pid, end, at_end);
-    step(pid, most - from, or_sleep);
+    step(pid, most - from, false);
     return true;
 }
 
+// To the entry of a system call, or to its end.
+static struct user_regs_struct next_call(pid_t pid) {
+    CHECK(ptrace(PTRACE_SYSCALL, pid, NULL, NULL) == 0, "%s", strerror(errno));
+    const int signal = wait_stop(pid);
+    CHECK(signal == (SIGTRAP | 0x80), "stopped by signal %d", signal);
+    struct user_regs_struct registers;
+    CHECK(ptrace(PTRACE_GETREGS, pid, NULL, &registers) == 0, "%s", strerror(errno));
+    return registers;
+}
+
+uint32_t make_calls(pid_t pid, uint32_t most) {
+    uint32_t made = 0;
+    while (made < most) {
+        next_call(pid);
+        if (!atomic_load(in_section)) break;
+        next_call(pid);
+        made++;
+    }
+    return made;
+}
+
 void run_into_sleep(pid_t pid) {
-    for (bool entered = false;;) {
-        CHECK(ptrace(PTRACE_SYSCALL, pid, NULL, NULL) == 0, "%s", strerror(errno));
-        const int signal = wait_stop(pid);
-        CHECK(signal == (SIGTRAP | 0x80), "stopped by signal %d", signal);
-        entered = !entered;
-        struct user_regs_struct registers;
-        CHECK(ptrace(PTRACE_GETREGS, pid, NULL, &registers) == 0, "%s", strerror(errno));
-        if (entered && registers.orig_rax == SYS_futex && (registers.rsi & 0x7f) == FUTEX_WAIT) return;
+    for (;;) {
+        const struct user_regs_struct registers = next_call(pid);
+        if (registers.orig_rax == SYS_futex && (registers.rsi & 0x7f) == FUTEX_WAIT) return;
         CHECK(atomic_load(in_section), "it did not sleep");
+        next_call(pid);
     }
 }
 #else
 // Where no story is told that would get here.
-path path_along(pid_t pid, bool or_sleep) {
-    CHECK(pid == 0 && or_sleep, "it can't step here");
+path path_along(pid_t pid, uint64_t most) {
+    CHECK(pid == 0 && most > 0, "it can't step here");
     return (path){0};
 }
-bool step_along(pid_t pid, const path *path, uint64_t most, bool or_sleep) {
+bool step_along(pid_t pid, const path *path, uint64_t most) {
     CHECK(path->length > 0, "it can't step here");
-    return step(pid, most, or_sleep) == most;
+    return step(pid, most, false) == most;
+}
+uint32_t make_calls(pid_t pid, uint32_t most) {
+    CHECK(pid == 0, "it can't step here");
+    return most;
 }
 void run_into_sleep(pid_t pid) { CHECK(pid == 0, "it can't step here"); }
 #endif

@@ -12,11 +12,16 @@ typedef struct path {
     uint64_t count;             // of these
 } path;
 
-// What is left of a section, to its end (or `or_sleep`: to where it is about to wait on a futex).
-path path_along(pid_t pid, bool or_sleep);
+// Unless all moments are asked for: so many instructions are recorded, from any of the section's system calls on.
+#define PATH_WINDOW 6000u
+
+// The next `most` instructions of a section, or to its end.
+path path_along(pid_t pid, uint64_t most);
 void path_end(path *path);
 // As `step`, along that path. False: the victim went another way, and is who knows where (at the section's end, most likely).
-bool step_along(pid_t pid, const path *path, uint64_t most, bool or_sleep);
+bool step_along(pid_t pid, const path *path, uint64_t most);
+// Lets it make up to `most` system calls of its section; how many.
+uint32_t make_calls(pid_t pid, uint32_t most);
 // Lets it run until it is inside its first wait on a futex, not asleep yet.
 void run_into_sleep(pid_t pid);
 

@@ -105,7 +105,7 @@ if [[ $known -eq 0 || ($# -gt 0 && $known -ne $#) ]]; then echo "there is no suc
 
 ${CC:-cc} "$work"/objects/*.o -lpthread -o "$work/CTestPeer"
 for story in a_small_post a_revoked_post; do
-    if ! complaint=$(PATIENCE=60 tell "$work/CTestPeer" "$story" 6); then
+    if ! complaint=$(PATIENCE=60 tell "$work/CTestPeer" "$story" 10); then
         echo "nothing planted, and yet $story: $complaint"
         failed=$((failed + 1))
     fi
