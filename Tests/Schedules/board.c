@@ -13,19 +13,31 @@ static uint64_t word_of(uint32_t post, uint32_t i) {
     return (uint64_t)(post + 1) << 32 | (i + 1);
 }
 
-int board_send(tidings_topic *topic, const char *name, uint32_t size, const tidings_post_options *options) {
-    uint64_t payload[64];
+static uint32_t begin(const char *name, uint32_t size, bool value, uint64_t *payload) {
     uint32_t index = board.post_count++;
-    board_post *post = &board.posts[index];
-    *post = (board_post){.name = name, .size = size, .value = options && options->flags & TIDINGS_POST_RETAIN, .begun = ++board.events};
+    board.posts[index] = (board_post){.name = name, .size = size, .value = value, .begun = ++board.events};
     for (uint32_t i = 0; i < size / 8; i++) payload[i] = word_of(index, i);
-    int result = tidings_post(topic, payload, size, options, &post->sequence);
+    return index;
+}
+static int end(board_post *post, int result) {
     post->returned = ++board.events;
     post->result = result;
     post->known = result == 0;
     if (tidings__thread_state.inside) machine_violation("still inside a post after it");
     if (machine.current && machine.current->pending) machine_violation("the pending operation was not cleared after a post");
     return result;
+}
+
+int board_send(tidings_topic *topic, const char *name, uint32_t size, const tidings_post_options *options) {
+    uint64_t payload[64];
+    board_post *post = &board.posts[begin(name, size, options && options->flags & TIDINGS_POST_RETAIN, payload)];
+    return end(post, tidings_post(topic, payload, size, options, &post->sequence));
+}
+int board_send_reserved(tidings_topic *topic, const char *name, uint32_t size, tidings_reservation *reservation) {
+    uint64_t payload[64];
+    board_post *post = &board.posts[begin(name, size, false, payload)];
+    memcpy(reservation->bytes, payload, size);
+    return end(post, tidings_post_reserved(topic, reservation, size, NULL, &post->sequence));
 }
 
 watcher *board_watcher(const char *name, uint32_t flags) {

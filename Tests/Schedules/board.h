@@ -50,6 +50,7 @@ extern struct board {
 
 // Posts one more under the topic's name; what `tidings_post` said.
 int board_send(tidings_topic *topic, const char *name, uint32_t size, const tidings_post_options *options);
+int board_send_reserved(tidings_topic *topic, const char *name, uint32_t size, tidings_reservation *reservation);
 watcher *board_watcher(const char *name, uint32_t flags);
 
 // Notes what a watcher was told, and looks at what can be seen at once: nothing torn, in order, its own, and not twice.

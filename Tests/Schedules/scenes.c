@@ -52,7 +52,8 @@ static tidings_topic *topic(tidings_center *center, const char *name) {
 typedef struct poster {
     tidings_topic *topic, *rare;
     const char *name;
-    uint32_t rarely;  // this one of its posts is under the rare name
+    uint32_t rarely;    // this one of its posts is under the rare name
+    bool may_be_refused;
     uint32_t posts, size;
     tidings_post_options options;
     fiber *fiber;
@@ -67,7 +68,7 @@ static void post(void *argument) {
         bool rare = p->rare && i == p->rarely;
         int result = board_send(rare ? p->rare : p->topic, rare ? "k" : p->name, p->size, &p->options);
         // Chunks may run out while others fill theirs.
-        if (result != 0 && !(result == -EAGAIN && p->size > 200)) machine_violation("tidings_post: %d", result);
+        if (result != 0 && !(result == -EAGAIN && (p->size > 200 || p->may_be_refused))) machine_violation("tidings_post: %d", result);
     }
 }
 
@@ -230,6 +231,61 @@ static void lossless(void) {
 static void dead_lossless(void) {
     lossless();
     machine.fibers[2].mortal = true;
+}
+
+// Who may not wait for it is told so, and nobody hears of that post.
+static void refused(void) {
+    lossless();
+    for (uint32_t i = 0; i < poster_count; i++) {
+        posters[i].options.deadline_ns = 0;
+        posters[i].may_be_refused = true;
+        posters[i].posts = 3;
+    }
+}
+
+// Somebody has died before all this, with a lossless observer, a chunk and a name; and who tidies up after it may die of that.
+static void tidy(void *argument) {
+    int result = tidings_tidy(argument);
+    if (result < 0) machine_violation("tidings_tidy: %d", result);
+}
+static void dead_tidier(void) {
+    open_center();
+    tidings_center *dead = handle(), *first = handle(), *second = handle();
+    tidings_observer *observer;
+    uint32_t interest;
+    tidings_reservation reservation;
+    if (tidings_observer_open(dead, TIDINGS_OBSERVE_LOSSLESS, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, 0, &interest) != 0 ||
+        tidings_reserve(dead, 100, &reservation) != 0)
+        machine_violation("%s", tidings_last_error());
+    machine.holders[dead->participant] = 0;
+    machine_fiber("tidier A", first, tidy, first)->mortal = true;
+    machine_fiber("tidier B", second, tidy, second);
+    add_poster("poster C", "n", SLOTS + 1);
+    add_watcher("observer X", "n");
+}
+
+// Encoders fill chunks, and think better of it.
+static void fill_and_post(void *argument) {
+    poster *p = argument;
+    for (uint32_t i = 0; i < p->posts; i++) {
+        tidings_reservation reservation;
+        int result = tidings_reserve(p->topic->center, p->size, &reservation);
+        if (result == -EAGAIN) continue;
+        if (result == 0 && i % 2 == 0) tidings_abandon(p->topic->center, &reservation);
+        else if (result == 0) result = board_send_reserved(p->topic, p->name, p->size, &reservation);
+        if (result != 0) machine_violation("a reservation: %d", result);
+    }
+}
+static void reserving(void) {
+    open_center();
+    poster *a = add_poster("poster A", "n", 3), *b = add_poster("poster B", "n", 4);
+    a->size = b->size = 320;
+    a->fiber->body = b->fiber->body = fill_and_post;
+    add_watcher("observer X", "n");
+}
+static void dead_filler(void) {
+    reserving();
+    machine.fibers[0].mortal = true;
 }
 
 static void dead_poster(void) {
@@ -543,12 +599,16 @@ const scenario scenarios[] = {
     {"a_slow_hand", "who helps to evict is laps behind", a_slow_hand, .changes = 1},
     {"three_laps", "twelve posts in four slots", three_laps, .changes = 1},
     {"lossless", "one loses nothing, and the posters wait for it", lossless, .changes = 1, .buffers = true},
+    {"refused", "nobody waits for it: some posts are refused, and come to nobody", refused, .changes = 1},
     {"dead_lossless", "it dies anywhere, and holds nobody back", dead_lossless, .changes = 1, .deaths = true},
     {"dead_poster", "a poster dies anywhere", dead_poster, .changes = 1, .deaths = true, .buffers = true},
     {"dead_observer", "an observer dies anywhere", dead_observer, .changes = 1, .deaths = true},
     {"foreign_poster", "a poster dies anywhere, and the kernel tells nobody", foreign_poster, .changes = 1, .deaths = true},
     {"large", "payloads in chunks, of which there are three", large, .changes = 1, .buffers = true},
     {"dead_large_poster", "one dies anywhere filling or posting one", dead_large_poster, .changes = 1, .deaths = true},
+    {"reserving", "two fill chunks, post some and give some back", reserving, .changes = 1, .buffers = true},
+    {"dead_filler", "one dies anywhere doing so", dead_filler, .changes = 1, .deaths = true},
+    {"dead_tidier", "one dies anywhere tidying up after another that had died", dead_tidier, .changes = 1, .deaths = true},
     {"registering", "two register while others post", registering, .changes = 1, .buffers = true},
     {"registering_in_a_full_ring", "the same, while the ring goes round", registering_in_a_full_ring, .changes = 1},
     {"history", "one begins with what is there, while it is evicted", history, .changes = 1},
