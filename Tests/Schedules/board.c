@@ -69,24 +69,27 @@ void board_note(watcher *w, const tidings_delivery *d) {
     for (uint32_t i = 0; i < d->size / 8; i++)
         if (payload[i] != word_of(t->post, i)) machine_violation("torn: word %u of post %u is %#llx", i, t->post, (unsigned long long)payload[i]);
     if (strcmp(d->name, post->name) != 0) machine_violation("post %u was posted as \"%s\", and came as \"%s\"", t->post, post->name, d->name);
-    if (w->name && strcmp(w->name, post->name) != 0) machine_violation("post %u, as \"%s\", came to who looks at \"%s\"", t->post, post->name, w->name);
+    if (w->name && strcmp(w->name, post->name) != 0)
+        machine_violation("post %u, as \"%s\", came to who looks at \"%s\"", t->post, post->name, w->name);
     if (post->known && post->sequence != d->sequence)
-        machine_violation("post %u is at %llu, and was told as at %llu", t->post, (unsigned long long)post->sequence, (unsigned long long)d->sequence);
+        machine_violation("post %u is at %llu, and was told as at %llu", t->post, (unsigned long long)post->sequence,
+                          (unsigned long long)d->sequence);
     if (post->returned && post->result != 0) machine_violation("post %u was refused, and came", t->post);
     post->known = true;
     post->sequence = d->sequence;
     if (t->kept) {
         // The newest that had been posted before it asked, or a newer one.
         for (uint32_t i = 0; i < board.post_count; i++)
-            if (board.posts[i].value && board.posts[i].known && board.posts[i].returned && board.posts[i].returned < w->adding && matches(w, &board.posts[i]) &&
-                board.posts[i].sequence > d->sequence)
+            if (board.posts[i].value && board.posts[i].known && board.posts[i].returned && board.posts[i].returned < w->adding &&
+                matches(w, &board.posts[i]) && board.posts[i].sequence > d->sequence)
                 machine_violation("%s was told of a kept value at %llu, older than the one at %llu", w->fiber->name, (unsigned long long)d->sequence,
                                   (unsigned long long)board.posts[i].sequence);
         return;
     }
     for (uint32_t i = 0; i + 1 < w->count; i++)
         if (w->told[i].missed == 0 && !w->told[i].kept && w->told[i].sequence >= d->sequence)
-            machine_violation("%s was told of %llu after %llu", w->fiber->name, (unsigned long long)d->sequence, (unsigned long long)w->told[i].sequence);
+            machine_violation("%s was told of %llu after %llu", w->fiber->name, (unsigned long long)d->sequence,
+                              (unsigned long long)w->told[i].sequence);
 }
 
 void board_rest(watcher *w, watcher *late) {
@@ -97,7 +100,8 @@ void board_rest(watcher *w, watcher *late) {
         board_note(late, &d);
         result = tidings_next(w->observer, 0, &d);
     }
-    if (result == 0) machine_violation("%s slept on %s %llu", w->fiber->name, d.kind ? "a loss before" : "notification", (unsigned long long)d.sequence);
+    if (result == 0)
+        machine_violation("%s slept on %s %llu", w->fiber->name, d.kind ? "a loss before" : "notification", (unsigned long long)d.sequence);
     if (result != -EAGAIN) machine_violation("tidings_next without waiting: %d", result);
     board_leave(w);
 }
@@ -152,7 +156,8 @@ static void account(const watcher *w) {
         uint32_t least = between(w, from, UINT64_MAX, begun ? 0 : w->added, 0), most = between(w, from, UINT64_MAX, 0, begun ? 0 : w->adding) + maybe;
         if (w->removing) least = 0;
         if (told < least || told > most)
-            machine_violation("%s was told of %llu, or that it missed them; it is %u%s", w->fiber->name, (unsigned long long)told, least, least == most ? "" : " at least");
+            machine_violation("%s was told of %llu, or that it missed them; it is %u%s", w->fiber->name, (unsigned long long)told, least,
+                              least == most ? "" : " at least");
         return;
     }
     for (uint32_t i = 0; i <= w->count; i++) {
@@ -167,8 +172,8 @@ static void account(const watcher *w) {
         uint32_t least = between(w, from, to, begun ? 0 : w->added, 0), most = between(w, from, to, 0, begun || history ? 0 : w->adding) + maybe;
         if ((w->removing && end) || (history && from == w->first)) least = 0;
         if (missed < least || missed > most)
-            machine_violation("%s was told that it missed %llu from %llu to %lld; it is %u%s", w->fiber->name, (unsigned long long)missed, (unsigned long long)from,
-                              end ? -1LL : (long long)to, least, least == most ? "" : " at least");
+            machine_violation("%s was told that it missed %llu from %llu to %lld; it is %u%s", w->fiber->name, (unsigned long long)missed,
+                              (unsigned long long)from, end ? -1LL : (long long)to, least, least == most ? "" : " at least");
         missed = 0;
         begun = true;
         from = to + 1;

@@ -144,7 +144,9 @@ static uint32_t at_random(const option *options, uint32_t count, int self) {
         for (uint32_t i = 0; i < x->change_count; i++)
             if (x->change_at[i] == point) x->priorities[self] = i + 1;
         for (uint32_t i = 0; i < count; i++)
-            if (options[i].kind <= SWITCH && options[best].kind <= SWITCH && x->priorities[options[i].fiber] > x->priorities[options[best].fiber]) best = i;
+            if (options[i].kind <= SWITCH && options[best].kind <= SWITCH &&
+                x->priorities[options[i].fiber] > x->priorities[options[best].fiber])
+                best = i;
         return best;
     }
     if (options[0].kind == GO_ON && !one_in(x->switch_one_in)) return 0;

@@ -1,4 +1,5 @@
-// The kernel: futexes, the barrier for all processors, locks that end with their holder, robust claims, time. In place of src/platform's files of these names.
+// The kernel: futexes, the barrier for all processors, locks that end with their holder, robust claims, time. In place of src/platform's files of
+// these names.
 #include "kernel.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 
 // MARK: Futexes
 
-#define FOR_EVER 1000000000  // a reader looks again after a second, lest others took it off its bells; here nobody does, and a bell that isn't rung is to show
+// A reader looks again after a second, lest others took it off its bells. Here nobody does, and a bell that isn't rung is to show.
+#define FOR_EVER 1000000000
 
 int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     fiber *f = machine.current;

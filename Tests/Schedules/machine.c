@@ -184,7 +184,8 @@ static bool touch(uintptr_t canonical, uint32_t who, bool writes) {
     if (writes) w->written = 1;
     bool is = w->written && w->touched & (w->touched - 1);
     if (is && !w->shared) start->grown = true;
-    if (machine.focus && machine_inside(canonical) && canonical != machine_canonical(&machine.fibers[0].center->segment.header->generation)) return false;
+    const tidings__header *header = machine.fibers[0].center->segment.header;
+    if (machine.focus && machine_inside(canonical) && canonical != machine_canonical(&header->generation)) return false;
     return w->shared || start->everything;
 }
 
@@ -206,7 +207,8 @@ static void place(uintptr_t c, char *text, size_t size) {
     static const char *const name[] = {"tally.count", "tally.end", "next", "state", "hash", "retained", "birth", "lengths"};
 #define HEADER(member) \
     if (offset - offsetof(tidings__header, member) < sizeof s->header->member) { snprintf(text, size, #member); return; }
-    HEADER(eviction) HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters) HEADER(asleep) HEADER(lossless) HEADER(bells)
+    HEADER(eviction) HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters)
+    HEADER(asleep) HEADER(lossless) HEADER(bells)
     if (offset >= g->chunks) snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
     else if (offset >= g->names) {
         uint64_t at = (offset - g->names) % sizeof(tidings__name) / 8;

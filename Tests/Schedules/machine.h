@@ -1,5 +1,5 @@
-// A machine whose scheduler, store buffers, clock and kernel are ours. "Processes" are fibers of one process, each with a handle of its own; who goes on, whose
-// store is late, who dies and whose time is up is decided, access by access, by `explorer_choose`.
+// A machine whose scheduler, store buffers, clock and kernel are ours. "Processes" are fibers of one process, each with a handle of its own; who
+// goes on, whose store is late, who dies and whose time is up is decided, access by access, by `explorer_choose`.
 #ifndef MACHINE_H
 #define MACHINE_H
 

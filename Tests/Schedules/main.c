@@ -14,6 +14,7 @@
 #include "center/center.h"
 #include "explore.h"
 #include "scenario.h"
+#include "stage.h"
 
 #define WARM_UP 500
 #define LATE_TIMES 4  // whoever is revoked each time has no luck, but no reason to complain either
@@ -72,7 +73,7 @@ static bool play(void) {
     machine_run();
     board_verify();
     if (run->scene->verify) run->scene->verify();
-    scenario_remains();
+    stage_remains();
     return true;
 }
 
@@ -142,7 +143,8 @@ static void everywhere(uint32_t changes, double limit) {
         } while (!all && (count % 64 != 0 || limit == 0 || seconds() - begun < limit));
         more = words_settle();
     }
-    printf("%-28s %u changes%s%s: %s%llu in %.0f s", run->scene->name, changes, run->scene->deaths ? ", a death" : "", run->buffers ? ", late stores" : "",
+    printf("%-28s %u changes%s%s: %s%llu in %.0f s", run->scene->name, changes, run->scene->deaths ? ", a death" : "",
+           run->buffers ? ", late stores" : "",
            all && !more ? "all " : "the first ", (unsigned long long)count, seconds() - begun);
 }
 
@@ -171,7 +173,8 @@ static void forget(const char *directory) {
 static int usage(void) {
     fprintf(stderr,
             "usage: Schedules --list\n"
-            "       Schedules SCENE [--changes N] [--everywhere SECONDS] [--seed N] [--at-random SECONDS | --schedules N] [--late | --in-time] [--quiet]\n"
+            "       Schedules SCENE [--changes N] [--everywhere SECONDS] [--seed N] [--at-random SECONDS | --schedules N]\n"
+            "                 [--late | --in-time] [--quiet]\n"
             "       Schedules SCENE --seed N --schedules 1 [--trace]    one of those at random, once more\n"
             "       Schedules SCENE --choices … [--trace]               one of the others\n");
     return 2;

@@ -2,7 +2,8 @@
 #ifndef SCENARIO_H
 #define SCENARIO_H
 
-#include "board.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct scenario {
     const char *name, *tells;
@@ -17,7 +18,5 @@ typedef struct scenario {
 extern const scenario scenarios[];
 extern const uint32_t scenario_count;
 
-// What is left in the center when all have gone, or died and were tidied up after: nothing but values.
-void scenario_remains(void);
 
 #endif

@@ -1,159 +1,10 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "center/center.h"
-#include "center/observer.h"
-#include "registry/observers.h"
 #include "platform/clock.h"
-#include "ring/chunk.h"
 #include "scenario.h"
-#include "segment/eviction.h"
-#include "segment/position.h"
-
-#define SLOTS 4u
-#define CHUNKS 3u
-#define NAMES 6u
-
-// MARK: A small center
-
-static tidings_center *director;  // takes part in nothing; tidies up in the end
-
-// A handle decides by its own copy of the shape, so a small part of a small center is made by lying to it: as many slots as the protocol can live with (eviction is by a
-// quarter of the ring), and so few chunks, observers and names that all run out.
-static uint32_t mode;
-static tidings_center *handle_for(uint32_t flags) {
-    const tidings_configuration smallest = {.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000, .mode = mode, .flags = flags};
-    tidings_center *center = machine_open(&smallest);
-    tidings__segment *s = &center->segment;
-    s->shape.slots = SLOTS;
-    s->slot_mask = SLOTS - 1;
-    for (s->slot_shift = 0; 1u << s->slot_shift < SLOTS;) s->slot_shift++;
-    s->shape.names = NAMES;
-    s->shape.buckets = 1;
-    s->geometry.class_count = 1;
-    s->geometry.classes[0].count = s->geometry.chunk_count = CHUNKS;
-    // Or each schedule would begin with the same questions to the file.
-    for (uint32_t i = 0; i < CHUNKS && s->writable; i++) tidings__back_chunk(s, i, s->geometry.classes[0].size);
-    return center;
-}
-static tidings_center *handle(void) {
-    return handle_for(0);
-}
-
-static tidings_topic *topic(tidings_center *center, const char *name) {
-    tidings_topic *result;
-    if (tidings_topic_open(center, name, strlen(name), NULL, 0, &result) != 0) machine_violation("%s", tidings_last_error());
-    return result;
-}
-
-// MARK: Posters
-
-typedef struct poster {
-    tidings_topic *topic, *rare;
-    const char *name;
-    uint32_t rarely;    // this one of its posts is under the rare name
-    bool may_be_refused;
-    uint32_t posts, size;
-    tidings_post_options options;
-    fiber *fiber;
-} poster;
-
-static poster posters[3];
-static uint32_t poster_count;
-
-static void post(void *argument) {
-    poster *p = argument;
-    for (uint32_t i = 0; i < p->posts; i++) {
-        bool rare = p->rare && i == p->rarely;
-        int result = board_send(rare ? p->rare : p->topic, rare ? "k" : p->name, p->size, &p->options);
-        // Chunks may run out while others fill theirs.
-        if (result != 0 && !(result == -EAGAIN && (p->size > 200 || p->may_be_refused))) machine_violation("tidings_post: %d", result);
-    }
-}
-
-static poster *add_poster_of(const char *who, tidings_center *center, const char *name, uint32_t posts) {
-    poster *p = &posters[poster_count++];
-    *p = (poster){.topic = topic(center, name), .name = name, .posts = posts, .size = 24, .options = {.deadline_ns = -1}};
-    p->fiber = machine_fiber(who, center, post, p);
-    return p;
-}
-static poster *add_poster(const char *who, const char *name, uint32_t posts) {
-    return add_poster_of(who, handle(), name, posts);
-}
-
-// MARK: Observers
-
-static void watch(void *argument) {
-    board_watch(argument);
-}
-
-static void begin_watching(watcher *w) {
-    int result = tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer);
-    if (result == 0 && w->flags & TIDINGS_ADD_HISTORY) result = tidings_observer_seek(w->observer, 0);
-    if (result == 0) w->first = w->observer->cursor;
-    w->adding = machine.current ? ++board.events : 0;
-    // In a full table: until whoever takes entries out, or has died doing so, is done with them.
-    for (int tries = 0; result == 0 && tries < 30; tries++) {
-        result = tidings_observer_add(w->observer, w->name, w->name ? strlen(w->name) : 0, NULL, 0, w->flags, &w->interest);
-        if (result != -ENOSPC || tries == 29) break;
-        result = 0;
-        tidings__yield();
-    }
-    if (result != 0) machine_violation("can't observe: %d, %s", result, tidings_last_error());
-    w->added = machine.current ? ++board.events : 0;
-    w->entry = tidings__relaxed(&w->observer->table)->of[0]->entry;
-    w->entry_since = board.events;
-}
-
-static watcher *add_watcher_of(const char *who, tidings_center *center, const char *name, bool lossless) {
-    watcher *w = board_watcher(name, 0);
-    w->center = center;
-    w->lossless = lossless;
-    w->fiber = machine_fiber(who, center, watch, w);
-    w->fiber->bystander = true;
-    begin_watching(w);
-    return w;
-}
-static watcher *add_watcher(const char *who, const char *name) {
-    return add_watcher_of(who, handle(), name, false);
-}
-
-// Registers while the others post.
-static void register_and_watch(void *argument) {
-    begin_watching(argument);
-    board_watch(argument);
-}
-// Who may read and not write, and of whom nobody knows.
-static watcher *add_reader(const char *who, const char *name, bool later) {
-    watcher *w = later ? board_watcher(name, 0) : add_watcher_of(who, handle_for(TIDINGS_OPEN_READ_ONLY), name, false);
-    w->reader = true;
-    if (!later) return w;
-    w->center = handle_for(TIDINGS_OPEN_READ_ONLY);
-    w->fiber = machine_fiber(who, w->center, register_and_watch, w);
-    w->fiber->bystander = true;
-    return w;
-}
-
-static watcher *add_newcomer(const char *who, const char *name, uint32_t flags) {
-    watcher *w = board_watcher(name, flags);
-    w->center = handle();
-    w->fiber = machine_fiber(who, w->center, register_and_watch, w);
-    w->fiber->bystander = true;
-    return w;
-}
-
-// Some of the ring is used already, so that its end is near.
-static void prefill(const char *name, uint32_t count) {
-    tidings_topic *before = topic(director, name);
-    for (uint32_t i = 0; i < count; i++) board_send(before, name, 16, NULL);
-}
-
-static void open_center(void) {
-    director = handle();
-}
-
-// MARK: Scenes
+#include "stage.h"
 
 static void two_and_two(void) {
     open_center();
@@ -395,7 +246,8 @@ static void the_newest_is_kept(void) {
     size_t size = sizeof payload;
     int result = tidings_state_get(asked, payload, &size, NULL, &sequence);
     if (result != 0) machine_violation("no value is kept: %d", result);
-    if (sequence != newest->sequence) machine_violation("the value of %llu is kept, the newest is at %llu", (unsigned long long)sequence, (unsigned long long)newest->sequence);
+    if (sequence != newest->sequence)
+        machine_violation("the value of %llu is kept, the newest is at %llu", (unsigned long long)sequence, (unsigned long long)newest->sequence);
     tidings_topic_close(asked);
 }
 
@@ -624,7 +476,8 @@ const scenario scenarios[] = {
     {"names_come_and_go", "names take each other's places in a full table", names_come_and_go, .changes = 1},
     {"names_come_and_go_twice", "two do so", names_come_and_go_twice, .changes = 1},
     {"one_reader", "one may only read, and may just be falling asleep", one_reader, .changes = 3, .buffers = true},
-    {"one_reader_changing", "names are added and removed while a thread that may only read waits", one_reader_changing, .changes = 1, .buffers = true},
+    {"one_reader_changing", "names are added and removed while a thread that may only read waits", one_reader_changing,
+     .changes = 1, .buffers = true},
     {"readers", "one of two may only read", readers, .changes = 1, .buffers = true},
     {"lapped_readers", "two may only read, and the ring goes round", lapped_readers, .changes = 1, .buffers = true},
     {"new_readers", "two begin to read while others post", new_readers, .changes = 1},
@@ -632,70 +485,3 @@ const scenario scenarios[] = {
     {"interrupting", "an interruption is never missed", interrupting, .changes = 3, .buffers = true},
 };
 const uint32_t scenario_count = sizeof scenarios / sizeof scenarios[0];
-
-// MARK: What is left
-
-// Everything has been evicted, so everything has been counted: each once.
-static void count_of_each_name(const tidings__segment *s) {
-    for (uint32_t i = 0; i < board.watcher_count; i++) {
-        const watcher *w = &board.watchers[i];
-        if (w->added || w->reader || !w->name || !w->entry) continue;
-        uint64_t least = 0, maybe = 0, count = s->names[w->entry].tally.count;
-        for (uint32_t j = 0; j < board.post_count; j++) {
-            const board_post *post = &board.posts[j];
-            if (post->begun <= w->entry_since || strcmp(post->name, w->name) != 0) continue;
-            if (post->known) least++;
-            else if (!post->returned) maybe++;
-        }
-        if (count < least || count > least + maybe)
-            machine_violation("%llu of \"%s\" were counted, of %llu", (unsigned long long)count, w->name, (unsigned long long)least);
-    }
-}
-
-void scenario_remains(void) {
-    tidings__segment *s = &director->segment;
-    for (uint32_t i = 0; i < machine.fiber_count; i++) {
-        fiber *f = &machine.fibers[i];
-        if (f->state == DEAD) continue;
-        if (f->state != ENDED) machine_violation("%s never ended", f->name);
-        if (f->pending || f->thread.inside) machine_violation("%s is still inside a post", f->name);
-    }
-    tidings_tidy(director);
-    for (uint32_t i = 0; i < machine.fiber_count; i++) {
-        fiber *f = &machine.fibers[i];
-        if (f->state == DEAD && f->center->segment.writable && tidings__relaxed(&s->participants[f->center->participant].instance)) machine_violation("%s was not tidied up after", f->name);
-    }
-    for (uint32_t i = 0; i < SLOTS; i++)
-        if (tidings__busy(s->cells[i].claim, s->cells[i].commit, s->cells[i].verdict)) machine_violation("slot %u is held for ever", i);
-    // The ring still works, and forgets all that was.
-    tidings_topic *last = topic(director, "z");
-    for (uint32_t i = 0; i < 2 * SLOTS; i++) {
-        uint64_t nothing = 0;
-        int result = tidings_post(last, &nothing, sizeof nothing, NULL, NULL);
-        if (result != 0) machine_violation("afterwards, tidings_post: %d, %s", result, tidings_last_error());
-    }
-    tidings_topic_close(last);
-    uint64_t oldest = tidings__oldest(s);
-    count_of_each_name(s);
-    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
-        if (s->header->asleep[i] || s->header->lossless[i]) machine_violation("bits of observers that have gone");
-    for (uint32_t i = 0; i < s->shape.observers; i++)
-        if (s->observers[i].owner || *tidings__doorbell(s, i) & 1) machine_violation("observer place %u was left behind", i);
-    uint32_t kept = 0, retained = 0;
-    for (uint32_t i = TIDINGS__NAME_ALL; i < s->shape.names; i++) {
-        uint32_t state = (uint32_t)s->names[i].state & 0xf, chunk = (uint32_t)s->names[i].retained & 0xffff;
-        // (A free one is cleared when it is taken.)
-        if (state != TIDINGS__NAME_FREE && tidings__name_members(&s->names[i])) machine_violation("name entry %u still has members", i);
-        if (state == TIDINGS__NAME_PREPARING || state == TIDINGS__NAME_LEAVING) machine_violation("name entry %u is half made", i);
-        kept += chunk != 0 && chunk != TIDINGS__RETAINED_EXPECTED;
-    }
-    tidings_tidy(director);
-    for (uint32_t i = 0; i < CHUNKS; i++) {
-        uint64_t word = s->chunk_words[i];
-        uint32_t state = tidings__chunk_state(word);
-        retained += state == TIDINGS__CHUNK_RETAINED;
-        if (state == TIDINGS__CHUNK_OWNED) machine_violation("chunk %u is still somebody's", i);
-        if (state == TIDINGS__CHUNK_IN_RING && !tidings__chunk_before(word, oldest)) machine_violation("chunk %u is still in the ring", i);
-    }
-    if (retained != kept) machine_violation("%u chunks are kept, for %u values", retained, kept);
-}
