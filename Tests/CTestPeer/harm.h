@@ -33,6 +33,7 @@ struct board {
     _Atomic uint64_t received, missed;      // by the victim's own observer
     _Atomic uint32_t settled;
     _Atomic uint32_t forker, forked, born;  // its second thread has been asked; has returned from it; the child is done
+    _Atomic uint32_t goes_on;               // the child is to be done once more
     _Atomic uint32_t child_posted;          // how much a forked child has, under NAME
     _Atomic uint32_t listener, listens;     // its observer's index, plus 1; it has gone
     _Atomic uint64_t heard, lost;           // by the listener
