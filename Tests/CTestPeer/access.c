@@ -8,9 +8,13 @@
 
 #define GROUP ((gid_t)65533)
 
-static void opens_as_a_member(void) {
+static void become_member(void) {
     CHECK(setgroups(1, (const gid_t[]){GROUP}) == 0 && setresgid(ANOTHER_USER, ANOTHER_USER, ANOTHER_USER) == 0 && setresuid(ANOTHER_USER, ANOTHER_USER, ANOTHER_USER) == 0,
           "%s", strerror(errno));
+}
+
+static void opens_as_a_member(void) {
+    become_member();
     works(join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_OWNER}));
 }
 
@@ -20,6 +24,7 @@ static void is_refused_as_a_stranger(void) {
     REFUSED(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}, &center), EACCES, "neither post nor observe");
     REFUSED(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY}, &center), EACCES, "neither post nor observe");
     REFUSED(tidings_open("mine", &(tidings_configuration){.flags = TIDINGS_OPEN_GROUP, .group = GROUP}, &center), EPERM, "a member of");
+    REFUSED(tidings_create_sealed("mine", &(tidings_configuration){.flags = TIDINGS_OPEN_GROUP, .group = GROUP}, &center), EPERM, "a member of");
 }
 
 // Posts and observes like its owner; who isn't in the group learns nothing.
@@ -32,6 +37,36 @@ void a_center_can_be_shared_with_a_group(void) {
     CHECK(files_there() == 1, "%u files", files_there());
     works(center);
     CHECK(tidings_tidy(center) == 1, "it can tell that the member is gone");
+}
+
+static pipe_pair go;
+
+static void tries_to_remove(void) {
+    become_member();
+    tidings_center *center = join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_OWNER});
+    tell(&go);
+    for (uint32_t i = 0; i < 300; i++) REFUSED(tidings_remove("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}), EPERM, "only its owner, user 0");
+    post_number(topic_of(center, "end"), 1);
+}
+
+// In a directory where each may delete only what is his (/dev/shm): posters aren't told, not even for a moment, that their center is gone.
+void who_may_write_and_not_delete_removes_nothing(void) {
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *end = observer_of(center, "end");
+    tidings_delivery delivery;
+    go = pipe_open();
+    const pid_t member = start(tries_to_remove);
+    told(&go);
+    siginfo_t ended = {0};
+    while (tidings_next(end, 0, &delivery) != 0) {
+        post_number(topic, 1);
+        CHECK(waitid(P_PID, (id_t)member, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && (ended.si_pid == 0 || ended.si_status == 0), "the member failed");
+    }
+    ends_well(member);
+    OK(tidings_remove("story", NULL));
+    REFUSED(tidings_post(topic, "x", 1, NULL, NULL), ESTALE, "removed");
 }
 
 // MARK: The companion
@@ -91,8 +126,6 @@ void a_companion_that_is_another_file_is_refused(void) {
     CHECK(files_there() == 0, "%u files", files_there());
     REFUSED(tidings_post(topic_of(second, NAME), "x", 1, NULL, NULL), ESTALE, "removed");
 }
-
-static pipe_pair go;
 
 static void creates_or_opens(void) {
     told(&go);

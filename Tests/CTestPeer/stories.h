@@ -53,6 +53,7 @@ STORY(a_reader_can_be_interrupted_and_has_a_descriptor)
 
 // access.c
 AS_OTHERS(a_center_can_be_shared_with_a_group)
+AS_OTHERS(who_may_write_and_not_delete_removes_nothing)
 AS_OTHERS(a_companion_that_is_another_file_is_refused)
 STORY(creators_of_one_observable_center_leave_two_files)
 

@@ -15,6 +15,10 @@
 #define RENAME_NOREPLACE 1u
 #endif
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
 #define DESCRIPTOR_PATH_SIZE 32
 
 // By hand rather than by printf, which is not async-signal-safe.
@@ -66,7 +70,9 @@ int tidings__file_create_named(const char *path) { return open_file(path, O_CREA
 
 int tidings__file_create_memory(const char *name)
 {
-    const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    // Where memory must not be executed (vm.memfd_noexec=2) one has to say that one won't, which older kernels don't understand.
+    if (fd < 0 && errno == EACCES) fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     return fd < 0 ? -errno : tidings__above_standard(fd);
 }
 
@@ -147,6 +153,13 @@ bool tidings__file_same(int fd, const char *path)
 bool tidings__path_readable(const char *path) { return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0; }
 
 int tidings__directory_writable(const char *directory) { return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno; }
+
+bool tidings__file_kept(int fd, const char *directory)
+{
+    struct stat file, around;
+    const uid_t user = geteuid();
+    return fstat(fd, &file) == 0 && stat(directory, &around) == 0 && around.st_mode & S_ISVTX && user != file.st_uid && user != around.st_uid;
+}
 
 int tidings__file_read(int fd, void *bytes, size_t length, uint64_t offset)
 {

@@ -40,6 +40,7 @@ int tidings__path_status(const char *path, struct stat *status);  // of the link
 bool tidings__file_same(int fd, const char *path);                // path is (not: leads to) this very inode
 bool tidings__path_readable(const char *path);                    // with the effective ids
 int tidings__directory_writable(const char *directory);           // 0, or why not; with the effective ids
+bool tidings__file_kept(int fd, const char *directory);           // must whoever deletes it there be its owner (or root), who this process isn't?
 int tidings__file_read(int fd, void *bytes, size_t length, uint64_t offset);         // all of it, or -ENODATA
 int tidings__file_write(int fd, const void *bytes, size_t length, uint64_t offset);  // all of it
 bool tidings__file_space(int fd, const char *path, uint64_t *available);             // of its file system, for us; fd, or path if fd < 0

@@ -120,7 +120,7 @@ int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, cons
     int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
     if (result == 0) result = tidings__file_seal(segment->fd);
     if (result == 0 && !segment->companion) result = tidings__segment_separate(segment);
-    return result == -EDOM ? -EPERM : result;
+    return result;
 }
 
 int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)

@@ -8,7 +8,7 @@
 // `group`: NULL, or whom the file is given to.
 int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 
-// The same without a name. Errors without a line; nothing is closed.
+// The same without a name. Errors without a line (-EDOM: it may not be given to that group); nothing is closed.
 int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 
 // Opens what is there under segment->path, if it passes all checks. -ENOENT without an error line: nothing there.

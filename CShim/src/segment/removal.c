@@ -46,14 +46,25 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int compani
     int result = take_lock(segment, locks, verb);
     if (result != 0) return result;
     if (tidings__file_same(fd, segment->path)) {
+        char directory[TIDINGS__PATH_SIZE];
+        const int length = tidings__segment_directory_length(segment);
+        memcpy(directory, segment->path, (size_t)length);
+        directory[length] = 0;
+        // Of somebody else's center in a directory like /dev/shm, one who may write to it can't delete the file, and must not say that it is gone before it is.
+        const bool kept = tidings__file_kept(fd, directory);
         // Marked first. Killed in between, posters hear of it all the same, and the next to open the name finishes this. The other way round nobody would tell them.
-        if (mark) result = mark_removed(fd, 1);
+        if (mark && !kept) result = mark_removed(fd, 1);
         if (result == 0) {
             result = tidings__file_unlink(segment->path);
             if (result == -ENOENT) result = 0;
-            if (result != 0 && mark) (void)mark_removed(fd, 0);
+            if (mark && !kept && result != 0) (void)mark_removed(fd, 0);
+            if (mark && kept && result == 0) (void)mark_removed(fd, 1);
         }
-        if (result != 0) (void)tidings__segment_unopenable(segment, -result, TIDINGS__OPEN_ANY_OWNER, verb);
+        if (kept && result == -EPERM) {
+            (void)tidings__segment_refuse(segment, EPERM, verb, "in %s only its owner, user %u, may delete it; have it removed by that user", directory, (unsigned)segment->owner);
+        } else if (result != 0) {
+            (void)tidings__segment_unopenable(segment, -result, TIDINGS__OPEN_ANY_OWNER, verb);
+        }
     } else if (mark) {
         (void)mark_removed(fd, 1);  // somebody used `rm`: those who have it open should know
     }

@@ -37,8 +37,11 @@ int tidings__segment_create_sealed(const char *name, const tidings_configuration
     result = tidings__segment_birth_sealed(segment, c->mode ? c->mode : 0600, c->flags & TIDINGS_OPEN_GROUP ? &c->group : NULL);
     if (result == 0) return 0;
     char needed[TIDINGS__AMOUNT_SIZE];
-    (void)tidings__segment_refuse(segment, -result, "create sealed", "getting %s of sealed memory failed (%s); free some, and see that /proc is there",
-                                  tidings__amount(segment->geometry.base_size, needed), strerror(-result));
+    if (result == -EDOM)
+        result = tidings__segment_refuse(segment, EPERM, "create sealed", "this process may not give a file to that group; use one that it is a member of");
+    else
+        (void)tidings__segment_refuse(segment, -result, "create sealed", "getting %s of sealed memory failed (%s); free some, and see that /proc is there",
+                                      tidings__amount(segment->geometry.base_size, needed), strerror(-result));
     tidings__segment_close(segment);
     return result;
 }
