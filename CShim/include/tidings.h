@@ -61,7 +61,7 @@ enum {
     TIDINGS_OPEN_OWNER = 4,      ///< the center of user `owner`, not this process's (effective) user's. If they differ, it is never created
     TIDINGS_OPEN_GROUP = 8,      ///< if it is created, its file belongs to `group`: -EPERM if this process isn't in it
     /// Maps the center for reading, and needs no more than permission to read. Observers work (not lossless ones), where `mode` lets somebody read who may not write; state and statistics can
-    /// be read; posting is -EACCES. Nothing such a process does can stop or harm others, whatever code it runs.
+    /// be read; posting is -EACCES. Nothing such a process does can stop or harm others, whatever code it runs (but it can use up the memory that the file may ever take).
     TIDINGS_OPEN_READ_ONLY = 16,
 };
 
@@ -132,7 +132,8 @@ typedef struct tidings_post_options {
 
 /// Posts. `sequence` (or NULL) gets its place in the center's order.
 /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On failure nothing was posted.
-/// Fails with -EMSGSIZE (over the maximum), -ENOSPC (no memory for a payload that does not fit a slot), -EAGAIN, -ETIMEDOUT, -ESTALE (center was removed).
+/// Fails with -EMSGSIZE (over the maximum), -ENOSPC (no memory for a payload that does not fit a slot; in a center that others may only read, also: no
+/// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (center was removed).
 /// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes together, without TIDINGS_POST_RETAIN.
 int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence);
 
@@ -258,7 +259,7 @@ typedef struct tidings_participant_info {
     uint32_t index;
     int32_t pid;
     uint32_t uid;
-    bool alive;  ///< its lock is held
+    bool alive;  ///< its lock is held. Of everybody where that can't be asked: in a center that others may only read, by one of them
     bool own;    ///< it is this handle
     uint64_t joined_at_ns;
     char executable[TIDINGS_EXECUTABLE_MAX + 1];

@@ -49,8 +49,11 @@ bool tidings__topic_counted(tidings_topic *topic, uint64_t resolved) {
 
 int tidings__topic_count(tidings_topic *topic) {
     uint32_t entry;
+    // A post is allowed in a signal handler, and the table may have to grow, by calls that fail and are followed by others.
+    const int saved = errno;
     int error = tidings__join_name(topic->center, &topic->key, TIDINGS__TO_COUNT, &entry);
     if (!error && topic->key_subject.subject) error = tidings__join_name(topic->center, &topic->key_subject, TIDINGS__TO_COUNT, &entry);
+    errno = saved;
     return error;
 }
 

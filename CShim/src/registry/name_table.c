@@ -154,7 +154,7 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
             limit = used_entries(s);
         }
     }
-    return tidings__fail(ENOSPC, "can't observe one more name in center \"%s\": its table of %u names is full; observe fewer, or create it with more names",
+    return tidings__fail(ENOSPC, "can't add one more name to center \"%s\": its table of %u names is full; observe or keep fewer, or create it with more names",
                          s->name, s->shape.names);
 }
 

@@ -108,12 +108,26 @@ int tidings__center_path(const char *name, const char *directory, uint32_t owner
     return 0;
 }
 
+// By hand rather than by printf: forked children use it, before they may do more than a signal handler.
 int tidings__beside_path(const char *center_path, uint32_t owner, uint64_t number, const char *suffix, char *path, size_t size)
 {
+    static const char prefix[] = "/tidings.";
     const char *slash = strrchr(center_path, '/');
-    const int length = slash ? (int)(slash - center_path) : 0;
-    const int wanted = snprintf(path, size, "%.*s/tidings.%u..%016llx%s", length, center_path, owner, (unsigned long long)number, suffix);
-    return wanted < 0 || (size_t)wanted >= size ? -ENAMETOOLONG : 0;
+    const size_t directory = slash ? (size_t)(slash - center_path) : 0;
+    char digits[40];
+    size_t count = 0;
+    for (uint32_t i = 0; i < 16; i++) digits[count++] = "0123456789abcdef"[number >> 4 * i & 0xf];
+    digits[count++] = '.';
+    digits[count++] = '.';
+    do digits[count++] = (char)('0' + owner % 10);
+    while ((owner /= 10) != 0);
+    if (directory + sizeof prefix - 1 + count + strlen(suffix) >= size) return -ENAMETOOLONG;
+    memcpy(path, center_path, directory);
+    memcpy(path + directory, prefix, sizeof prefix - 1);
+    size_t at = directory + sizeof prefix - 1;
+    while (count > 0) path[at++] = digits[--count];
+    memcpy(path + at, suffix, strlen(suffix) + 1);
+    return 0;
 }
 
 typedef struct listing {

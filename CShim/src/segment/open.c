@@ -115,8 +115,9 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
     int result = tidings__segment_identify(segment, segment->fd, flags, "open", &identity);
     if (result == 0) result = tidings__segment_validate(segment, "open", &identity);
     if (result == 0) result = tidings__segment_map(segment, &identity);
-    if (result == 0 && identity.companion != 0) {
-        segment->observable = true;
+    // Also to false: the center that was looked at before this one may have been another, removed meanwhile.
+    segment->observable = result == 0 && identity.companion != 0;
+    if (segment->observable) {
         segment->companion = (ino_t)identity.companion;
         if (segment->writable) result = tidings__companion_join(segment, "open");
     } else if (result == 0 && segment->writable) {
@@ -158,6 +159,8 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
         if (!(c->flags & TIDINGS_OPEN_EXCLUSIVE)) {
             result = tidings__segment_join(segment, c->flags);
             if (result != -ENOENT) return result;
+            if (!create && segment->owner != tidings__user_id())
+                return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); have user %u create it, or name another user", segment->path, (unsigned)segment->owner);
             if (!create) return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); create it first", segment->path);
         } else if (tidings__path_status(segment->path, &status) == 0) {
             break;
