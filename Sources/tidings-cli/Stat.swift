@@ -6,7 +6,8 @@ struct Stat: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show what happens in a center: numbers, participants, names.",
         discussion: """
-            This command opens the center to look at it, and is one of the participants itself.
+            This command opens the center to look at it, and is one of the participants itself; not in a center that it may \
+            only read, where it can't tell who lives either.
 
               tidings stat --center com.example.player
               tidings stat --watch --json | jq .posted
@@ -33,7 +34,7 @@ struct Stat: ParsableCommand {
 
     /// Opens the center for each look: by its next one `--watch` shall have noticed that it was removed.
     private func show() throws {
-        let center = try options.openExisting()
+        let center = try options.openToLook()
         let picture = try Picture(of: center)
         try Terminal.print(json ? picture.json() : picture.text)
     }

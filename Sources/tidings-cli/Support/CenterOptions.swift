@@ -20,6 +20,16 @@ struct CenterOptions: ParsableArguments {
         try Center(named: center, configuration: .init(owner: try ownerNumber, creation: .never))
     }
 
+    /// Opens it if there is one, with no more than permission to read where its owner gives no more.
+    func openToLook() throws -> Center {
+        do {
+            return try openExisting()
+        } catch let error as SharedNotificationError where error.code == .notPermitted && owner != nil {
+            // What can't be read either is refused in the same words.
+            return try openToRead()
+        }
+    }
+
     /// Opens it with no more than permission to read, if there is one.
     func openToRead() throws -> Center {
         try Center(named: center, configuration: .init(owner: try ownerNumber, isReadOnly: true))
