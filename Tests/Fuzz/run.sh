@@ -56,8 +56,10 @@ link_core() { # link_core TARGET PROGRAM OBJECT…: the core's objects
 }
 
 build_decoder() { # build_decoder FUZZ PACKAGE PROGRAM: the sources' Tests/Fuzz, where to build, what to call it
+    # --sanitize=fuzzer alone instruments Swift in a way that libFuzzer has ceased to look at.
     # The linker's remarks on the sanitizer's symbols fill a page, hence the file.
-    local how=(--package-path "$1/Decoder" --scratch-path "$build/$2" --sanitize=fuzzer --sanitize=address)
+    local how=(--package-path "$1/Decoder" --scratch-path "$build/$2" --sanitize=fuzzer --sanitize=address
+        -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp)
     if ! swift build "${how[@]}" --product decoder >"$work/build" 2>&1; then
         grep -v 'ld.gold: warning' "$work/build"
         return 1
@@ -149,9 +151,9 @@ fuzz() { # fuzz TARGET
     executions=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$work/$target.log")
     edges=$(sed -n 's/.*DONE *cov: \([0-9]*\).*/\1/p' "$work/$target.log")
     echo "$target: ${executions:-?} executions, ${edges:-?} edges, seed $seed"
-    # One that stood still has found nothing, and proves nothing either.
-    if [[ ${executions:-0} -lt 100 ]]; then
-        echo "FAILED: $target hardly ran"
+    # One that goes blindly, or stood still, has found nothing, and proves nothing either.
+    if [[ ${executions:-0} -lt 100 || ${edges:-0} -lt 300 ]]; then
+        echo "FAILED: $target hardly ran, or nothing guided it"
         : >"$work/failed"
     fi
 }

@@ -125,7 +125,7 @@ static void read_delivery(const tidings_delivery *d)
     MUST(d->name[d->name_length] == 0 && d->subject[d->subject_length] == 0, d->name_length);
     for (size_t i = 0; i < d->name_length; i++) sum ^= (uint8_t)d->name[i];
     for (size_t i = 0; i < d->subject_length; i++) sum ^= (uint8_t)d->subject[i];
-    MUST(d->size <= fuzz_configuration.maximum_payload, d->size);
+    MUST(d->size <= now.center->segment.shape.maximum_payload, d->size);
     for (size_t i = 0; i < d->size; i++) sum ^= ((const uint8_t *)d->payload)[i];
 }
 
