@@ -1,5 +1,6 @@
 // Files that creators and removers leave when they are killed: found, deleted, and never somebody's who is still at work.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "center/center.h"
@@ -146,4 +147,28 @@ void centers_half_removed_are_found_and_deleted_and_no_others(void) {
     keep(observable);
     snprintf(name, sizeof name, "tidings.%u.observable", (unsigned)geteuid());
     CHECK(unlink(path_of(name)) == 0 && search_for(true).count == 1 && files_there() == 6, "%u files", files_there());
+}
+
+static void looks_with_few_files(void) {
+    struct rlimit limit;
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0, "%s", strerror(errno));
+    const int next = dup(STDERR_FILENO);
+    close(next);
+    for (rlim_t more = 0; more < 6; more++) {
+        limit.rlim_cur = (rlim_t)next + more;
+        CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0, "%s", strerror(errno));
+        found all = {0};
+        const int result = tidings_leftovers(NULL, true, note, &all);
+        CHECK(all.count == 0, "%u files are nobody's", all.count);
+        CHECK(result == 0 || (more == 0 && result == -EMFILE), "%d", result);
+    }
+}
+
+// Who can't look at a center doesn't know whose companion it sees.
+void what_cannot_be_looked_at_is_left_alone(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0644});
+    ends_well(start(looks_with_few_files));
+    CHECK(files_there() == 2, "%u files", files_there());
+    OK(try_open(TIDINGS_OPEN_EXISTING));
+    works(center);
 }

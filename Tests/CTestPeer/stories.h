@@ -150,6 +150,7 @@ STORY(remains_are_tidied_up_under_those_who_go_on)
 LIMITED(files_of_killed_creators_are_found_and_deleted)
 LIMITED(companions_of_killed_creators_are_found_and_deleted)
 STORY(centers_half_removed_are_found_and_deleted_and_no_others)
+STORY(what_cannot_be_looked_at_is_left_alone)
 
 // kills.c
 STORY(posters_killed_at_random_leave_no_gap_and_no_trace)

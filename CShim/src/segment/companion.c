@@ -169,7 +169,7 @@ int tidings__companion_reopen(tidings__segment *segment)
     char path[TIDINGS__PATH_SIZE];
     const int inherited = tidings__segment_locks(segment);
     int again = inherited < 0 ? inherited : tidings__file_reopen(inherited, true, "");
-    // Only where there is no /proc: printf isn't async-signal-safe, though glibc's is, for what is written here.
+    // Only where there is no /proc.
     if (inherited >= 0 && again < 0 && path_of(segment, segment->instance, path) == 0) again = tidings__file_reopen(inherited, true, path);
     if (inherited >= 0) tidings__file_close(inherited);
     segment->companion_fd = again < 0 ? -1 : again;

@@ -75,7 +75,11 @@ static bool needs(void *context, const char *file)
     tidings__identity identity;
     struct stat status;
     const int fd = open_one(search, file, &segment, &identity, &status);
-    if (fd < 0) return true;
+    if (fd < 0) {
+        // One that can't be looked at now (its mode, too many open files) may be the one.
+        search->needed = tidings__path_status(segment.path, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == segment.owner;
+        return !search->needed;
+    }
     tidings__file_close(fd);
     search->needed = identity.version != 0 && (!is_ours(&identity) || (identity.instance == search->instance && identity.companion == search->inode));
     return !search->needed;
@@ -98,7 +102,7 @@ static bool look_beside(search *search, const char *file, const char *rest)
         search->inode = status.st_ino;
         search->needed = false;
         // Under the lock: a creator holds it until its center has a name and can be found.
-        if (companion) (void)tidings__list(search->directory, needs, search);
+        if (companion && tidings__list(search->directory, needs, search) != 0) search->needed = true;  // nobody knows
         if (!search->needed && tidings__file_same(fd, segment.path)) {
             const bool deleted = search->delete_them && tidings__file_unlink(segment.path) == 0;
             go_on = tell(search, companion ? TIDINGS_LEFTOVER_COMPANION : TIDINGS_LEFTOVER_UNFINISHED, file, &status, deleted);
