@@ -9,7 +9,7 @@
 
 typedef struct node {
     uint8_t chosen, count, free;  // `free`: no option costs anything
-    uint8_t kinds[3 * FIBERS];
+    uint8_t kinds[5 * FIBERS];
 } node;
 
 typedef enum mode { EXHAUST, RANDOM, REPLAY } mode;
@@ -23,7 +23,7 @@ static struct explorer {
 
     uint64_t seed, state;
     uint64_t priorities[FIBERS], change_at[CHANGE_POINTS], points, usual;
-    uint32_t change_count, switch_one_in, time_one_in, late_one_in, drain_one_in, die_one_in;
+    uint32_t change_count, switch_one_in, time_one_in, late_one_in, drain_one_in, die_one_in, stop_one_in;
     bool by_priority;
 } *x;
 
@@ -123,6 +123,7 @@ void explorer_random(uint64_t seed, uint64_t usual_points) {
     x->time_one_in = times[chance() % 4];
     x->late_one_in = lates[chance() % 4];
     x->drain_one_in = drains[chance() % 3];
+    x->stop_one_in = one_in(2) ? 0 : (uint32_t)(1 + x->usual / 2);
     x->die_one_in = one_in(4) ? 0 : (uint32_t)(1 + x->usual / 3);
 }
 
@@ -137,6 +138,7 @@ static uint32_t at_random(const option *options, uint32_t count, int self) {
     uint32_t best = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (options[i].kind == DIE && one_in(x->die_one_in)) return i;
+        if (options[i].kind == STOP && one_in(x->stop_one_in)) return i;
         if (options[i].kind == DRAIN && one_in(x->drain_one_in)) return i;
         if (options[i].kind == TIME_OUT && i > 0 && one_in(x->time_one_in * count)) return i;
     }

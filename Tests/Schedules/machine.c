@@ -17,6 +17,7 @@
 #define ARENA (4u << 20)
 #define LINE 64
 #define WORDS 16384
+#define STOPPED 400000000u  // longer than what any account waits for
 #define A_LONG_TIME 70000000u  // longer than anybody has patience with a claim, shorter than what an account waits for
 
 struct machine machine;
@@ -267,6 +268,17 @@ static void wake_due(void) {
         if (f->state == ASLEEP && f->timed && f->wake_at <= machine.now) wake(f, -ETIMEDOUT);
     }
 }
+// Who was stopped goes on when the others are through, or so long has gone by that nobody waits for it any more.
+static bool go_on_again(bool all) {
+    bool any = false;
+    for (uint32_t i = 0; i < machine.fiber_count; i++) {
+        fiber *f = &machine.fibers[i];
+        if (f->stopped_until == 0 || (!all && f->stopped_until > machine.now)) continue;
+        f->stopped_until = 0;
+        any = true;
+    }
+    return any;
+}
 static fiber *time_out(fiber *f, bool late) {
     if (machine.now < f->wake_at) machine.now = f->wake_at;
     if (late) {
@@ -283,7 +295,7 @@ static uint32_t others(const fiber *f, option *options, uint32_t count) {
     uint32_t limit = f ? machine.fiber_count - 1 : machine.fiber_count;
     for (uint32_t i = 0; i < limit; i++) {
         uint32_t at = (first + i) % machine.fiber_count;
-        if (machine.fibers[at].state == READY) options[count++] = (option){SWITCH, (uint8_t)at};
+        if (machine.fibers[at].state == READY && machine.fibers[at].stopped_until == 0) options[count++] = (option){SWITCH, (uint8_t)at};
     }
     return count;
 }
@@ -302,11 +314,14 @@ static uint32_t sleepers(option *options, uint32_t count) {
 }
 
 static fiber *choose_next(fiber *f) {
-    option options[3 * FIBERS];
+    option options[5 * FIBERS];
     wake_due();
+    go_on_again(machine.over);
     uint32_t ready = others(f, options, 0), count = ready;
     if (ready == 0 || machine.late_times) count = sleepers(options, count);
-    if (f && f->state == READY && ready == 0) {
+    bool gives_way = f && f->state == READY && f->stopped_until == 0;
+    if (count == 0 && !gives_way && go_on_again(true)) return choose_next(f);
+    if (gives_way && ready == 0) {
         // It gives way, and there is nobody.
         for (uint32_t i = count; i > 0; i--) options[i] = options[i - 1];
         options[0] = (option){GO_ON, (uint8_t)(f - machine.fibers)};
@@ -342,6 +357,7 @@ static void decide(fiber *f) {
         options[0] = (option){GO_ON, (uint8_t)(f - machine.fibers)};
         uint32_t count = others(f, options, 1);
         if (machine.late_times) count = sleepers(options, count);
+        if (machine.stops) options[count++] = (option){STOP, (uint8_t)(f - machine.fibers)};
         if (machine.deaths && f->mortal) options[count++] = (option){DIE, (uint8_t)(f - machine.fibers)};
         if (machine.buffers)
             for (uint32_t i = 0; i < machine.fiber_count; i++)
@@ -353,6 +369,13 @@ static void decide(fiber *f) {
             case SWITCH: change_to(f, other); return;
             case TIME_OUT: change_to(f, time_out(other, true)); return;
             case DIE: machine_kill(f); return;
+            case STOP:
+                if (machine.trace) printf("        %s is stopped\n", f->name);
+                machine.stops--;
+                machine_drain(f);
+                f->stopped_until = machine.now + STOPPED;
+                go_elsewhere(f);
+                return;
             case DRAIN: machine_drain(other); continue;
             default: return;
         }

@@ -15,7 +15,7 @@
 #define FIBERS 6
 #define BUFFER 8    // stores that a processor can hold back; real ones have room for some fifty
 #define HANDLES 8
-#define STEPS 20000 // of one schedule: more, and somebody goes round in circles
+#define STEPS 60000 // of one schedule: more, and somebody goes round in circles
 
 typedef enum fiber_state { READY, ASLEEP, ENDED, DEAD } fiber_state;
 
@@ -36,6 +36,7 @@ typedef struct fiber {
     uint32_t word_count;
     uint64_t ticket;     // who sleeps longest is woken first
     bool timed;
+    uint64_t stopped_until;  // not 0: no processor until then, or until nobody else can go on
     uint64_t wake_at;
     int answer;
     uint32_t buffered;
@@ -47,7 +48,7 @@ typedef struct fiber {
     void *stack;
 } fiber;
 
-typedef enum option_kind { GO_ON, SWITCH, TIME_OUT, DIE, DRAIN, STORE_NOW, STORE_LATE } option_kind;
+typedef enum option_kind { GO_ON, SWITCH, TIME_OUT, STOP, DIE, DRAIN, STORE_NOW, STORE_LATE } option_kind;
 typedef struct option {
     uint8_t kind, fiber;
 } option;
@@ -73,6 +74,7 @@ extern struct machine {
     bool deaths;
     bool focus;      // nothing but what threads of one process share is worth a switch
     bool registered; // with the kernel, for its barrier
+    uint32_t stops;       // how many may still be stopped
     uint32_t late_times;  // how often time may still run while others could go on
     bool over;       // nobody chooses any more: each runs until it sleeps or ends
     bool trace;

@@ -58,6 +58,7 @@ static bool play(void) {
     machine.deaths = run->scene->deaths;
     machine.focus = run->scene->focus;
     machine.late_times = LATE_TIMES;
+    machine.stops = !run->scene->focus;  // a scene that needs many changes has no room for it
     if (_setjmp(failed) != 0) return false;
     machine_run();
     // Nobody goes on by himself. All have ended, or wait for what is to come.
