@@ -19,8 +19,10 @@ static tidings__parcel *parcels;  // likewise
 // In the child, right after fork: get a file description of our own for each center, and let go of the inherited one. With it our parent's lock would
 // outlive our parent. Only async-signal-safe calls.
 static void in_forked_child(void) {
-    // Another thread of the parent may have held these; it isn't here.
-    pthread_mutex_init(&centers_lock, NULL);
+    // Ours since `before_fork`. (Or nobody's, if that wasn't registered yet.) Made anew instead, it would be another one to the thread sanitizer.
+    (void)pthread_mutex_trylock(&centers_lock);
+    pthread_mutex_unlock(&centers_lock);
+    // Another thread of the parent may have held a center's; it isn't here.
     for (tidings_center *center = centers; center; center = center->next) {
         pthread_mutex_init(&center->lock, NULL);
         tidings__segment_reopen(&center->segment);
