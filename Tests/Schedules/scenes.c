@@ -366,8 +366,8 @@ static void names_come_and_go(void) {
     watcher *y = add_newcomer("observer Y", "n", 0);
     add_newcomer("observer X", "n", 0)->fiber->body = come_and_go;
     if (both_come_and_go) y->fiber->body = come_and_go;
-    // Two places for three names.
-    director->segment.shape.names = TIDINGS__NAME_FIRST + 2;
+    // Two places for three names; one more for two who add, as each may have prepared an entry beside the one that it joins.
+    director->segment.shape.names = TIDINGS__NAME_FIRST + (both_come_and_go ? 3 : 2);
     for (uint32_t i = 0; i < machine.fiber_count; i++) machine.fibers[i].center->segment.shape.names = director->segment.shape.names;
 }
 
