@@ -14,6 +14,8 @@ let package = Package(
         .library(name: "Tidings", targets: ["Tidings"]),
         .library(name: "CTidings", targets: ["CTidings"]),
         .executable(name: "tidings", targets: ["tidings"]),
+        // For Benchmarks/, a package of its own that could not use it otherwise. No promise to anybody else.
+        .library(name: "CTidingsBench", targets: ["CTidingsBench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
@@ -30,6 +32,15 @@ let package = Package(
             name: "Tidings",
             dependencies: ["CTidings"],
             swiftSettings: swiftSettings
+        ),
+        // What is timed in C, so that no Swift stands between the clock and the thing: for `tidings bench` and Benchmarks/.
+        .target(
+            name: "CTidingsBench",
+            dependencies: ["CTidings"],
+            path: "CShim/bench",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("src")] + cWarnings
         ),
         .executableTarget(
             name: "tidings",

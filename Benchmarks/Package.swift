@@ -9,24 +9,15 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     ],
     targets: [
-        // What is timed in C, so that no Swift stands between the clock and the thing.
-        .target(
-            name: "CBenchmarks",
-            dependencies: [.product(name: "CTidings", package: "tidings")],
-            path: "CBenchmarks",
-            sources: ["src"],
-            publicHeadersPath: "include",
-            cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("src")]
-        ),
         .executableTarget(
             name: "tidings-benchmarks",
             dependencies: [
-                "CBenchmarks",
+                .product(name: "CTidingsBench", package: "tidings"),
                 .product(name: "Tidings", package: "tidings"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ]
-        ),
+        )
     ],
     swiftLanguageModes: [.v6]
 )

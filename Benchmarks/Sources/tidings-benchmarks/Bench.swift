@@ -1,4 +1,4 @@
-import CBenchmarks
+import CTidingsBench
 import Foundation
 
 struct BenchError: Error, CustomStringConvertible {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import CBenchmarks
+import CTidingsBench
 import Foundation
 
 /// Measures Tidings against what the machine can do, in one interleaved run.

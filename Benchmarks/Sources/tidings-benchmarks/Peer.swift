@@ -1,5 +1,5 @@
 import ArgumentParser
-import CBenchmarks
+import CTidingsBench
 import Foundation
 
 /// Side B of a measurement. Started by the runner only.

@@ -1,4 +1,4 @@
-import CBenchmarks
+import CTidingsBench
 import Histogram
 
 /// One round of one measurement. Times are in picoseconds, so that a histogram of integers resolves single nanoseconds.

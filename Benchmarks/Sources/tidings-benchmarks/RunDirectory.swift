@@ -1,4 +1,4 @@
-import CBenchmarks
+import CTidingsBench
 import Foundation
 
 /// The directory that a run's centers and arenas live in: of its own, in shared memory, and gone afterwards however the

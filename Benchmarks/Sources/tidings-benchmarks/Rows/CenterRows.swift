@@ -1,4 +1,4 @@
-import CBenchmarks
+import CTidingsBench
 
 /// Tidings through its C API.
 enum CenterRows {

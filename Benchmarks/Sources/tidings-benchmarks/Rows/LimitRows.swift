@@ -1,4 +1,4 @@
-import CBenchmarks
+import CTidingsBench
 
 /// The limits, as rounds.
 enum Limit {

@@ -1,4 +1,4 @@
-import CBenchmarks
+import CTidingsBench
 import Foundation
 
 /// Observers that sleep on other names must cost posters nothing.
