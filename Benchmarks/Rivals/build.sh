@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Builds one executable a rival into Benchmarks/.build/rivals/bin. What can't be built here is named with the reason, and the rest goes on.
+#
+#   Benchmarks/Rivals/build.sh [RIVAL…]        exit status 1 if nothing at all could be built
+set -euo pipefail
+
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
+out=../.build/rivals
+bin=$out/bin
+objects=$out/objects
+mkdir -p "$bin" "$objects"
+
+cc=${CC:-$(command -v clang || command -v cc)}
+flags=(-std=gnu17 -D_GNU_SOURCE -O2 -g -Wall -Wextra -I. -I../../CShim/bench/include -I../../CShim/bench/src)
+[[ ${TIDINGS_CI:-} == 1 ]] && flags+=(-Werror)
+
+# name | what its header is looked up by: pkg-config's name, or a file | compiler's flags | linker's flags
+rivals=(
+    "tidings||-I../../CShim/include|$objects/core.a"
+    "eventfd|||"
+    "mqueue|||-lrt"
+    "unixgram|||"
+    "redis|hiredis||-lhiredis"
+    "zeromq|libzmq||-lzmq"
+    "dbus|libsystemd||-lsystemd"
+    "mosquitto|libmosquitto||-lmosquitto"
+    "nats|libnats||-lnats"
+)
+
+# What all share; loops that fill in and check messages are the same machine code for all of them.
+shared=()
+for source in rival process await; do
+    "$cc" "${flags[@]}" -O3 -c $source.c -o "$objects/$source.o"
+    shared+=("$objects/$source.o")
+done
+"$cc" "${flags[@]}" -c ../../CShim/bench/src/machine.c -o "$objects/machine.o"
+shared+=("$objects/machine.o")
+
+core() {
+    local source object made=()
+    for source in ../../CShim/src/*/*.c ../../CShim/bench/src/{post,arena,process}.c; do
+        object=$objects/core-$(basename "$(dirname "$source")")-$(basename "$source" .c).o
+        "$cc" "${flags[@]}" -DNDEBUG -I../../CShim/include -I../../CShim/src -c "$source" -o "$object"
+        made+=("$object")
+    done
+    rm -f "$objects/core.a"
+    ar crs "$objects/core.a" "${made[@]}"
+}
+
+there() { # NAME: whether pkg-config knows it, or it is a file
+    [[ -z $1 || -e $1 ]] || pkg-config --exists "$1" 2>/dev/null
+}
+
+built=0
+for entry in "${rivals[@]}"; do
+    IFS='|' read -r name needs compile link <<<"$entry"
+    [[ $# -eq 0 || " $* " == *" $name "* ]] || continue
+    if ! there "$needs"; then
+        echo "$name: not built, $needs is missing (install.sh)"
+        rm -f "$bin/$name"
+        continue
+    fi
+    [[ $name == tidings ]] && core
+    # shellcheck disable=SC2086 # flags are words
+    "$cc" "${flags[@]}" $compile $name.c "${shared[@]}" $link -lpthread -o "$bin/$name"
+    echo "$name: built"
+    built=$((built + 1))
+done
+[[ $built -gt 0 ]]

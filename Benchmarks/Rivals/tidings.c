@@ -1,0 +1,52 @@
+// Ours, measured with the same loops. Side 1's observer is lossless; side 0's is not, because it doesn't look while it sends a stream, and would hold
+// itself back.
+#include "rival.h"
+
+#include <benchmarks.h>
+#include <tidings.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static tidings_center *center;
+static tidings_topic *topic;
+static tidings_observer *observer;
+
+static void attempt(int result) {
+    if (result < 0) rival_fail("%s", tidings_last_error());
+}
+
+static const char *version(void) { return "this"; }
+
+static void start(void) {
+    setenv("TIDINGS_DIRECTORY", rival_directory(), 1);
+    attempt(bench_introduce());
+}
+
+static void open_side(int side) {
+    uint32_t interest;
+    attempt(tidings_open("rival", NULL, &center));
+    attempt(tidings_topic_open(center, side == 0 ? "ping" : "pong", 4, NULL, 0, &topic));
+    attempt(tidings_observer_open(center, side == 1 ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer));
+    attempt(tidings_observer_add(observer, side == 0 ? "pong" : "ping", 4, NULL, 0, 0, &interest));
+}
+
+static void send_one(const void *bytes, size_t size) {
+    const tidings_post_options wait = {.deadline_ns = -1};
+    attempt(tidings_post(topic, bytes, size, &wait, NULL));
+}
+
+static const void *receive(size_t *size) {
+    tidings_delivery delivery;
+    attempt(tidings_next(observer, -1, &delivery));
+    if (delivery.kind != TIDINGS_DELIVERY_MESSAGE) rival_fail("missed %llu", (unsigned long long)delivery.missed);
+    *size = delivery.size;
+    return delivery.payload;
+}
+
+// A stream's observer looks around for as long as an observer does unless told otherwise.
+static void prepare(bool awake, bool stream) { tidings_observer_spin(observer, awake ? UINT32_MAX : stream ? 20000 : 0); }
+
+const rival this_rival = {
+    .name = "tidings", .version = version, .start = start, .open = open_side, .send = send_one, .receive = receive, .prepare = prepare,
+    .can_wait_awake = true};
