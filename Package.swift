@@ -71,6 +71,26 @@ let package = Package(
             exclude: ["README.md"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
+        // What Benchmarks/Regressions/count counts the instructions of. Here, so that they are built as whoever uses the library builds it.
+        .target(
+            name: "CCounting",
+            path: "Benchmarks/Regressions/Counting",
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE")] + cWarnings
+        ),
+        .executableTarget(
+            name: "CoreOperations",
+            dependencies: ["CTidings", "CCounting"],
+            path: "Benchmarks/Regressions/Core",
+            cSettings: [.define("_GNU_SOURCE")] + cWarnings
+        ),
+        .executableTarget(
+            name: "SwiftOperations",
+            dependencies: ["Tidings", "CCounting"],
+            path: "Benchmarks/Regressions/Swift",
+            swiftSettings: swiftSettings
+        ),
+
         .testTarget(
             name: "CTidingsTests",
             dependencies: ["CTestPeer"],

@@ -1,0 +1,50 @@
+// What is done now and then: opening, preparing, registering; reading a kept value.
+#include "operations.h"
+
+// A value that is still in the ring, last of all, and an observer without interests.
+void kept(void) {
+    open_topic();
+    must(tidings_observer_open(center, 0, &observer));
+    must(tidings_state_set(topic, payload, 64, NULL));
+}
+
+void state_get(int times) {
+    for (int i = 0; i < times; i++) {
+        unsigned char buffer[64];
+        size_t size = sizeof buffer;
+        must(tidings_state_get(topic, buffer, &size, NULL, NULL));
+    }
+}
+
+void topics(int times) {
+    for (int i = 0; i < times; i++) {
+        tidings_topic *opened;
+        must(tidings_topic_open(center, NAME, sizeof NAME - 1, NULL, 0, &opened));
+        tidings_topic_close(opened);
+    }
+}
+
+void interests(int times) {
+    for (int i = 0; i < times; i++) {
+        uint32_t interest;
+        must(tidings_observer_add(observer, NAME, sizeof NAME - 1, NULL, 0, 0, &interest));
+        must(tidings_observer_remove(observer, interest));
+    }
+}
+
+void observers(int times) {
+    for (int i = 0; i < times; i++) {
+        tidings_observer *opened;
+        must(tidings_observer_open(center, 0, &opened));
+        tidings_observer_close(opened);
+    }
+}
+
+void opens(int times) {
+    for (int i = 0; i < times; i++) {
+        const tidings_configuration configuration = {.directory = COUNTING_DIRECTORY};
+        tidings_center *opened;
+        must(tidings_open("counted", &configuration, &opened));
+        tidings_close(opened);
+    }
+}

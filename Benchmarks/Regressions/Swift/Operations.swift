@@ -1,0 +1,58 @@
+import CCounting
+import Tidings
+
+// One thread only, and set once.
+nonisolated(unsafe) private var center: SharedNotificationCenter!
+nonisolated(unsafe) private var track: SharedNotificationCenter.RawPayload!
+nonisolated(unsafe) private var meter: SharedNotificationCenter.RawPayload!
+
+func prepareOperations() {
+    do {
+        var configuration = SharedNotificationCenter.Configuration()
+        configuration.directory = COUNTING_DIRECTORY
+        center = try SharedNotificationCenter(named: "counted", configuration: configuration)
+        track = try SharedNotificationCenter.RawPayload(encoding: Track(number: 1))
+        try center.post(Meter(number: 1), retain: true)
+        meter = try center.rawState(for: Meter.name)
+    } catch {
+        fatalError("\(error)")
+    }
+}
+
+/// A failed operation would be an uncounted one.
+@inline(__always)
+private func repeated(_ times: Int32, _ body: (UInt64) throws -> Void) {
+    do {
+        for index in 0..<UInt64(times) { try body(index) }
+    } catch {
+        fatalError("\(error)")
+    }
+}
+
+// MARK: Posts, encoding included
+
+func postTracks(_ times: Int32) {
+    let center = center!
+    repeated(times) { try center.post(Track(number: $0)) }
+}
+
+func postMeters(_ times: Int32) {
+    let center = center!
+    repeated(times) { try center.post(Meter(number: $0)) }
+}
+
+// MARK: Encoding and decoding, outside shared memory
+
+func encodeTracks(_ times: Int32) {
+    repeated(times) { withExtendedLifetime(try SharedNotificationCenter.RawPayload(encoding: Track(number: $0))) {} }
+}
+
+func decodeTracks(_ times: Int32) {
+    let payload = track!
+    repeated(times) { _ in withExtendedLifetime(try payload.decode(Track.self)) {} }
+}
+
+func decodeMeters(_ times: Int32) {
+    let payload = meter!
+    repeated(times) { _ in withExtendedLifetime(try payload.decode(Meter.self)) {} }
+}

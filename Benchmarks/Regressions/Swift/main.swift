@@ -1,0 +1,23 @@
+// What is counted in Swift.
+import CCounting
+import Glibc
+
+let operations = [
+    counting_operation("swift_post", postTracks),
+    counting_operation("swift_post_bitwise", postMeters),
+    counting_operation("swift_encode", encodeTracks),
+    counting_operation("swift_decode", decodeTracks),
+    counting_operation("swift_decode_bitwise", decodeMeters),
+]
+exit(counting_main(CommandLine.argc, CommandLine.unsafeArgv, operations, Int32(operations.count)))
+
+extension counting_operation {
+    init(_ name: StaticString, _ body: @escaping @convention(c) (Int32) -> Void) {
+        self.init()
+        // A literal's bytes end in a zero, and stay.
+        self.name = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+        set_up = prepareOperations
+        self.body = body
+        times = 1024
+    }
+}
