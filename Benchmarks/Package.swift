@@ -16,8 +16,28 @@ let package = Package(
                 .product(name: "Tidings", package: "tidings"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
+                "CCrossing",
+                // Not linked: built, and found beside this one.
+                "bare-footprint", "essentials-footprint", "tidings-footprint",
             ]
-        )
+        ),
+        // What is timed in C beyond CTidingsBench: more than two processes, payloads that don't fit a slot, fresh processes.
+        .target(
+            name: "CCrossing",
+            dependencies: [
+                .product(name: "CTidings", package: "tidings"), .product(name: "CTidingsBench", package: "tidings"),
+            ],
+            path: "CCrossing",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("src")]
+        ),
+        // Programs that say how much memory they take.
+        .target(name: "Footprint"),
+        .executableTarget(name: "bare-footprint", dependencies: ["Footprint"]),
+        .executableTarget(name: "essentials-footprint", dependencies: ["Footprint"]),
+        .executableTarget(
+            name: "tidings-footprint", dependencies: ["Footprint", .product(name: "Tidings", package: "tidings")]),
     ],
     swiftLanguageModes: [.v6]
 )

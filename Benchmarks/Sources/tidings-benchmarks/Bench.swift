@@ -23,6 +23,10 @@ final class Bench {
     let there: Int32
     /// The others; the same two where there are no more.
     let elsewhere: [Int32]
+    /// All but side A's, for crowds; side A's too where there is no other.
+    let away: [Int32]
+    /// All that this process may run on.
+    let all: [Int32]
     let directory: String
     private var names = 0
     private var peers: [Int32] = []
@@ -30,19 +34,26 @@ final class Bench {
     init(quick: Bool) throws {
         var cores = [Int32](repeating: 0, count: 1024)
         let count = Int(bench_cores(&cores, 1024))
-        guard count >= 2 else { throw BenchError("needs two processors, may use \(max(count, 0))") }
+        guard count > 0 else { throw BenchError(code: count, during: "can't find out which processors there are") }
         guard let directory = RunDirectory.current else { throw BenchError("has no directory") }
         self.quick = quick
         self.directory = directory
-        here = count > 2 ? cores[1] : cores[0]
-        there = count > 2 ? cores[2] : cores[1]
-        let others = cores[..<count].filter { [here, there] in $0 != here && $0 != there }
-        elsewhere = others.isEmpty ? [here, there] : others
+        let all = Array(cores[..<count])
+        let here = count > 2 ? all[1] : all[0]
+        let there = count > 2 ? all[2] : all[count - 1]
+        let others = all.filter { $0 != here && $0 != there }
+        self.all = all
+        self.here = here
+        self.there = there
+        elsewhere = others.isEmpty ? count > 1 ? [here, there] : [here] : others
+        away = count > 1 ? all.filter { $0 != here } : all
         let code = bench_introduce()
         guard code == 0 else { throw BenchError(code: Int(code), during: "can't open a center in \(directory)") }
         bench_pin(here)
         bench_calibrate()
     }
+
+    var processors: Int { all.count }
 
     /// How many rounds; an odd number, so that the median is one of them.
     var rounds: Int { quick ? 5 : 15 }
@@ -78,6 +89,26 @@ final class Bench {
         }
     }
 
+    /// Runs `body` while so many peers are ready, each on a core of its own.
+    func withPeers<Result>(
+        _ role: Peer.Role, center: String, count: Int, _ body: (OpaquePointer) throws -> Result
+    ) throws -> Result {
+        try withArena { arena, path in
+            var started: [Int32] = []
+            defer { started.forEach(stop) }
+            for core in ([there] + away.filter { $0 != there }).prefix(count) {
+                started.append(try start(role, arena: path, center: center, detail: 0, cores: [core]))
+            }
+            try waitReady(arena, started)
+            let result = try body(arena)
+            for peer in started {
+                let status = bench_wait(peer, 10)
+                guard status == 0 else { throw BenchError("peer \"\(role)\" ended with status \(status)") }
+            }
+            return result
+        }
+    }
+
     /// Runs a peer on this side's core, which the runner leaves meanwhile.
     func runPeer(_ role: Peer.Role, arena: String, center: String, detail: Int) throws {
         bench_pin_any(elsewhere, Int32(elsewhere.count))
@@ -102,14 +133,19 @@ final class Bench {
 
     /// Starts a peer on some of `cores`.
     func start(_ role: Peer.Role, arena: String, center: String, detail: Int, cores: [Int32]) throws -> Int32 {
-        let arguments = [
-            CommandLine.arguments[0], "peer", role.rawValue, String(getpid()), arena,
-            cores.map(String.init).joined(separator: ","),
-            center, String(detail),
-        ]
+        try launch([
+            "peer", role.rawValue, String(getpid()), arena, cores.map(String.init).joined(separator: ","), center,
+            String(detail),
+        ])
+    }
+
+    /// Runs this program again, as a child that `stop` ends.
+    func launch(_ arguments: [String]) throws -> Int32 {
         var pid: Int32 = 0
-        let code = withCStrings(arguments) { bench_spawn($0, &pid) }
-        guard code == 0 else { throw BenchError(code: Int(code), during: "can't start peer \"\(role)\"") }
+        let code = withCStrings([CommandLine.arguments[0]] + arguments) { bench_spawn($0, &pid) }
+        guard code == 0 else {
+            throw BenchError(code: Int(code), during: "can't start \(arguments.joined(separator: " "))")
+        }
         peers.append(pid)
         return pid
     }

@@ -8,6 +8,8 @@ struct Peer: ParsableCommand {
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
         case line, futex, ring, follow, pingpong, lossless, sleep, systemCalls, trackPing, trackPong
+
+        var isTrack: Bool { self == .trackPing || self == .trackPong }
     }
 
     @Argument var role: Role
@@ -22,7 +24,7 @@ struct Peer: ParsableCommand {
         // Peers inherit the runner's one core.
         var all = [Int32](0..<1024)
         bench_pin_any(&all, 1024)
-        if role == .pingpong || TrackPace(detail).spins { bench_introduce() }
+        if role == .pingpong || role.isTrack && TrackPace(detail).spins { bench_introduce() }
         let cores = cores.split(separator: ",").compactMap { Int32($0) }
         bench_pin_any(cores, Int32(cores.count))
         var opened: OpaquePointer?
@@ -36,8 +38,8 @@ struct Peer: ParsableCommand {
         switch role {
         case .line: bench_peer_line(arena, detail == 2)
         case .futex: bench_peer_futex(arena, UInt64(detail))
-        case .trackPing: try TrackPing(center: center, TrackPace(detail), arena).run()
-        case .trackPong: try TrackPong.run(arena, center: center, TrackPace(detail))
+        case .trackPing: try TrackPace(detail).ping(center: center, arena)
+        case .trackPong: try TrackPace(detail).pong(center: center, arena)
         case .ring: bench_peer_ring(arena, UInt32(detail >> 8), UInt32(detail & 0xff))
         case .follow: return bench_peer_follow(arena, center, CenterRows.name)
         case .pingpong:

@@ -21,20 +21,29 @@ struct Round {
         figure = Double(histogram.median)
     }
 
+    /// One sample, which stands for the round.
+    init(picoseconds: UInt64) {
+        var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+        histogram.record(picoseconds)
+        self.histogram = histogram
+        figure = Double(picoseconds)
+    }
+
     /// A count, not a time: stands for itself.
     init(counted: UInt64) {
-        var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-        histogram.record(counted * 1000)
-        self.histogram = histogram
-        figure = Double(counted * 1000)
+        self.init(picoseconds: counted * 1000)
     }
 }
 
 /// All rounds of one measurement.
-struct Series: Codable {
+struct Summary: Codable {
     /// Nanoseconds: the median of the rounds' figures, the 99th percentile of all samples, the least and the greatest
     /// figure.
     let median, p99, least, greatest: Double
+    /// All samples, at each of `percentiles`.
+    let distribution: [Double]
+
+    static let percentiles: [Double] = [0, 1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 99.8, 99.9, 99.99, 100]
 
     init(_ rounds: [Round]) {
         let figures = rounds.map { $0.figure / 1000 }
@@ -42,6 +51,7 @@ struct Series: Codable {
         for round in rounds { all.add(round.histogram) }
         median = figures.middle
         p99 = Double(all.valueAtPercentile(99)) / 1000
+        distribution = Self.percentiles.map { Double(all.valueAtPercentile($0)) / 1000 }
         least = figures.min() ?? 0
         greatest = figures.max() ?? 0
     }

@@ -6,6 +6,8 @@ struct Row: Sendable {
     let title: String
     let limitTitle: String
     let requirement: Requirement
+    /// How many processors it takes. With fewer, the row is left out.
+    var processors = 2
     /// Sets up what both measurements need, and hands them to `Table`, which alternates between them.
     let measure:
         @Sendable (Bench, _ alternate: (_ limit: Measurement, _ ours: Measurement) throws -> Void) throws -> Void
@@ -19,6 +21,8 @@ enum Requirement: Sendable {
     case throughput(Double, goal: Double? = nil)
     /// Ours at most so many nanoseconds.
     case nanoseconds(Double, goal: Double? = nil)
+    /// Ours is a count, of that at most so many.
+    case count(Double, goal: Double? = nil, of: String)
     /// Ours is a count, and must be 0.
     case zero
     case none
@@ -30,17 +34,19 @@ enum Requirement: Sendable {
         case .ratio(let most, let goal): "≤ \(most.short) ×" + (goal.map { " (goal \($0.short))" } ?? "")
         case .throughput(let least, let goal): "≥ \(least.short) ×" + (goal.map { " (goal \($0.short))" } ?? "")
         case .nanoseconds(let most, let goal): "≤ \(most.short) ns" + (goal.map { " (goal \($0.short))" } ?? "")
+        case .count(let most, let goal, let unit):
+            "≤ \(most.short) \(unit)" + (goal.map { " (goal \($0.short))" } ?? "")
         case .zero: "0"
         case .none, .noThroughput: "–"
         }
     }
 
     /// `ratio`: ours to the limit, in time.
-    func verdict(ours: Series, ratio: Double) -> Verdict {
+    func verdict(ours: Summary, ratio: Double) -> Verdict {
         switch self {
         case .ratio(let most, _): ratio <= most ? .met : .missed
         case .throughput(let least, _): 1 / ratio >= least ? .met : .missed
-        case .nanoseconds(let most, _): ours.median <= most ? .met : .missed
+        case .nanoseconds(let most, _), .count(let most, _, _): ours.median <= most ? .met : .missed
         case .zero: ours.greatest == 0 ? .met : .missed
         case .none, .noThroughput: .information
         }
@@ -60,6 +66,7 @@ enum Verdict: String, Codable {
     case missed = "MISSED"
     case information = "–"
     case failed = "FAILED"
+    case leftOut = "left out"
 }
 
 extension Double {

@@ -8,8 +8,8 @@ struct RowResult: Codable {
     let requirement: String
     var verdict: Verdict
     /// Nanoseconds, or a count where the requirement is 0.
-    var ours: Series?
-    var limit: Series?
+    var ours: Summary?
+    var limit: Summary?
     /// Ours to the limit (of throughput where that is required): the median of the rounds' own ratios, so that a
     /// machine that slows down for a while slows down both.
     var ratio: Double?
@@ -19,8 +19,8 @@ struct RowResult: Codable {
 /// Runs rows, limit and ours by turns, and prints each when it is done.
 enum Table {
     private static let columns: [(title: String, width: Int)] = [
-        ("what", 44), ("ours", 8), ("p99", 8), ("spread", 15), ("limit", 8), ("limit is", 28), ("ratio", 6),
-        ("required", 19), ("", 6),
+        ("what", 46), ("ours", 8), ("p99", 8), ("spread", 17), ("limit", 8), ("limit is", 28), ("ratio", 6),
+        ("required", 19), ("", 8),
     ]
 
     static func run(_ rows: [Row], on bench: Bench) -> [RowResult] {
@@ -48,6 +48,11 @@ enum Table {
             verdict: .failed)
         var limits: [Round] = []
         var ours: [Round] = []
+        guard bench.processors >= row.processors else {
+            result.verdict = .leftOut
+            result.failure = "needs \(row.processors) processors, may use \(bench.processors)"
+            return result
+        }
         do {
             try row.measure(bench) { measureLimit, measureOurs in
                 for _ in 0..<bench.rounds {
@@ -59,10 +64,10 @@ enum Table {
                     alarm(0)
                 }
             }
-            let series = Series(ours)
+            let series = Summary(ours)
             let ratio = zip(ours, limits).map { $0.figure / $1.figure }.middle
             result.ours = series
-            result.limit = Series(limits)
+            result.limit = Summary(limits)
             result.ratio = ratio.isFinite ? row.requirement.shown(ratio) : nil
             result.verdict = row.requirement.verdict(ours: series, ratio: ratio)
         } catch {

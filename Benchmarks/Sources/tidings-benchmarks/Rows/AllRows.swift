@@ -1,2 +1,5 @@
 /// In the order of the table.
-let allRows: [Row] = limitRows + CenterRows.all + SwiftRows.all + SleeperRows.all
+let allRows: [Row] =
+    limitRows + CenterRows.all + FlowRows.all + SwiftRows.all + SleeperRows.all + CrowdRows.all + FreshRows.all
+    + MemoryRows.all
+    + IdleRows.all

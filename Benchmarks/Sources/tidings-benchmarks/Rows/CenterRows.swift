@@ -11,22 +11,28 @@ enum CenterRows {
         postAlone("post-8", size: 8, .none),
         postFollowed(
             "post-followed-64", "post, 64 B, one observer following", gap: 0, batch: 256, .nanoseconds(40, goal: 25)),
+        postFollowed(
+            "post-followed-3", "post, 64 B, three observers following", followers: 3, gap: 0, batch: 256,
+            .nanoseconds(50, goal: 30)),
         postFollowed("post-followed-bursts", "the same, bursts of 16, 5 µs apart", gap: 5000, batch: 16, .none),
         lossless("lossless-64", slots: 4096, .throughput(0.6, goal: 0.85)),
         lossless("lossless-64-ahead", slots: 4096, ahead: 8, .noThroughput),
         lossless("lossless-64-short", slots: 1024, .noThroughput),
-        latency("asleep-64", "asleep, C, 64 B, one way", size: 64, asleep: true, .ratio(1.15)),
+        latency("asleep-64", "asleep, C, 64 B, one way", size: 64, asleep: true, .ratio(1.15, goal: 1.1)),
         latency(
             "asleep-64-held", "the same, each held for 100 µs", size: 64, asleep: true, hold: SwiftRows.hold, .none),
         latency("asleep-8", "asleep, C, 8 B, one way", size: 8, asleep: true, .none),
         latency("awake-64", "awake, C, 64 B, one way", size: 64, asleep: false, .ratio(2, goal: 1.5)),
         latency("awake-64-two-lines", "awake, C, 64 B, one way", size: 64, asleep: false, lines: 2, .none),
+        latency(
+            "awake-64-each", "awake, C, 64 B, one way, no mean of 32", size: 64, asleep: false, batch: 1, .none),
         latency("awake-8", "awake, C, 8 B, one way", size: 8, asleep: false, .none),
     ]
 
     private static func postAlone(_ id: String, size: Int, _ requirement: Requirement) -> Row {
         Row(
-            id: id, title: "post, \(size) B, nobody observing", limitTitle: "fetch_add", requirement: requirement
+            id: id, title: "post, \(size) B, nobody observing", limitTitle: "fetch_add", requirement: requirement,
+            processors: 1
         ) { bench, alternate in
             let poster = try Poster(center: bench.name("alone"))
             try alternate({ try Limit.fetchAdd(bench) }, { try poster.post(bench, size: size, count: 4000) })
@@ -34,13 +40,15 @@ enum CenterRows {
     }
 
     private static func postFollowed(
-        _ id: String, _ title: String, gap: UInt64, batch: Int, _ requirement: Requirement
+        _ id: String, _ title: String, followers: Int = 1, gap: UInt64, batch: Int, _ requirement: Requirement
     ) -> Row {
-        Row(id: id, title: title, limitTitle: "fetch_add", requirement: requirement) { bench, alternate in
+        Row(
+            id: id, title: title, limitTitle: "fetch_add", requirement: requirement, processors: followers + 1
+        ) { bench, alternate in
             let center = bench.name("followed")
             let poster = try Poster(center: center)
             let followed = {
-                try bench.withPeer(.follow, center: center) { arena in
+                try bench.withPeers(.follow, center: center, count: followers) { arena in
                     let round = try poster.post(bench, size: 64, count: 8000, batch: batch, gap: gap)
                     bench_arena_stop(arena)
                     _ = try poster.post(bench, size: 64, count: 10, batch: 1)
@@ -79,23 +87,27 @@ enum CenterRows {
     }
 
     private static func latency(
-        _ id: String, _ title: String, size: Int, asleep: Bool, lines: Int = 1, hold: UInt64 = 0,
+        _ id: String, _ title: String, size: Int, asleep: Bool, lines: Int = 1, hold: UInt64 = 0, batch: Int = 32,
         _ requirement: Requirement
     ) -> Row {
         let limitTitle =
             asleep ? "futex, both asleep" : lines == 2 ? "cache lines, one each way" : "cache line, spinning"
-        return Row(id: id, title: title, limitTitle: limitTitle, requirement: requirement) { bench, alternate in
+        return Row(
+            id: id, title: title, limitTitle: limitTitle, requirement: requirement, processors: asleep ? 1 : 2
+        ) { bench, alternate in
             let center = bench.name("latency")
             let spin = asleep ? 0 : spinForEver
             let count = bench.count(hold > 0 ? 1000 : asleep ? 8000 : 4000)
             let ours = {
                 try bench.withPeer(.pingpong, center: center, detail: (asleep ? 0 : 1 << 32) | Int(hold)) { arena in
                     try Round("ping-pong", count: count) {
-                        bench_pingpong(arena, center, size, spin, hold, $0, Int32(count), asleep ? 1 : 32)
+                        bench_pingpong(arena, center, size, spin, hold, $0, Int32(count), asleep ? 1 : Int32(batch))
                     }
                 }
             }
-            let limit = { asleep ? try Limit.futex(bench, hold: hold) : try Limit.line(bench, lines: lines) }
+            let limit = {
+                asleep ? try Limit.futex(bench, hold: hold) : try Limit.line(bench, lines: lines, batch: batch)
+            }
             try alternate(limit, ours)
         }
     }

@@ -4,12 +4,12 @@ import Foundation
 /// Observers that sleep on other names must cost posters nothing.
 enum SleeperRows {
     private static let sleepers = 64
-    private static let countedPosts = 100_000
+    static let countedPosts = 100_000
 
     static let all: [Row] = [
         Row(
             id: "sleepers-64", title: "post, 64 B, \(sleepers) processes asleep elsewhere",
-            limitTitle: "post with none", requirement: .ratio(1.1)
+            limitTitle: "post with none", requirement: .ratio(1.1), processors: 1
         ) { bench, alternate in
             let center = bench.name("sleepers")
             let poster = try Poster(center: center)
@@ -22,7 +22,7 @@ enum SleeperRows {
         },
         Row(
             id: "sleepers-64-system-calls", title: "the same, system calls in \(countedPosts) posts",
-            limitTitle: "posts with none", requirement: .zero
+            limitTitle: "posts with none", requirement: .zero, processors: 1
         ) { bench, alternate in
             let center = bench.name("sleepers")
             let poster = try Poster(center: center)
@@ -48,7 +48,7 @@ enum SleeperRows {
         }
     }
 
-    private static func systemCalls(_ bench: Bench, center: String) throws -> Round {
+    static func systemCalls(_ bench: Bench, center: String) throws -> Round {
         try bench.withArena { arena, path in
             let peer = try bench.start(
                 .systemCalls, arena: path, center: center, detail: countedPosts, cores: [bench.there])

@@ -9,16 +9,24 @@ enum SwiftRows {
     private static let batch = 256
 
     static let all: [Row] = [
-        latency("asleep-swift", "asleep, Swift, five fields, post to closure", .ratio(1.5)),
+        latency("asleep-swift", "asleep, Swift, five fields, post to closure", .ratio(1.5, goal: 1.25)),
         latency("asleep-swift-held", "the same, each held for 100 µs", hold: hold, .none),
+        latency("asleep-swift-await", "asleep, Swift, five fields, to for await", awaits: true, .ratio(3, goal: 2)),
         latency("adaptive-swift", "the same as it comes (may spin 20 µs)", spins: true, .none),
+        latency(
+            "awake-swift-bitwise", "awake, Swift, bitwise, post to closure", spins: true, bitwise: true,
+            againstLine: true,
+            .ratio(10, goal: 4)),
+        latency(
+            "awake-swift", "awake, Swift, five fields, post to closure", spins: true, againstLine: true,
+            .ratio(30, goal: 4)),
         post("swift-post", "post, Swift, five fields, nobody observing", .nanoseconds(400)) {
             Track(held: 0, position: $0)
         },
         post("swift-post-bitwise", "post, Swift, bitwise, nobody observing", .nanoseconds(60)) {
             Meter(number: 0, left: $0)
         },
-        decode("swift-decode", "decode, Swift, five fields", .nanoseconds(600)) { _ in
+        decode("swift-decode", "decode, Swift, five fields", .nanoseconds(600, goal: 450)) { _ in
             (try SharedNotificationCenter.RawPayload(encoding: Track(held: 0, position: 1)), Track.self)
         },
         decode("swift-decode-bitwise", "decode, Swift, bitwise", .nanoseconds(60)) { bench in
@@ -36,11 +44,17 @@ enum SwiftRows {
     ]
 
     private static func latency(
-        _ id: String, _ title: String, hold: UInt64 = 0, spins: Bool = false, _ requirement: Requirement
+        _ id: String, _ title: String, hold: UInt64 = 0, spins: Bool = false, awaits: Bool = false,
+        bitwise: Bool = false,
+        againstLine: Bool = false, _ requirement: Requirement
     ) -> Row {
-        Row(id: id, title: title, limitTitle: "futex, both asleep", requirement: requirement) { bench, alternate in
+        Row(
+            id: id, title: title, limitTitle: againstLine ? "cache line, spinning" : "futex, both asleep",
+            requirement: requirement, processors: spins ? 2 : 1
+        ) { bench, alternate in
             let center = bench.name("track")
-            let pace = TrackPace(hold: hold, spins: spins, count: bench.count(hold > 0 ? 1000 : 8000))
+            let count = bench.count(hold > 0 ? 1000 : 8000)
+            let pace = TrackPace(hold: hold, spins: spins, awaits: awaits, bitwise: bitwise, count: count)
             let ours = {
                 try bench.withPeer(.trackPong, center: center, detail: pace.detail) { arena, path in
                     try bench.runPeer(.trackPing, arena: path, center: center, detail: pace.detail)
@@ -50,14 +64,15 @@ enum SwiftRows {
                     }
                 }
             }
-            try alternate({ try Limit.futex(bench, hold: hold) }, ours)
+            try alternate({ againstLine ? try Limit.line(bench) : try Limit.futex(bench, hold: hold) }, ours)
         }
     }
 
     private static func post<M: SharedNotificationCenter.Message>(
         _ id: String, _ title: String, _ requirement: Requirement, _ make: @escaping @Sendable (Double) -> M
     ) -> Row {
-        Row(id: id, title: title, limitTitle: "C post, 64 B", requirement: requirement) { bench, alternate in
+        Row(id: id, title: title, limitTitle: "C post, 64 B", requirement: requirement, processors: 1) {
+            bench, alternate in
             let center = try SharedNotificationCenter(named: bench.name("swift"))
             let poster = try Poster(center: bench.name("alone"))
             let count = bench.count(2000)
@@ -75,7 +90,8 @@ enum SwiftRows {
         _ id: String, _ title: String, _ requirement: Requirement,
         _ make: @escaping @Sendable (Bench) throws -> (SharedNotificationCenter.RawPayload, M.Type)
     ) -> Row {
-        Row(id: id, title: title, limitTitle: "C next, 64 B", requirement: requirement) { bench, alternate in
+        Row(id: id, title: title, limitTitle: "C next, 64 B", requirement: requirement, processors: 1) {
+            bench, alternate in
             let name = bench.name("drain")
             let (payload, type) = try make(bench)
             let count = bench.count(1000)
@@ -93,7 +109,8 @@ enum SwiftRows {
     private static func delivery<M: SharedNotificationCenter.Message>(
         _ id: String, _ title: String, _ requirement: Requirement, _ make: @escaping @Sendable (Double) -> M
     ) -> Row {
-        Row(id: id, title: title, limitTitle: "C next, 64 B", requirement: requirement) { bench, alternate in
+        Row(id: id, title: title, limitTitle: "C next, 64 B", requirement: requirement, processors: 1) {
+            bench, alternate in
             let name = bench.name("drain")
             let drain = try Drain(center: bench.name("delivery"), make)
             let count = bench.count(100)

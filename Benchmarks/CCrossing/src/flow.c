@@ -1,0 +1,111 @@
+// Posters and observers at their fastest, any number of each. Posters have the places from 0 on, observers those after them.
+#include "internal.h"
+
+#include <stdlib.h>
+
+static const char name[] = "flow";
+
+enum { FIRST, LAST, COUNT, MISSED, WRONG };  // values of a place
+
+int crossing_set_flow(crossing_area *area, const crossing_flow *flow) {
+    if (flow->posters + flow->observers > CROSSING_PLACES || (flow->size > 0 && flow->size < 16)) return -EINVAL;
+    area->flow = *flow;
+    return 0;
+}
+
+static void await_go(crossing_area *area) {
+    crossing_ready(area);
+    while (atomic_load(&area->go) == 0) crossing_futex_wait(&area->go, 0);
+}
+
+static void note(crossing_area *area, uint32_t place, uint64_t first, uint64_t count, uint64_t missed, uint64_t wrong) {
+    crossing_set_value(area, place, LAST, bench_ticks());
+    crossing_set_value(area, place, FIRST, first);
+    crossing_set_value(area, place, COUNT, count);
+    crossing_set_value(area, place, MISSED, missed);
+    crossing_set_value(area, place, WRONG, wrong);
+    atomic_fetch_add(&area->done, 1);
+}
+
+int crossing_flow_post(crossing_area *area, const char *center_name, uint32_t place) {
+    const crossing_flow flow = area->flow;
+    const tidings_post_options options = {.deadline_ns = flow.lossless ? -1 : 0};
+    tidings_center *center;
+    tidings_topic *topic;
+    unsigned char *payload = crossing_memory(flow.size);
+    if (payload == NULL) return -ENOMEM;
+    CROSSING_TRY(tidings_open(center_name, NULL, &center));
+    CROSSING_TRY(crossing_topic(center, name, &topic));
+    await_go(area);
+    uint64_t first = 0;
+    for (uint64_t number = 0; number < flow.warm + flow.messages; number++) {
+        if (number == flow.warm) first = bench_ticks();
+        crossing_stamp(payload, flow.size, place, number);
+        CROSSING_TRY(tidings_post(topic, payload, flow.size, &options, NULL));
+    }
+    note(area, place, first, 0, 0, 0);
+    return 0;
+}
+
+// Ends by itself: losses are counted exactly, so that received and missed together are what was posted.
+int crossing_flow_observe(crossing_area *area, const char *center_name, uint32_t place) {
+    const crossing_flow flow = area->flow;
+    const uint64_t total = flow.posters * (flow.warm + flow.messages);
+    tidings_center *center;
+    tidings_observer *observer;
+    tidings_delivery delivery;
+    uint64_t next[CROSSING_PLACES] = {0}, received = 0, missed = 0, wrong = 0;
+    CROSSING_TRY(tidings_open(center_name, NULL, &center));
+    CROSSING_TRY(crossing_observe(center, name, flow.lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer));
+    if (flow.spins) tidings_observer_spin(observer, UINT32_MAX);
+    await_go(area);
+    while (received + missed < total) {
+        CROSSING_TRY(tidings_next(observer, flow.spins ? -1 : CROSSING_PATIENCE_NS, &delivery));
+        if (delivery.kind == TIDINGS_DELIVERY_MISSED) {
+            missed += delivery.missed;
+            continue;
+        }
+        received += 1;
+        if (delivery.size != flow.size) {
+            wrong += 1;
+        } else if (flow.size > 0) {
+            uint64_t stamp = crossing_stamp_of(delivery.payload), number = stamp & UINT64_C(0xffffffffffff);
+            uint32_t poster = (uint32_t)(stamp >> 48);
+            if (poster >= flow.posters || !crossing_stamped(delivery.payload, flow.size, poster, number)) {
+                wrong += 1;
+            } else {
+                wrong += flow.lossless ? number != next[poster] : number < next[poster];
+                next[poster] = number + 1;
+            }
+        }
+    }
+    note(area, place, 0, received, missed, wrong);
+    return 0;
+}
+
+int crossing_flow_run(crossing_area *area, crossing_flow_result *result) {
+    const crossing_flow flow = area->flow;
+    const uint64_t total = flow.posters * flow.messages, all = total + flow.posters * flow.warm;
+    uint64_t start = UINT64_MAX, posted = 0, end = 0;
+    *result = (crossing_flow_result){0};
+    crossing_go(area);
+    CROSSING_TRY(crossing_wait_done(area, flow.posters + flow.observers));
+    for (uint32_t place = 0; place < flow.posters + flow.observers; place++) {
+        uint64_t first = crossing_value(area, place, FIRST), last = crossing_value(area, place, LAST);
+        if (place < flow.posters) {
+            if (first < start) start = first;
+            if (last > posted) posted = last;
+        } else {
+            uint64_t count = crossing_value(area, place, COUNT), missed = crossing_value(area, place, MISSED);
+            if (crossing_value(area, place, WRONG) != 0 || count + missed != all) return -EBADMSG;
+            if (flow.lossless && missed != 0) return -EBADMSG;
+            if (last > end) end = last;
+            result->delivered += count;
+            result->missed += missed;
+        }
+    }
+    if (end < posted) end = posted;
+    result->whole = bench_picoseconds(end - start) / total;
+    result->posting = bench_picoseconds(posted - start) / total;
+    return 0;
+}

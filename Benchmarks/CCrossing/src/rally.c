@@ -1,0 +1,62 @@
+// Latency of payloads of any size. `bench_pingpong` knows 64 bytes at most, and checks every one of them.
+#include "internal.h"
+
+#include <stdlib.h>
+
+typedef struct side {
+    tidings_topic *topic;
+    tidings_observer *observer;
+    tidings_center *center;
+} side;
+
+static int open_side(const char *name, const char *mine, const char *theirs, uint32_t spin_ns, side *it) {
+    CROSSING_TRY(tidings_open(name, NULL, &it->center));
+    CROSSING_TRY(crossing_topic(it->center, mine, &it->topic));
+    CROSSING_TRY(crossing_observe(it->center, theirs, 0, &it->observer));
+    tidings_observer_spin(it->observer, spin_ns);
+    return 0;
+}
+
+int crossing_rally(const char *center, size_t size, uint32_t spin_ns, uint64_t *samples, int count) {
+    static const char end[] = "end";
+    side it;
+    tidings_delivery delivery;
+    tidings_topic *last;
+    unsigned char *payload = crossing_memory(size);
+    if (payload == NULL) return -ENOMEM;
+    CROSSING_TRY(open_side(center, "there", "back", spin_ns, &it));
+    CROSSING_TRY(crossing_topic(it.center, end, &last));
+    uint64_t number = 0;
+    for (int i = -count / 10 - 1; i < count; i++, number++) {
+        uint64_t start = bench_ticks();
+        crossing_stamp(payload, size, 0, number);
+        CROSSING_TRY(tidings_post(it.topic, payload, size, NULL, NULL));
+        CROSSING_TRY(tidings_next(it.observer, -1, &delivery));
+        uint64_t ticks = bench_ticks() - start;
+        if (delivery.kind != TIDINGS_DELIVERY_MESSAGE || delivery.size != size) return -EBADMSG;
+        if (!crossing_stamped(delivery.payload, size, 0, number)) return -EBADMSG;
+        if (i >= 0) samples[i] = bench_picoseconds(ticks) / 2;
+    }
+    CROSSING_TRY(tidings_post(last, NULL, 0, NULL, NULL));
+    tidings_observer_close(it.observer);
+    tidings_topic_close(it.topic);
+    tidings_topic_close(last);
+    tidings_close(it.center);
+    free(payload);
+    return count;
+}
+
+int crossing_peer_rally(crossing_area *area, const char *center, uint32_t spin_ns) {
+    static const char end[] = "end";
+    side it;
+    tidings_delivery delivery;
+    uint32_t last;
+    CROSSING_TRY(open_side(center, "back", "there", spin_ns, &it));
+    CROSSING_TRY(tidings_observer_add(it.observer, end, strlen(end), NULL, 0, 0, &last));
+    crossing_ready(area);
+    for (;;) {
+        CROSSING_TRY(tidings_next(it.observer, -1, &delivery));
+        if (delivery.interests[0] == last) return 0;
+        CROSSING_TRY(tidings_post(it.topic, delivery.payload, delivery.size, NULL, NULL));
+    }
+}

@@ -1,0 +1,56 @@
+import CCrossing
+
+/// Posters and observers at their fastest: how many of each, and with what.
+struct Flow {
+    var posters = 1
+    var observers = 1
+    var lossless = true
+    var size = 64
+    /// Of all posters together.
+    var messages: Int
+
+    /// The processors that posters and observers run on: one each where there are enough, otherwise each kind has its share.
+    func cores(of bench: Bench, poster: Bool, _ index: Int) -> [Int32] {
+        let all = bench.all
+        if posters + observers <= all.count { return [all[all.count - 1 - (poster ? index : posters + index)]] }
+        if all.count == 1 { return all }
+        let share = Double(all.count) * Double(posters) / Double(posters + observers)
+        let forPosters = min(max(Int(share.rounded()), 1), all.count - 1)
+        return poster ? Array(all[..<forPosters]) : Array(all[forPosters...])
+    }
+
+    /// One run, in processes of its own.
+    func run(_ bench: Bench, center: String) throws -> crossing_flow_result {
+        let each = max(messages / posters, 1)
+        var flow = crossing_flow(
+            posters: UInt32(posters), observers: UInt32(observers), lossless: lossless ? 1 : 0,
+            spins: posters + observers <= bench.processors ? 1 : 0, size: UInt64(size), messages: UInt64(each),
+            warm: UInt64(each / 10))
+        return try bench.withArea { area in
+            let code = crossing_set_flow(area.pointer, &flow)
+            guard code == 0 else { throw BenchError(code: Int(code), during: "flow") }
+            var members: [Int32] = []
+            defer { members.forEach(bench.stop) }
+            for place in 0..<posters + observers {
+                let isPoster = place < posters
+                members.append(
+                    try bench.enlist(
+                        isPoster ? .flowPoster : .flowObserver, area, center: center, detail: place,
+                        cores: cores(of: bench, poster: isPoster, isPoster ? place : place - posters)))
+            }
+            try bench.muster(area, members, count: members.count)
+            var result = crossing_flow_result()
+            let ran = crossing_flow_run(area.pointer, &result)
+            guard ran == 0 else {
+                throw BenchError(code: Int(ran), during: "\(posters) posters, \(observers) observers, \(size) B")
+            }
+            try members.forEach(bench.finish)
+            return result
+        }
+    }
+
+    /// The whole of it as a round: time a message, of all posters together.
+    func round(_ bench: Bench, center: String) throws -> Round {
+        Round(picoseconds: try run(bench, center: center).whole)
+    }
+}
