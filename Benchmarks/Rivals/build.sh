@@ -14,12 +14,15 @@ cc=${CC:-$(command -v clang || command -v cc)}
 flags=(-std=gnu17 -D_GNU_SOURCE -O2 -g -Wall -Wextra -I. -I../../CShim/bench/include -I../../CShim/bench/src)
 [[ ${TIDINGS_CI:-} == 1 ]] && flags+=(-Werror)
 
+# Debian keeps its headers in a folder of the version's.
+iceoryx=$(dirname "$(ls -d /usr/include/iceoryx/*/iceoryx_binding_c 2>/dev/null | tail -n 1)")
 # name | what its header is looked up by: pkg-config's name, or a file | compiler's flags | linker's flags
 rivals=(
     "tidings||-I../../CShim/include|$objects/core.a"
     "eventfd|||"
     "mqueue|||-lrt"
     "unixgram|||"
+    "iceoryx|$iceoryx/iceoryx_binding_c|-I$iceoryx|-liceoryx_binding_c"
     "redis|hiredis||-lhiredis"
     "zeromq|libzmq||-lzmq"
     "dbus|libsystemd||-lsystemd"

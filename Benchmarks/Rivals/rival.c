@@ -98,18 +98,25 @@ static void answer(const order *it) {
     }
 }
 
-static report gather(const order *it) {
+static void tell(report result) {
+    result.end_ns = bench_monotonic_ns();
+    rival_try(send(control[1], &result, sizeof result, 0) == sizeof result, "report");
+}
+
+// Up to the marker, also when all has arrived: side 0 may be held back with it until somebody reads.
+static void gather(const order *it) {
     report result = {0};
     uint32_t following = 0;
-    while (result.arrived < it->count) {
+    for (;;) {
         uint32_t number = next(it);
-        if (number == MARKER) break;
+        if (!this_rival.carries_nothing && number == MARKER) break;
         if (!this_rival.carries_nothing && number < following) rival_fail("message %u after %u", number, following - 1);
         following = number + 1;
         result.arrived += 1;
+        if (result.arrived == it->count) tell(result);
+        if (result.arrived == it->count && this_rival.carries_nothing) return;
     }
-    result.end_ns = bench_monotonic_ns();
-    return result;
+    if (result.arrived < it->count) tell(result);
 }
 
 static void prepare(const order *it) {
@@ -121,12 +128,8 @@ static _Noreturn void serve(void) {
     order it;
     while (recv(control[1], &it, sizeof it, 0) == sizeof it) {
         prepare(&it);
-        if (it.stream) {
-            report result = gather(&it);
-            rival_try(send(control[1], &result, sizeof result, 0) == sizeof result, "report");
-        } else {
-            answer(&it);
-        }
+        if (it.stream) gather(&it);
+        else answer(&it);
     }
     _exit(0);
 }
