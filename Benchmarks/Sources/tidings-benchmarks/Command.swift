@@ -33,6 +33,9 @@ struct Measure: ParsableCommand {
     @Option(help: ArgumentHelp("Also write the results there.", valueName: "file"))
     var json: String?
 
+    @Flag(help: "Also what others do: rows rival-…, of those that Benchmarks/Rivals has built.")
+    var rivals = false
+
     @Flag(help: "Print the rows' identifiers and end.")
     var list = false
 
@@ -46,13 +49,15 @@ struct Measure: ParsableCommand {
 
     func run() throws {
         if list {
-            for row in allRows { print(row.id) }
+            for row in allRows + (rivals ? RivalRows.all : []) { print(row.id) }
             return
         }
         guard RunDirectory.current != nil else { throw ExitCode(try RunDirectory.supervise()) }
         bench_die_with(getppid())
         let pattern = try rows.map { try Regex($0) }
-        let chosen = try allRows.filter { row in try pattern.map { try $0.firstMatch(in: row.id) != nil } ?? true }
+        let chosen = try (allRows + (rivals ? RivalRows.there : [])).filter { row in
+            try pattern.map { try $0.firstMatch(in: row.id) != nil } ?? true
+        }
         let bench = try Bench(quick: quick)
         let results = Table.run(chosen, on: bench)
         if let json {
