@@ -21,6 +21,10 @@ import Tidings
 //                                                                                    → child ended with STATUS, got 1 own, 2 child, …
 //   encode-and-kill NAME  dies inside the encoder of a large payload                 → (nothing)
 //   encode-and-stop NAME  stops inside the encoder of a large payload, posts after   → stopping, posted 1
+//   post-json NAME TEXT   posts JSON                                                 → posted
+//   key NAME N            posts N times a key's (0…N-1, "stage")                     → posted N
+//   observe-key NAME N    observes a key of a number, a text and an optional text, until N have come or were undecodable
+//                                                                                    → observing, then "got NUMBER TEXT OPTIONAL", "undecodable"
 @main
 struct TestPeer {
     struct Numbered: Codable, Sendable {
@@ -78,6 +82,11 @@ struct TestPeer {
                         raise(SIGSTOP)
                     }, for: .init(name))
                 say("posted 1")
+            case "post-json":
+                try center.post(name: .init(word()), payload: .json(word()))
+                say("posted")
+            case "key": try postKey(center, .init(word()), number())
+            case "observe-key": try observeKey(center, .init(word()), number())
             default: exit(64)
             }
         }

@@ -30,15 +30,16 @@ extension CenterCore {
         try post(payload.bytes, payload.format, to: try topics.topic(for: name, subject: subject), options: options)
     }
 
-    // MARK: State
-
-    func setState<Value: Encodable>(
-        _ value: Value, name: Name, subject: String?, options: PostOptions
+    /// A value under a name, as CBOR.
+    func post<Value: Encodable>(
+        encoding value: Value, name: Name, subject: String?, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         // The center lives until the post is done.
         defer { withExtendedLifetime(self) {} }
         return try postCBOR(value, what: { name }, to: try topics.topic(for: name, subject: subject), options: options)
     }
+
+    // MARK: State
 
     func state<M: Message>(message: M.Type, subject: String?) throws(SharedNotificationError) -> M? {
         let topic = try topics.topic(for: M.self, subject: subject)
@@ -62,6 +63,12 @@ extension CenterCore {
 
     func clearState(name: Name, subject: String?) throws(SharedNotificationError) {
         try topics.topic(for: name, subject: subject).clearState()
+    }
+
+    func state<Value>(
+        name: Name, as type: Value.Type, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
+    ) throws(SharedNotificationError) -> Value? {
+        try state(of: try topics.topic(for: name, subject: nil), name, decode: decode)
     }
 
     private func state<Value>(

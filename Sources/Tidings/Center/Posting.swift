@@ -7,7 +7,7 @@ extension SharedNotificationCenter {
     /// - Parameters:
     ///   - message: encoded as its type says (``Message/encoding``), at most the center's maximum payload size.
     ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8; observers can ask for one subject only.
-    ///   - retain: keep it for those who register later, until the next retained one of the same name (and subject).
+    ///   - retain: keep it for those who register later, until the next retained one of the same name, whatever its subject.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
     /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,

@@ -18,7 +18,8 @@ extension SharedNotificationCenter {
     public func setState<Value: Encodable>(
         _ value: Value, for name: Name, subject: String? = nil, deadline: Duration? = nil
     ) throws(SharedNotificationError) -> UInt64 {
-        try core.setState(value, name: name, subject: subject, options: PostOptions(retain: true, deadline: deadline))
+        try core.post(
+            encoding: value, name: name, subject: subject, options: PostOptions(retain: true, deadline: deadline))
     }
 
     /// Keeps bytes that are encoded already for a name and tells the name's observers.

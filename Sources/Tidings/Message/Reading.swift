@@ -1,14 +1,12 @@
 /// Turns arrivals into messages of a type, and tells whoever is to be told when one is not.
 struct Reading<M: SharedNotificationCenter.Message>: Sendable {
-    private let onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?
-    private let diagnostics: Diagnostics
+    private let undecodable: UndecodableReport
 
     init(
         _ type: M.Type, onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?,
         in core: CenterCore
     ) {
-        self.onUndecodable = onUndecodable
-        diagnostics = core.diagnostics
+        undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
 
     /// Calls the closure with the message, or tells that it does not decode. As `message`, without an optional of a type that is
@@ -19,7 +17,7 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         do {
             message = try arrival.withBytes { try PayloadCoding.message(M.self, format: arrival.format, bytes: $0) }
         } catch {
-            return report(arrival, error)
+            return undecodable.report(arrival, error)
         }
         body(message)
     }
@@ -31,13 +29,44 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
                 try PayloadCoding.message(M.self, format: arrival.format, bytes: $0)
             }
         } catch {
-            report(arrival, error)
+            undecodable.report(arrival, error)
             return nil
         }
     }
+}
+
+/// Turns arrivals into the arguments of a key, likewise.
+struct KeyReading<each Argument: Codable & Sendable>: Sendable {
+    let key: SharedNotificationCenter.Key<repeat each Argument>
+    private let undecodable: UndecodableReport
+
+    init(
+        _ key: SharedNotificationCenter.Key<repeat each Argument>,
+        onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?, in core: CenterCore
+    ) {
+        self.key = key
+        undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
+    }
+
+    /// `nil`: they do not decode, and that has been told.
+    func arguments(_ arrival: Arrival) -> (repeat each Argument)? {
+        do {
+            return try arrival.withBytes { try key.arguments(format: arrival.format, bytes: $0) }
+        } catch {
+            undecodable.report(arrival, error)
+            return nil
+        }
+    }
+}
+
+/// Whom to tell of what does not decode.
+struct UndecodableReport: Sendable {
+    /// `nil`: the center's diagnostics are told.
+    let onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?
+    let diagnostics: Diagnostics
 
     @inline(never)
-    private func report(_ arrival: Arrival, _ error: any Error) {
+    func report(_ arrival: Arrival, _ error: any Error) {
         diagnostics.countUndecodable()
         let message = SharedNotificationCenter.UndecodableMessage(notification: arrival.notification, error: error)
         if let onUndecodable { onUndecodable(message) } else { diagnostics.report(.undecodable(message)) }

@@ -184,7 +184,7 @@ extension SharedNotificationCenter {
     }
 }
 
-private func ignoringName(_ onMissed: (@Sendable (Int) -> Void)?) -> MissedHandler? {
+func ignoringName(_ onMissed: (@Sendable (Int) -> Void)?) -> MissedHandler? {
     guard let onMissed else { return nil }
     return { count, _ in onMissed(count) }
 }

@@ -1,0 +1,40 @@
+extension SharedNotificationCenter {
+    /// Posts a key's arguments to all observers of its name, in all processes.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// try SharedNotificationCenter.default.post(progress, 42, "decoding", retain: true)
+    /// ```
+    ///
+    /// Promise: as ``post(_:subject:retain:deadline:)`` of a message.
+    ///
+    /// - Parameters:
+    ///   - key: the name, and what goes with it.
+    ///   - arguments: encoded as one CBOR array, at most the center's maximum payload size.
+    ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8; observers can ask for one subject only.
+    ///   - retain: keep it for those who register later, until the next retained one of the same name, whatever its subject.
+    ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
+    /// - Returns: its place in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.invalidName`.
+    @discardableResult
+    public func post<each Argument>(
+        _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, subject: String? = nil,
+        retain: Bool = false, deadline: Duration? = nil
+    ) throws(SharedNotificationError) -> UInt64 {
+        try core.post(
+            encoding: PostedArguments(values: (repeat each arguments)), name: key.name, subject: subject,
+            options: PostOptions(retain: retain, deadline: deadline))
+    }
+
+    /// The arguments last posted retained for a key; `nil` if there are none.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not what the key says.
+    public func state<each Argument>(
+        for key: Key<repeat each Argument>
+    ) throws(SharedNotificationError) -> (repeat each Argument)? {
+        try core.state(name: key.name, as: (repeat each Argument).self) { format, bytes in
+            try key.arguments(format: format, bytes: bytes)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+public import Dispatch
+
+// The same six ways as for messages, with the arguments of a key.
+extension SharedNotificationCenter {
+    /// Calls a closure with the arguments of every notification of a key, one at a time and in order.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// let token = try SharedNotificationCenter.default.addObserver(for: progress) { percent, stage in print(percent, stage) }
+    /// ```
+    ///
+    /// Promises, and where the closure runs: as for the closure of a message,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)``.
+    ///
+    /// - Parameters:
+    ///   - key: the name that is observed, and what its payloads are decoded as.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` is told.
+    ///   - onUndecodable: told of payloads that are not what the key says, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
+    ///   - handler: what to do with the arguments.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func addObserver<each Argument>(
+        for key: Key<repeat each Argument>,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        queue: DispatchQueue? = nil,
+        using handler: @escaping @Sendable (repeat each Argument) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .closure(queue) { if let arguments = reading.arguments($0) { handler(repeat each arguments) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// The same, with the ``Envelope`` as first argument of the closure.
+    public func addObserver<each Argument>(
+        for key: Key<repeat each Argument>,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        queue: DispatchQueue? = nil,
+        using handler: @escaping @Sendable (Envelope, repeat each Argument) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .closure(queue) {
+                if let arguments = reading.arguments($0) { handler($0.envelope, repeat each arguments) }
+            })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// Calls a closure on the main actor with the arguments of every notification of a key, one at a time and in order. Otherwise as the
+    /// main actor's closure for a message.
+    ///
+    /// - Parameters:
+    ///   - key: the name that is observed, and what its payloads are decoded as.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` is told.
+    ///   - onUndecodable: told of payloads that are not what the key says, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - handler: what to do with the arguments.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func addObserver<each Argument>(
+        for key: Key<repeat each Argument>,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        using handler: @escaping @MainActor @Sendable (repeat each Argument) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .mainActor { if let arguments = reading.arguments($0) { handler(repeat each arguments) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// The same, with the ``Envelope`` as first argument of the closure.
+    public func addObserver<each Argument>(
+        for key: Key<repeat each Argument>,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        using handler: @escaping @MainActor @Sendable (Envelope, repeat each Argument) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .mainActor { if let arguments = reading.arguments($0) { handler($0.envelope, repeat each arguments) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// Calls an asynchronous closure with the arguments of every notification of a key: the next call starts when the one before has
+    /// returned. Otherwise as the asynchronous closure for a message.
+    ///
+    /// - Parameters:
+    ///   - key: the name that is observed, and what its payloads are decoded as.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` is told.
+    ///   - onUndecodable: told of payloads that are not what the key says, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - handler: what to do with the arguments.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func addObserver<each Argument>(
+        for key: Key<repeat each Argument>,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        using handler: @escaping @Sendable (repeat each Argument) async -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .task { if let arguments = reading.arguments($0) { await handler(repeat each arguments) } })
+        return ObservationToken(anchor: anchor)
+    }
+
+    /// The same, with the ``Envelope`` as first argument of the closure.
+    public func addObserver<each Argument>(
+        for key: Key<repeat each Argument>,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        using handler: @escaping @Sendable (Envelope, repeat each Argument) async -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
+        let anchor = try core.observe(
+            Interest(
+                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
+            onMissed: ignoringName(onMissed),
+            as: .task { if let arguments = reading.arguments($0) { await handler($0.envelope, repeat each arguments) } }
+        )
+        return ObservationToken(anchor: anchor)
+    }
+}

@@ -1,0 +1,168 @@
+import Testing
+
+@testable import Tidings
+
+/// Names with typed arguments.
+@Suite(.timeLimit(.minutes(10)))
+struct KeyTests {
+    static let progress = Center.Key<Int, String>("test.progress")
+
+    @Test func argumentsArriveFromAnotherProcess() async throws {
+        let test = try TestCenter()
+        let got = Events<(Int, String, Center.Envelope)>()
+        let token = try test.center.addObserver(for: Self.progress) { got.add(($1, $2, $0)) }
+        let peer = try Peer(test, "key", "test.progress", "100", "wait")
+        let all = await got.wait(for: 100)
+        #expect(all.map(\.0) == Array(0..<100))
+        #expect(all.allSatisfy { $0.1 == "stage" && $0.2.poster.pid == peer.pid })
+        token.cancel()
+    }
+
+    @Test func argumentsReachAnotherProcess() async throws {
+        let test = try TestCenter()
+        let peer = try Peer(test, "observe-key", "test.progress", "6")
+        #expect(await peer.line() == "observing")
+        // It has one more, which is optional.
+        try test.center.post(Self.progress, 1, "one")
+        try test.center.post(Center.Key<Int, String, String>("test.progress"), 2, "two", "more")
+        // It knows nothing of these yet.
+        try test.center.post(
+            Center.Key<Int, String, String?, Double, [Int]>("test.progress"), 3, "three", nil, 0.5, [1])
+        // Neither of these is what it asked for.
+        try test.center.post(Center.Key<Int>("test.progress"), 4)
+        try test.center.post(Center.Key<String, Int>("test.progress"), "five", 5)
+        try test.center.post(Self.progress, 6, "six")
+        await peer.waitForEnd()
+        let lines = await peer.lines.wait(for: 7)
+        #expect(
+            lines == [
+                "observing", "got 1 one -", "got 2 two more", "got 3 three -", "undecodable", "undecodable",
+                "got 6 six -",
+            ])
+    }
+
+    @Test func jsonFromElsewhereIsUnderstood() async throws {
+        let test = try TestCenter()
+        let got = Events<String>()
+        let token = try test.center.addObserver(
+            for: Self.progress, onUndecodable: { got.add("not \($0.notification.payload.json)") },
+            using: { got.add("\($0) \($1)") })
+        let peer = try Peer(
+            test, "post-json", "test.progress", #"[7,"seven"]"#, "post-json", "test.progress", #"{"a":1}"#, "post-json",
+            "test.progress", #"[8,"eight"]"#)
+        await peer.waitForEnd()
+        #expect(await got.wait(for: 3) == ["7 seven", #"not {"a":1}"#, "8 eight"])
+        token.cancel()
+    }
+
+    @Test func defaultsStandInForWhatIsNotThereYet() async throws {
+        let test = try TestCenter()
+        let key = Center.Key<Int, String, Double, Bool?>("test.progress", defaults: (nil, nil, 1, true))
+        let got = Events<String>()
+        let token = try test.center.addObserver(
+            for: key, onUndecodable: { got.add("\($0.error)") }, using: { got.add("\($0) \($1) \($2) \($3 as Any)") })
+        let peer = try Peer(test, "key", "test.progress", "1")
+        await peer.waitForEnd()
+        try test.center.post(key, 2, "two", 0.5, nil)
+        try test.center.post(Center.Key<Int>("test.progress"), 3)
+        let all = await got.wait(for: 3)
+        #expect(all[0] == "0 stage 1.0 Optional(true)" && all[1] == "2 two 0.5 nil")
+        #expect(all[2].contains("the payload ends before argument 1, which has no default"))
+        token.cancel()
+    }
+
+    @Test func keysWithoutArguments() async throws {
+        let test = try TestCenter()
+        let key: Center.Key<> = .init("test.bare")
+        let got = Events<Void>()
+        let token = try test.center.addObserver(for: key) { got.add(()) }
+        try test.center.post(key)
+        try test.center.post(name: "test.bare", payload: .empty)
+        try test.center.post(name: "test.bare", payload: .init(encoding: [1, 2]))
+        await got.wait(for: 3)
+        token.cancel()
+        #expect(try test.center.statistics.undecodable == 0)
+    }
+
+    @Test func aPayloadIsAPlainArray() async throws {
+        let test = try TestCenter()
+        let got = Events<String>()
+        let token = try test.center.addObserver(forNames: ["test.progress", "test.one"]) { got.add($0.payload.json) }
+        try test.center.post(Self.progress, 42, "decoding")
+        try test.center.post(Center.Key<Int>("test.one"), 1)
+        #expect(await got.wait(for: 2) == [#"[42,"decoding"]"#, "[1]"])
+        token.cancel()
+    }
+
+    @Test func subjectsAndRetainedValues() async throws {
+        let test = try TestCenter()
+        try test.center.post(Self.progress, 1, "kept", subject: "a", retain: true)
+        #expect(try test.center.state(for: Self.progress) ?? (0, "") == (1, "kept"))
+        let got = Events<String>()
+        let token = try test.center.addObserver(for: Self.progress, subject: "a") { envelope, number, text in
+            got.add("\(number) \(text) \(envelope.isRetained)")
+        }
+        try test.center.post(Self.progress, 2, "elsewhere", subject: "b")
+        try test.center.post(Self.progress, 3, "live", subject: "a")
+        #expect(await got.wait(for: 2) == ["1 kept true", "3 live false"])
+        token.cancel()
+        do {
+            _ = try test.center.state(for: Center.Key<[Int], String>("test.progress"))
+            Issue.record("decoded as something else")
+        } catch { #expect(error.code == .decodingFailed) }
+    }
+
+    @Test @MainActor func mainActorAndAsynchronousClosures() async throws {
+        let test = try TestCenter()
+        let (main, task) = (Events<Int>(), Events<Int>())
+        let first = try test.center.addObserver(for: Self.progress) { @MainActor number, _ in main.add(number) }
+        let second = try test.center.addObserver(for: Self.progress) { number, _ in
+            await Task.yield()
+            task.add(number)
+        }
+        for number in 0..<100 { try test.center.post(Self.progress, number, "") }
+        #expect(await main.wait(for: 100) == Array(0..<100))
+        #expect(await task.wait(for: 100) == Array(0..<100))
+        await first.cancelAndWait()
+        await second.cancelAndWait()
+    }
+
+    @Test func aSequenceOfTuples() async throws {
+        let test = try TestCenter()
+        var iterator = test.center.messages(of: Self.progress, onUndecodable: { _ in }).makeAsyncIterator()
+        try test.center.post(Self.progress, 1, "one")
+        try test.center.post(Center.Key<String>("test.progress"), "no")
+        try test.center.post(Self.progress, 2, "two")
+        let first = await iterator.next()
+        let second = await iterator.next()
+        #expect(first?.0 == 1 && first?.1 == "one" && second?.0 == 2 && second?.1 == "two")
+    }
+
+    @Test func aSequenceTellsLosses() async throws {
+        let test = try TestCenter()
+        let missed = Events<Int>()
+        var iterator = test.center.messages(of: Self.progress, bufferSize: 2, onMissed: { missed.add($0) })
+            .makeAsyncIterator()
+        let all = Events<Void>()
+        let token = try test.center.addObserver(for: Self.progress, queue: .global()) { _, _ in all.add(()) }
+        for number in 0..<10 { try test.center.post(Self.progress, number, "") }
+        await all.wait(for: 10)
+        #expect(await iterator.next()?.0 == 8)
+        #expect(missed.all == [8])
+        token.cancel()
+    }
+
+    @Test func anEncoderThatFailsIsTold() throws {
+        struct Failing: Codable {
+            func encode(to encoder: any Encoder) throws { throw CancellationError() }
+            init() {}
+            init(from decoder: any Decoder) throws {}
+        }
+        let test = try TestCenter()
+        do {
+            try test.center.post(Center.Key<Int, Failing>("test.progress"), 1, Failing())
+            Issue.record("posted")
+        } catch { #expect(error.code == .encodingFailed) }
+        #expect(try test.center.statistics.posted == 0)
+    }
+}
