@@ -23,6 +23,8 @@ rivals=(
     "mqueue|||-lrt"
     "unixgram|||"
     "iceoryx|$iceoryx/iceoryx_binding_c|-I$iceoryx|-liceoryx_binding_c"
+    "iceoryx2|../.build/rivals/venv/bin/python||"
+    "gnustep|/usr/include/GNUstep/Foundation/Foundation.h||"
     "redis|hiredis||-lhiredis"
     "zeromq|libzmq||-lzmq"
     "dbus|libsystemd||-lsystemd"
@@ -63,9 +65,23 @@ for entry in "${rivals[@]}"; do
         rm -f "$bin/$name"
         continue
     fi
-    [[ $name == tidings ]] && core
-    # shellcheck disable=SC2086 # flags are words
-    "$cc" "${flags[@]}" $compile $name.c "${shared[@]}" $link -lpthread -o "$bin/$name"
+    case $name in
+        iceoryx2) # no executable of its own: a script, for the Python that has the binding
+            printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$(realpath --no-symlinks "$needs")" "$PWD/iceoryx2-python.py" >"$bin/$name"
+            chmod +x "$bin/$name"
+            ;;
+        gnustep) # its Objective-C is the one of gcc's runtime
+            # shellcheck disable=SC2046 # flags are words
+            gcc -std=gnu17 -D_GNU_SOURCE -I. $(gnustep-config --objc-flags) -c gnustep.m -MF "$objects/gnustep.d" -o "$objects/gnustep.o"
+            # shellcheck disable=SC2046
+            gcc "$objects/gnustep.o" "${shared[@]}" $(gnustep-config --base-libs) -o "$bin/$name"
+            ;;
+        *)
+            [[ $name != tidings ]] || core
+            # shellcheck disable=SC2086
+            "$cc" "${flags[@]}" $compile $name.c "${shared[@]}" $link -lpthread -o "$bin/$name"
+            ;;
+    esac
     echo "$name: built"
     built=$((built + 1))
 done
