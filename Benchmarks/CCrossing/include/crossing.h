@@ -110,5 +110,7 @@ int crossing_fresh_create(const char *center, uint64_t values[CROSSING_VALUES]);
 int crossing_observer_memory(const char *center, uint64_t values[CROSSING_VALUES]);
 /// Memory that a file takes, and bytes of memory that the center takes as it says itself.
 int crossing_center_memory(const char *center, uint64_t values[CROSSING_VALUES]);
+/// Gives a center's memory back.
+void crossing_remove(const char *center);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define WARM 20
+
 typedef struct side {
     tidings_topic *topic;
     tidings_observer *observer;
@@ -26,8 +28,10 @@ int crossing_rally(const char *center, size_t size, uint32_t spin_ns, uint64_t *
     if (payload == NULL) return -ENOMEM;
     CROSSING_TRY(open_side(center, "there", "back", spin_ns, &it));
     CROSSING_TRY(crossing_topic(it.center, end, &last));
+    // Warm-up: at least twice round the places for large payloads, of which both sides have to see every page.
     uint64_t number = 0;
-    for (int i = -count / 10 - 1; i < count; i++, number++) {
+    int warm = count / 10 > WARM ? count / 10 : WARM;
+    for (int i = -warm; i < count; i++, number++) {
         uint64_t start = bench_ticks();
         crossing_stamp(payload, size, 0, number);
         CROSSING_TRY(tidings_post(it.topic, payload, size, NULL, NULL));

@@ -30,43 +30,55 @@ struct Measure: ParsableCommand {
     @Option(help: ArgumentHelp("Only rows whose identifier matches.", valueName: "regex"))
     var rows: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Measure the series whose identifier matches, and rows only if --rows is given too.", valueName: "regex"))
+    var series: String?
+
     @Option(help: ArgumentHelp("Also write the results there.", valueName: "file"))
     var json: String?
 
     @Flag(help: "Also what others do: rows rival-…, of those that Benchmarks/Rivals has built.")
     var rivals = false
 
-    @Flag(help: "Print the rows' identifiers and end.")
+    @Flag(help: "Print the identifiers of rows and series and end.")
     var list = false
 
     func validate() throws {
-        do {
-            _ = try rows.map { try Regex($0) }
-        } catch {
-            throw ValidationError("--rows: \"\(rows ?? "")\" is not a regular expression: \(error)")
+        for (option, text) in [("--rows", rows), ("--series", series)] {
+            do {
+                _ = try text.map { try Regex($0) }
+            } catch {
+                throw ValidationError("\(option): \"\(text ?? "")\" is not a regular expression: \(error)")
+            }
         }
     }
 
     func run() throws {
         if list {
             for row in allRows + (rivals ? RivalRows.all : []) { print(row.id) }
+            for scale in allScales { print("series \(scale.id)") }
             return
         }
         guard RunDirectory.current != nil else { throw ExitCode(try RunDirectory.supervise()) }
         bench_die_with(getppid())
-        let pattern = try rows.map { try Regex($0) }
-        let chosen = try (allRows + (rivals ? RivalRows.there : [])).filter { row in
-            try pattern.map { try $0.firstMatch(in: row.id) != nil } ?? true
-        }
+        let chosen =
+            series != nil && rows == nil ? [] : try matching(rows, allRows + (rivals ? RivalRows.there : []), \.id)
+        let chosenScales = series == nil ? [] : try matching(series, allScales, \.id)
         let bench = try Bench(quick: quick)
-        let results = Table.run(chosen, on: bench)
-        if let json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-            try encoder.encode(results).write(to: URL(fileURLWithPath: json))
-        }
-        if results.contains(where: { $0.verdict == .failed }) { throw ExitCode(1) }
-        if results.contains(where: { $0.verdict == .missed }) { throw ExitCode(3) }
-        if results.contains(where: { $0.verdict == .leftOut }) { throw ExitCode(4) }
+        let results = chosen.isEmpty ? [] : Table.run(chosen, on: bench)
+        let scaleResults = ScaleTable.run(chosenScales, on: bench)
+        if let json { try Recording(bench, rows: results, series: scaleResults).write(to: json) }
+        let verdicts = results.map(\.verdict) + scaleResults.map(\.verdict)
+        if verdicts.contains(.failed) { throw ExitCode(1) }
+        if verdicts.contains(.missed) { throw ExitCode(3) }
+        if verdicts.contains(.leftOut) { throw ExitCode(4) }
+    }
+
+    private func matching<Element>(
+        _ expression: String?, _ all: [Element], _ id: KeyPath<Element, String>
+    ) throws -> [Element] {
+        guard let pattern = try expression.map({ try Regex($0) }) else { return all }
+        return try all.filter { try pattern.firstMatch(in: $0[keyPath: id]) != nil }
     }
 }

@@ -25,7 +25,7 @@ struct Flow {
         var flow = crossing_flow(
             posters: UInt32(posters), observers: UInt32(observers), lossless: lossless ? 1 : 0,
             spins: posters + observers <= bench.processors ? 1 : 0, size: UInt64(size), messages: UInt64(each),
-            warm: UInt64(each / 10))
+            warm: UInt64(max(each / 10, 40)))  // several times round the largest payloads' places
         return try bench.withArea { area in
             let code = crossing_set_flow(area.pointer, &flow)
             guard code == 0 else { throw BenchError(code: Int(code), during: "flow") }

@@ -27,7 +27,7 @@ struct Member: ParsableCommand {
         // observers that are to spin don't.
         var all = [Int32](0..<1024)
         bench_pin_any(&all, 1024)
-        if role == .rallyAwake || role == .flowObserver { bench_introduce() }
+        if role == .rallyAwake || role == .flowObserver || role == .flowPoster { bench_introduce() }
         let cores = cores.split(separator: ",").compactMap { Int32($0) }
         bench_pin_any(cores, Int32(cores.count))
         let area = try Area(path: path, create: false)
