@@ -12,19 +12,11 @@
 #define CLONE_NEWTIME 0x80
 #endif
 
-static bool write_to(const char *path, const char *text) {
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    const bool written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    close(fd);
-    return written;
-}
-
 bool try_namespaces(void) {
     if (!try_own_mounts() || unshare(CLONE_NEWPID | CLONE_NEWTIME) != 0) return false;
-    if (!write_to("/proc/self/timens_offsets", "monotonic 1000000 0\n")) return false;
+    if (!write_line("/proc/self/timens_offsets", "monotonic 1000000 0\n")) return false;
     const pid_t pid = fork();
-    if (pid == 0) _exit(mount("proc", "/proc", "proc", 0, NULL) != 0 || !write_to("/proc/sys/kernel/ns_last_pid", "100"));
+    if (pid == 0) _exit(mount("proc", "/proc", "proc", 0, NULL) != 0 || !write_line("/proc/sys/kernel/ns_last_pid", "100"));
     int status;
     return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -51,7 +43,7 @@ void recycle_pids(void) {
 
 // The lowest number that is free: the last one's to die, mostly.
 pid_t fork_with_recycled_pid(void) {
-    CHECK(write_to("/proc/sys/kernel/ns_last_pid", "1"), "%s", strerror(errno));
+    CHECK(write_line("/proc/sys/kernel/ns_last_pid", "1"), "%s", strerror(errno));
     return fork();
 }
 
@@ -67,7 +59,7 @@ pid_t fork_every_other_apart(bool pids, bool times) {
         if (files[i]) CHECK((before[i] = open(files[i], O_RDONLY | O_CLOEXEC)) >= 0, "%s", strerror(errno));
     }
     CHECK(unshare((pids ? CLONE_NEWPID : 0) | (times ? CLONE_NEWTIME : 0)) == 0, "%s", strerror(errno));
-    if (times) CHECK(write_to("/proc/self/timens_offsets", "monotonic 1000000 0\n"), "%s", strerror(errno));
+    if (times) CHECK(write_line("/proc/self/timens_offsets", "monotonic 1000000 0\n"), "%s", strerror(errno));
     const pid_t pid = fork();
     const int saved = errno;
     if (pid == 0) {

@@ -9,7 +9,7 @@
 #include "conditions.h"
 #include "peer.h"
 
-static bool write_line(const char *path, const char *line) {
+bool write_line(const char *path, const char *line) {
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return false;
     const bool written = write(fd, line, strlen(line)) == (ssize_t)strlen(line);

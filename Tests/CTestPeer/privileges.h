@@ -11,6 +11,9 @@ void own_mounts(void);
 // One on the story's directory, gone with this process and its children. Options as of tmpfs.
 void small_file_system(const char *options);
 
+// Into a file of /proc, in one write. False: errno says why not.
+bool write_line(const char *path, const char *line);
+
 // Another user from here on.
 #define ANOTHER_USER ((uid_t)65534)
 void become(uid_t user);

@@ -50,6 +50,11 @@ struct tidings_topic {
 #define TIDINGS__TOPIC_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
 
+typedef struct tidings__opening {
+    const char *name;
+    const tidings_configuration *configuration;
+} tidings__opening;
+
 // Gets a segment by `find`, and joins it.
 int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context, const char *name, tidings_center **center);
 

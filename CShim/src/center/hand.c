@@ -17,18 +17,13 @@ typedef struct letter {
 #define LETTER_MAGIC UINT64_C(0x6c61657364697420)
 #define LETTER_VERSION 1u
 
-typedef struct creation {
-    const char *name;
-    const tidings_configuration *configuration;
-} creation;
-
 static int create(const void *context, tidings__segment *segment) {
-    const creation *how = context;
+    const tidings__opening *how = context;
     return tidings__segment_create_sealed(how->name, how->configuration, segment);
 }
 
 int tidings_create_sealed(const char *name, const tidings_configuration *configuration, tidings_center **center) {
-    return tidings__center_begin(create, &(creation){name, configuration}, name, center);
+    return tidings__center_begin(create, &(tidings__opening){name, configuration}, name, center);
 }
 
 int tidings_send(tidings_center *center, int socket, uint32_t flags) {

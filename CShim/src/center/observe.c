@@ -104,11 +104,6 @@ int tidings_observer_seek(tidings_observer *observer, uint64_t sequence) {
     return 0;
 }
 
-static bool wanted(uint32_t entry, uint64_t topic) {
-    return entry != TIDINGS__NAME_NONE &&
-           (entry == TIDINGS__NAME_ALL || ((uint32_t)topic & 0xffffff) == entry || ((uint32_t)(topic >> 32) & 0xffffff) == entry);
-}
-
 // Is the record at a position before `since` one of this name (and subject), by its text? It may have been posted before the name had an entry.
 static bool same_text(tidings_observer *observer, const tidings__interest *interest, uint64_t position) {
     if (interest->entry == TIDINGS__NAME_ALL) return true;
@@ -178,7 +173,7 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
         }
         if (finding == TIDINGS__VALID) {
             uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
-            bool is = (int64_t)(p - birth) >= 0 && wanted(number, topic);
+            bool is = (int64_t)(p - birth) >= 0 && tidings__topic_is_of(topic, number);
             bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, interest, p));
             if (tidings__still(s, p)) {
                 if (is) memory = note(&found, p);

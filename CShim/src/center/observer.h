@@ -3,6 +3,7 @@
 #define TIDINGS__OBSERVER_H
 
 #include "center/center.h"
+#include "platform/barrier.h"
 
 // One thing looked at. Written by the thread in `tidings_next`, except before it is in a table.
 typedef struct tidings__interest {
@@ -135,6 +136,8 @@ void tidings__interests_free(tidings_observer *observer);
 enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 // Goes on from the cursor to `limit` at most, until there is something to deliver.
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
+// Tells as missed what the entry's tally has counted and this interest has not passed.
+void tidings__account(const tidings__segment *segment, tidings__interest *interest, uint32_t entry);
 // The interests of this entry that a record at this position matches, added to observer->matched.
 void tidings__match(tidings_observer *observer, const tidings__table *table, uint32_t entry, uint64_t position, uint32_t *matched);
 // The record's text, whether in cell, chunk or name entry, into observer->name and ->subject. After tidings__record_copy.
@@ -144,6 +147,21 @@ bool tidings__record_text(tidings_observer *observer, const tidings__record *rec
 // wait.c
 // A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
 void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position, bool sleep);
+// Between these two the table may be used: it stays. No fence for the processor where the other half (`tidings__table_swap`) has the barrier.
+static inline tidings__table *tidings__table_use(tidings_observer *observer) {
+    tidings__set_relaxed(&observer->in_next, 1);
+    tidings__fence_compiler();
+    if (!tidings__barrier_registered()) tidings__fence_full();
+    return tidings__acquire(&observer->table);
+}
+static inline void tidings__table_leave(tidings_observer *observer) { tidings__set_release(&observer->in_next, 0); }
+
+// Is a record with this topic word one of the entry (NAME_ALL: of any)?
+static inline bool tidings__topic_is_of(uint64_t topic, uint32_t entry) {
+    return entry != TIDINGS__NAME_NONE &&
+           (entry == TIDINGS__NAME_ALL || ((uint32_t)topic & 0xffffff) == entry || ((uint32_t)(topic >> 32) & 0xffffff) == entry);
+}
+
 // `tidings__advance` as a user of the table.
 int tidings__look_for(tidings_observer *observer, uint64_t limit, tidings_delivery *delivery);
 // Makes a sleeper look again.

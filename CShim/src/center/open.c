@@ -136,19 +136,14 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     return error;
 }
 
-typedef struct opening {
-    const char *name;
-    const tidings_configuration *configuration;
-} opening;
-
 static int open_named(const void *context, tidings__segment *segment) {
     static const tidings_configuration defaults;
-    const opening *what = context;
+    const tidings__opening *what = context;
     return tidings__segment_open(what->name, what->configuration ? what->configuration : &defaults, segment);
 }
 
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **result) {
-    return tidings__center_begin(open_named, &(opening){name, configuration}, name, result);
+    return tidings__center_begin(open_named, &(tidings__opening){name, configuration}, name, result);
 }
 
 void tidings_close(tidings_center *center) {

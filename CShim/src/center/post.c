@@ -83,8 +83,9 @@ static inline int begin(tidings_topic *topic, tidings__thread *thread, size_t si
 
 // A name that has to be there once a position is claimed was not: claimed for nothing, and to be added anew. By chance seldom twice on end, in a damaged table for ever.
 #define ADDED_ANEW 32
-static int gave_up(const tidings_center *center, int times) {
-    if (times < ADDED_ANEW) return 0;
+static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t owner, tidings__thread *thread, int *times) {
+    tidings__abandon(claim, owner, thread);
+    if ((*times)++ < ADDED_ANEW) return 0;
     return tidings__fail(EBADMSG, "can't post to center \"%s\": its table of names is damaged, what is added is not found; remove the center", center->segment.name);
 }
 
@@ -115,8 +116,7 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
         // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
         uint64_t resolved = tidings__resolved(topic);
         if (__builtin_expect(center->segment.observable, 0) && !tidings__topic_counted(topic, resolved)) {
-            tidings__abandon(&claim, owner, thread);
-            error = gave_up(center, anew++);
+            error = give_up(center, &claim, owner, thread, &anew);
             if (!error) error = tidings__topic_count(topic);
             if (error) break;
             continue;
@@ -190,16 +190,14 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         if (flags & TIDINGS__RECORD_RETAIN) {
             if (!tidings__name_stays(s, entry, &topic->key)) {
                 // Taken out of a full table between joining and claiming: a value without an entry would be lost with its eviction.
-                tidings__abandon(&claim, owner, thread);
-                error = gave_up(center, anew++);
+                error = give_up(center, &claim, owner, thread, &anew);
                 if (!error) error = tidings__join_name(center, &topic->key, TIDINGS__TO_RETAIN, &entry);
                 continue;
             }
             resolved = (resolved & ~UINT64_C(0xffffffff)) | entry;
         }
         if (s->observable && !tidings__topic_counted(topic, resolved)) {
-            tidings__abandon(&claim, owner, thread);
-            error = gave_up(center, anew++);
+            error = give_up(center, &claim, owner, thread, &anew);
             if (!error) error = tidings__topic_count(topic);
             continue;
         }

@@ -62,9 +62,9 @@ bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_
     return true;
 }
 
-static void account(const tidings__segment *s, tidings__interest *in) {
+void tidings__account(const tidings__segment *s, tidings__interest *in, uint32_t entry) {
     uint64_t count, end;
-    tidings__tally_read(&s->names[in->entry].tally, &count, &end);
+    tidings__tally_read(&s->names[entry].tally, &count, &end);
     // Fewer than we have passed: what was evicted lies before `since`, or is not yet what we have read.
     if ((int64_t)(count - in->passed) <= 0) return;
     in->missed += count - in->passed;
@@ -89,7 +89,7 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__interest *in = t->of[i];
         if (o->reader) tidings__reader_lapped(o, in, was);
-        else account(s, in);
+        else tidings__account(s, in, in->entry);
         // Also what an unfinished eviction has counted already, if that went beyond where the history ends: otherwise that would be told before it.
         uint64_t gone = (int64_t)(in->accounted - o->cursor) > 0 ? in->accounted : o->cursor;
         for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0; in->history_next++) in->missed++;

@@ -1,6 +1,5 @@
 #include "center/reader.h"
 
-#include "platform/barrier.h"
 #include "platform/futex.h"
 #include "registry/tally.h"
 #include "ring/verdict.h"
@@ -40,7 +39,6 @@ void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_
 void tidings__reader_lapped(tidings_observer *o, tidings__interest *in, uint64_t was) {
     tidings__segment *s = &o->center->segment;
     const uint32_t entry = in->resolved;
-    uint64_t count, end;
     if (entry == TIDINGS__NAME_NONE) {
         // Nothing was posted under it up to the cursor. An entry that has come since counts from 0.
         if (tidings__reader_resolve(o, in) == TIDINGS__NAME_NONE) return;
@@ -50,15 +48,11 @@ void tidings__reader_lapped(tidings_observer *o, tidings__interest *in, uint64_t
         in->missed += (int64_t)(o->cursor - was) > 0 ? o->cursor - was : 0;
         in->passed = 0;
         in->accounted = o->cursor;
+        uint64_t end;
         if (tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) tidings__tally_read(&s->names[in->resolved].tally, &in->passed, &end);
         return;
     }
-    tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
-    if ((int64_t)(count - in->passed) > 0) {
-        in->missed += count - in->passed;
-        in->passed = count;
-        in->accounted = end;
-    }
+    tidings__account(s, in, in->resolved);
 }
 
 // What the bells of our names, and our own, say now.
@@ -66,12 +60,12 @@ static void hear(tidings_observer *o) {
     const tidings__segment *s = &o->center->segment;
     // Our own bell first: who changes the table rings it afterwards.
     tidings__set_relaxed(&o->heard[TIDINGS__BELLS], tidings__acquire(&o->own_bell));
-    tidings__set_relaxed(&o->in_next, 1);
-    tidings__fence_compiler();
-    if (!tidings__barrier_registered()) tidings__fence_full();
-    const uint32_t bells = tidings__acquire(&o->table)->bells;
-    tidings__set_release(&o->in_next, 0);
-    for (uint32_t i = 0; i < TIDINGS__BELLS; i++) tidings__set_relaxed(&o->heard[i], tidings__acquire(&s->header->bells[i].word));
+    const uint32_t bells = tidings__table_use(o)->bells;
+    tidings__table_leave(o);
+    for (uint32_t left = bells; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        tidings__set_relaxed(&o->heard[i], tidings__acquire(&s->header->bells[i].word));
+    }
     tidings__set_relaxed(&o->heard_bells, bells);
 }
 
@@ -102,7 +96,6 @@ static bool left_behind(const tidings_observer *o, const tidings__interest *in, 
 // How many records of an interest the ring holds in a range, but for those that were left behind: nobody has passed these. False: part of it has gone.
 static bool count_records(const tidings_observer *o, const tidings__interest *in, uint64_t from, uint64_t to, uint64_t *count) {
     const tidings__segment *s = &o->center->segment;
-    const uint32_t entry = in->resolved;
     *count = 0;
     if (to - from > s->shape.slots) return false;
     for (uint64_t p = from; p != to; p++) {
@@ -112,7 +105,7 @@ static bool count_records(const tidings_observer *o, const tidings__interest *in
         if (finding != TIDINGS__VALID) continue;
         const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
         if (!tidings__still(s, p)) return false;
-        *count += entry == TIDINGS__NAME_ALL || ((uint32_t)topic & 0xffffff) == entry || ((uint32_t)(topic >> 32) & 0xffffff) == entry;
+        *count += tidings__topic_is_of(topic, in->resolved);
     }
     return true;
 }

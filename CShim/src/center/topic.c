@@ -40,11 +40,16 @@ void tidings_topic_close(tidings_topic *topic) {
     free(topic);
 }
 
+static uint32_t with_subject(uint64_t resolved) { return (uint32_t)(resolved >> 32) & 0x7fffffff; }
+
+static bool has_entries(const tidings_topic *topic, uint64_t resolved) {
+    return (uint32_t)resolved != TIDINGS__NAME_NONE && (!topic->key_subject.subject || with_subject(resolved) != TIDINGS__NAME_NONE);
+}
+
 bool tidings__topic_counted(tidings_topic *topic, uint64_t resolved) {
     tidings__segment *s = &topic->center->segment;
-    const uint32_t name = (uint32_t)resolved, with_subject = (uint32_t)(resolved >> 32) & 0x7fffffff;
-    return name != TIDINGS__NAME_NONE && tidings__name_stays(s, name, &topic->key) &&
-           (!topic->key_subject.subject || (with_subject != TIDINGS__NAME_NONE && tidings__name_stays(s, with_subject, &topic->key_subject)));
+    return has_entries(topic, resolved) && tidings__name_stays(s, (uint32_t)resolved, &topic->key) &&
+           (!topic->key_subject.subject || tidings__name_stays(s, with_subject(resolved), &topic->key_subject));
 }
 
 int tidings__topic_count(tidings_topic *topic) {
@@ -58,9 +63,7 @@ int tidings__topic_count(tidings_topic *topic) {
 }
 
 int tidings__topic_prepare(tidings_topic *topic) {
-    const uint64_t resolved = tidings__resolved(topic);
-    const bool known = (uint32_t)resolved != TIDINGS__NAME_NONE && (!topic->key_subject.subject || ((resolved >> 32) & 0x7fffffff) != TIDINGS__NAME_NONE);
-    return known ? 0 : tidings__topic_count(topic);
+    return has_entries(topic, tidings__resolved(topic)) ? 0 : tidings__topic_count(topic);
 }
 
 void tidings__topic_bell(const tidings_topic *topic) {

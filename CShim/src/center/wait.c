@@ -118,12 +118,8 @@ static bool take_interrupt(tidings_observer *o) {
 }
 
 int tidings__look_for(tidings_observer *o, uint64_t limit, tidings_delivery *d) {
-    // Plain store, no fence: the other half is in `tidings__table_swap`.
-    tidings__set_relaxed(&o->in_next, 1);
-    tidings__fence_compiler();
-    if (!tidings__barrier_registered()) tidings__fence_full();
-    int result = tidings__advance(o, tidings__acquire(&o->table), limit, d);
-    tidings__set_release(&o->in_next, 0);
+    int result = tidings__advance(o, tidings__table_use(o), limit, d);
+    tidings__table_leave(o);
     if (__builtin_expect(result < 0, 0)) tidings__fail(-result, "can't deliver from center \"%s\": no memory", o->center->segment.name);
     return result;
 }

@@ -143,6 +143,12 @@ int tidings__file_status(int fd, struct stat *status) { return fstat(fd, status)
 
 int tidings__path_status(const char *path, struct stat *status) { return lstat(path, status) == 0 ? 0 : -errno; }
 
+bool tidings__file_is(int fd, dev_t device, ino_t inode)
+{
+    struct stat status;
+    return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
 bool tidings__file_same(int fd, const char *path)
 {
     struct stat ours, named;

@@ -37,6 +37,7 @@ int tidings__file_reopen(int fd, bool writable, const char *path);
 
 int tidings__file_status(int fd, struct stat *status);
 int tidings__path_status(const char *path, struct stat *status);  // of the link itself, if it is one
+bool tidings__file_is(int fd, dev_t device, ino_t inode);         // does the descriptor lead there?
 bool tidings__file_same(int fd, const char *path);                // path is (not: leads to) this very inode
 bool tidings__path_readable(const char *path);                    // with the effective ids
 int tidings__directory_writable(const char *directory);           // 0, or why not; with the effective ids

@@ -1,7 +1,6 @@
 // How a center comes into being: without a name, or under one that no center can have; reserved, written, and only then given its own. So there is never anything
 // half made to be seen, and a creator that is killed on the way leaves nothing (or, where files need a name, a "tidings.<uid>..<random>": leftovers.c).
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "platform/clock.h"
@@ -53,11 +52,10 @@ static int give_memory(tidings__segment *segment)
 
 static int explain(const tidings__segment *segment, int error)
 {
-    const int length = tidings__segment_directory_length(segment);
     char needed[TIDINGS__AMOUNT_SIZE], there[TIDINGS__AMOUNT_SIZE];
     uint64_t available = 0;
     char directory[TIDINGS__PATH_SIZE];
-    (void)snprintf(directory, sizeof directory, "%.*s", length, segment->path);
+    tidings__segment_directory(segment, directory);
     switch (error) {
     case ENOSPC:
         if (!tidings__file_space(segment->fd, directory, &available)) available = UINT64_MAX;
@@ -127,8 +125,7 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
 {
     begin(segment);
     char other[TIDINGS__PATH_SIZE];  // directory, then temporary name
-    const int length = tidings__segment_directory_length(segment);
-    (void)snprintf(other, sizeof other, "%.*s", length, segment->path);
+    tidings__segment_directory(segment, other);
 
     segment->fd = tidings__file_create_unnamed(other);
     int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);

@@ -67,6 +67,11 @@ static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
     return 0;
 }
 
+bool tidings__identity_is_ours(const tidings__identity *identity)
+{
+    return identity->version == TIDINGS__FORMAT_VERSION && identity->layout_stamp == tidings__layout_stamp();
+}
+
 bool tidings__segment_read_identity(int fd, tidings__identity *identity)
 {
     uint64_t magic = 0;

@@ -63,9 +63,10 @@ static int birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t
 
 int tidings__companion_adopt(tidings__segment *segment, int mapped, int locks)
 {
-    struct stat first, second;
-    const bool right = tidings__file_sealed(mapped) && tidings__file_status(mapped, &first) == 0 && tidings__file_status(locks, &second) == 0 && first.st_ino == segment->companion &&
-                       second.st_ino == first.st_ino && second.st_dev == first.st_dev && first.st_dev == segment->device && (uint64_t)first.st_size == companion_size(segment);
+    struct stat status;
+    const bool right = tidings__file_sealed(mapped) && tidings__file_is(mapped, segment->device, segment->companion) &&
+                       tidings__file_is(locks, segment->device, segment->companion) && tidings__file_status(mapped, &status) == 0 &&
+                       (uint64_t)status.st_size == companion_size(segment);
     if (!right) return tidings__segment_refuse(segment, EBADMSG, "receive", "the descriptors that came with it belong to another one; have it sent by tidings_send");
     const int result = tidings__map(mapped, companion_size(segment), true, &segment->companion_base);
     if (result != 0) return tidings__segment_refuse(segment, -result, "receive", "mapping it failed (%s); raise the limit (ulimit -v)", strerror(-result));
@@ -80,9 +81,7 @@ int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uin
     int result = path_of(segment, segment->instance, path);
     if (result != 0) return result;
     if (segment->sealed) return birth_sealed(segment, mode, group);
-    const int length = tidings__segment_directory_length(segment);
-    memcpy(directory, segment->path, (size_t)length);
-    directory[length] = 0;
+    tidings__segment_directory(segment, directory);
     int fd = tidings__file_create_unnamed(directory);
     result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
     if (result == 0) result = tidings__file_publish(fd, path);
@@ -119,6 +118,13 @@ int tidings__companion_open(const tidings__segment *segment, uint64_t instance, 
     return result;
 }
 
+int tidings__companion_of(tidings__segment *segment, const tidings__identity *identity)
+{
+    segment->instance = identity->instance;
+    segment->companion = (ino_t)identity->companion;
+    return identity->companion != 0 ? tidings__companion_open(segment, segment->instance, segment->companion) : -ENOENT;
+}
+
 int tidings__companion_join(tidings__segment *segment, const char *verb)
 {
     char path[TIDINGS__PATH_SIZE];
@@ -149,10 +155,8 @@ void tidings__companion_unlink(const tidings__segment *segment, uint64_t instanc
 
 int tidings__segment_locks(const tidings__segment *segment)
 {
-    struct stat status;
     if (!segment->companion) return tidings__segment_descriptor(segment);
-    if (segment->companion_fd < 0 || tidings__file_status(segment->companion_fd, &status) != 0) return -EBADF;
-    return status.st_dev == segment->device && status.st_ino == segment->companion ? segment->companion_fd : -EBADF;
+    return tidings__file_is(segment->companion_fd, segment->device, segment->companion) ? segment->companion_fd : -EBADF;
 }
 
 void tidings__companion_close(tidings__segment *segment)

@@ -33,6 +33,8 @@ typedef struct tidings__identity {
 int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb, tidings__identity *identity);
 // Only what the file says of itself. False: it is no center.
 bool tidings__segment_read_identity(int fd, tidings__identity *identity);
+// Is it laid out as this build lays out its own?
+bool tidings__identity_is_ours(const tidings__identity *identity);
 int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity);
 // Why the path could not be opened at all. -ENOENT without an error line.
 int tidings__segment_unopenable(const tidings__segment *segment, int error, uint32_t flags, const char *verb);
@@ -57,8 +59,10 @@ int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uin
 int tidings__companion_join(tidings__segment *segment, const char *verb);
 // Takes it over from descriptors that were handed: one to map, one for locks. With the line written; closes neither.
 int tidings__companion_adopt(tidings__segment *segment, int mapped, int locks);
-// Only its descriptor, checked; -1 if there is none to be had.
+// Only its descriptor, checked, or a negative errno.
 int tidings__companion_open(const tidings__segment *segment, uint64_t instance, ino_t inode);
+// The same for a center that was only looked at, and notes it in the segment; negative also if there is none.
+int tidings__companion_of(tidings__segment *segment, const tidings__identity *identity);
 #define TIDINGS__COMPANION_SUFFIX ".writers"
 void tidings__companion_unlink(const tidings__segment *segment, uint64_t instance);
 void tidings__companion_close(tidings__segment *segment);
@@ -76,7 +80,8 @@ int tidings__segment_separate(tidings__segment *segment);
 // Writes "can't <verb> center "x": " and the rest.
 int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-// The directory part of segment->path, for "%.*s".
+// The directory part of segment->path: for "%.*s", and as a text of its own.
 int tidings__segment_directory_length(const tidings__segment *segment);
+void tidings__segment_directory(const tidings__segment *segment, char directory[TIDINGS__PATH_SIZE]);
 
 #endif

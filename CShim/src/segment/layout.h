@@ -87,7 +87,7 @@ typedef struct tidings__observer_entry {
     uint64_t unused[4];
 } tidings__observer_entry;
 
-// How many records of a name lie before `end`. Changed together by a 16-byte CAS; `end` alone grows with each change, so that
+// How many records of a name lie before `end`. Changed together by a 16-byte CAS; `end` never goes back, so that
 // reading end, count, end again gives a pair.
 typedef struct tidings__tally {
     _Alignas(16) _Atomic uint64_t count;

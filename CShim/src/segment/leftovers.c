@@ -56,8 +56,6 @@ static int open_one(const search *search, const char *file, tidings__segment *se
     return -1;
 }
 
-static bool is_ours(const tidings__identity *identity) { return identity->version == TIDINGS__FORMAT_VERSION && identity->layout_stamp == tidings__layout_stamp(); }
-
 static bool tell(search *search, int kind, const char *file, const struct stat *status, bool deleted)
 {
     const tidings_leftover leftover = {.kind = kind, .deleted = deleted, .memory = (uint64_t)status->st_blocks * 512, .file = file};
@@ -81,7 +79,7 @@ static bool needs(void *context, const char *file)
         return !search->needed;
     }
     tidings__file_close(fd);
-    search->needed = identity.version != 0 && (!is_ours(&identity) || (identity.instance == search->instance && identity.companion == search->inode));
+    search->needed = identity.version != 0 && (!tidings__identity_is_ours(&identity) || (identity.instance == search->instance && identity.companion == search->inode));
     return !search->needed;
 }
 
@@ -123,11 +121,9 @@ static bool look_at_center(search *search, const char *file, const char *name)
     if (fd < 0) return true;
     bool go_on = true;
     uint64_t removed = 0;
-    if (is_ours(&identity) && strlen(name) < sizeof segment.name && tidings__file_read(fd, &removed, sizeof removed, offsetof(tidings__header, removed)) == 0 && removed != 0) {
+    if (tidings__identity_is_ours(&identity) && strlen(name) < sizeof segment.name && tidings__file_read(fd, &removed, sizeof removed, offsetof(tidings__header, removed)) == 0 && removed != 0) {
         memcpy(segment.name, name, strlen(name) + 1);
-        segment.instance = identity.instance;
-        segment.companion = (ino_t)identity.companion;
-        const int companion = identity.companion ? tidings__companion_open(&segment, identity.instance, segment.companion) : -1;
+        const int companion = tidings__companion_of(&segment, &identity);
         const int locks = companion >= 0 ? companion : fd;
         const bool left = tidings__lock_try(locks, TIDINGS__LOCK_REMOVAL, true) == 0;
         if (left) (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);

@@ -34,6 +34,13 @@ int tidings__segment_directory_length(const tidings__segment *segment)
     return slash && slash != segment->path ? (int)(slash - segment->path) : 1;
 }
 
+void tidings__segment_directory(const tidings__segment *segment, char directory[TIDINGS__PATH_SIZE])
+{
+    const int length = tidings__segment_directory_length(segment);
+    memcpy(directory, segment->path, (size_t)length);
+    directory[length] = 0;
+}
+
 int tidings__segment_attach(tidings__segment *segment)
 {
     const tidings__geometry *geometry = &segment->geometry;
@@ -179,9 +186,7 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
 
 int tidings__segment_descriptor(const tidings__segment *segment)
 {
-    struct stat status;
-    if (segment->fd < 0 || tidings__file_status(segment->fd, &status) != 0) return -EBADF;
-    return status.st_dev == segment->device && status.st_ino == segment->inode ? segment->fd : -EBADF;
+    return tidings__file_is(segment->fd, segment->device, segment->inode) ? segment->fd : -EBADF;
 }
 
 void tidings__segment_close(tidings__segment *segment)

@@ -47,9 +47,7 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int compani
     if (result != 0) return result;
     if (tidings__file_same(fd, segment->path)) {
         char directory[TIDINGS__PATH_SIZE];
-        const int length = tidings__segment_directory_length(segment);
-        memcpy(directory, segment->path, (size_t)length);
-        directory[length] = 0;
+        tidings__segment_directory(segment, directory);
         // Of somebody else's center in a directory like /dev/shm, one who may write to it can't delete the file, and must not say that it is gone before it is.
         const bool kept = tidings__file_kept(fd, directory);
         // Marked first. Killed in between, posters hear of it all the same, and the next to open the name finishes this. The other way round nobody would tell them.
@@ -92,23 +90,16 @@ int tidings__segment_remove(const char *name, const tidings_configuration *confi
     if (result == -ENOENT) (void)tidings__segment_refuse(&segment, ENOENT, "remove", "there is none (%s); check name and directory", segment.path);
     if (result == 0) {
         // Of another version nothing but the magic is known: no word to mark in it.
-        const bool ours = identity.version == TIDINGS__FORMAT_VERSION && identity.layout_stamp == tidings__layout_stamp();
+        const bool ours = tidings__identity_is_ours(&identity);
         if (ours) result = tidings__segment_validate(&segment, "remove", &identity);
         char directory[TIDINGS__PATH_SIZE];
-        const int length = tidings__segment_directory_length(&segment);
-        memcpy(directory, segment.path, (size_t)length);
-        directory[length] = 0;
+        tidings__segment_directory(&segment, directory);
         // Before the mark is set, as posters look at it at once.
         if (result == 0) {
             result = tidings__directory_writable(directory);
             if (result != 0) result = tidings__segment_unopenable(&segment, -result, TIDINGS__OPEN_ANY_OWNER, "remove");
         }
-        int companion = -1;
-        if (result == 0 && ours && identity.companion != 0) {
-            segment.companion = (ino_t)identity.companion;
-            segment.instance = identity.instance;
-            companion = tidings__companion_open(&segment, segment.instance, segment.companion);
-        }
+        const int companion = result == 0 && ours ? tidings__companion_of(&segment, &identity) : -1;
         if (result == 0) result = tidings__segment_unlink(&segment, fd, companion, ours, "remove");
         tidings__file_close(companion);
     }

@@ -85,8 +85,7 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
         if (segment->writable) result = tidings__companion_adopt(segment, descriptors[1], descriptors[2]);
     } else if (result == 0 && segment->writable) {
         // The first was for mapping.
-        struct stat status;
-        if (tidings__file_status(descriptors[1], &status) != 0 || status.st_dev != segment->device || status.st_ino != segment->inode)
+        if (!tidings__file_is(descriptors[1], segment->device, segment->inode))
             result = tidings__segment_refuse(segment, EBADMSG, "receive", "the descriptors that came with it belong to another one; have it sent by tidings_send");
         else segment->fd = descriptors[1];
     }
