@@ -48,8 +48,11 @@ AS_OTHERS(a_stopped_post_holds_readers_up_only_briefly)
 AS_OTHERS(posters_revoke_for_readers)
 AS_OTHERS(names_that_come_and_go_are_counted_for_readers)
 STORY(two_hundred_readers_hear_of_every_post)
-AS_OTHERS(a_reader_of_ill_will_harms_nobody)
 STORY(a_reader_can_be_interrupted_and_has_a_descriptor)
+
+// ill_will.c
+AS_OTHERS(a_reader_of_ill_will_harms_nobody)
+STORY(who_is_taken_off_its_doorbell_can_still_be_interrupted_and_closed)
 
 // access.c
 AS_OTHERS(a_center_can_be_shared_with_a_group)
@@ -266,6 +269,7 @@ RETOLD(on_an_old_kernel, a_reader_can_be_interrupted_and_has_a_descriptor)
 RETOLD(on_an_old_kernel, payloads_of_every_size_arrive_whole)
 RETOLD(on_an_old_kernel, names_that_find_no_room_are_refused_until_there_is_some)
 RETOLD(on_an_old_kernel, stopped_anywhere_in_a_chunk_post)
+RETOLD(on_an_old_kernel, an_interrupt_ends_one_wait_and_no_more)
 RETOLD(on_an_old_kernel, a_descriptor_tells_of_everything_also_beside_blocking_waits)
 
 // on one processor

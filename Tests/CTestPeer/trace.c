@@ -33,10 +33,16 @@ pid_t start_traced(void (*body)(void)) {
 }
 
 #if CAN_STEP
+#define FUTEX_WAITV_CALL 449  // older headers don't name it
+
+static bool is_sleep(uint64_t call, const struct user_regs_struct *registers) {
+    return call == FUTEX_WAITV_CALL || (call == SYS_futex && (registers->rsi & 0x7f) == FUTEX_WAIT);
+}
+
 static bool about_to_sleep(pid_t pid) {
     struct user_regs_struct registers;
     CHECK(ptrace(PTRACE_GETREGS, pid, NULL, &registers) == 0, "%s", strerror(errno));
-    if (registers.rax != SYS_futex || (registers.rsi & 0x7f) != FUTEX_WAIT) return false;
+    if (!is_sleep(registers.rax, &registers)) return false;
     return (ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)registers.rip, NULL) & 0xffff) == 0x050f;
 }
 #else
@@ -246,7 +252,7 @@ uint32_t make_calls(pid_t pid, uint32_t most) {
 void run_into_sleep(pid_t pid) {
     for (;;) {
         const struct user_regs_struct registers = next_call(pid);
-        if (registers.orig_rax == SYS_futex && (registers.rsi & 0x7f) == FUTEX_WAIT) return;
+        if (is_sleep(registers.orig_rax, &registers)) return;
         CHECK(atomic_load(in_section), "it did not sleep");
         next_call(pid);
     }

@@ -4,39 +4,46 @@
 #include <string.h>
 
 #include "center/observer.h"
-#include "center/reader.h"
 #include "platform/error.h"
 #include "platform/event.h"
 #include "platform/futex.h"
-#include "registry/doorbell.h"
 
 typedef struct tidings__descriptor {
     tidings_observer *observer;
     int fd;
-    bool armed;               // the observer's thread alone
-    _Atomic uint32_t order;   // what the helper is to do: counts up with each arming; futex between the two threads
-    _Atomic uint32_t value;   // the doorbell's announced value to sleep on
+    bool armed;                  // the observer's thread alone
+    _Atomic uint32_t order;      // odd: to watch. Counts up with each arming and each disarming; futex between the two threads
+    _Atomic uint32_t announced;  // the doorbell's value to sleep on
     _Atomic uint32_t ending;
     pthread_t thread;
+    pthread_mutex_t lock;  // a disarmed helper signals no more
+    uint32_t told;         // the order that the descriptor was last made readable for
 } tidings__descriptor;
 
 static void *helper(void *argument) {
     tidings__descriptor *descriptor = argument;
     tidings_observer *o = descriptor->observer;
-    _Atomic uint32_t *doorbell = o->reader ? NULL : tidings__doorbell(&o->center->segment, o->index);
     uint32_t done = 0;
     for (;;) {
-        uint32_t order = tidings__acquire(&descriptor->order);
+        const uint32_t order = tidings__acquire(&descriptor->order);
         if (tidings__acquire(&descriptor->ending)) return NULL;
-        if (order == done) {
+        if (order % 2 == 0 || order == done) {
             tidings__futex_wait(&descriptor->order, order, -1);
             continue;
         }
-        uint32_t value = tidings__acquire(&descriptor->value);
-        if (o->reader) tidings__reader_sleep(o, -1);
-        else while (tidings__acquire(doorbell) == value && !tidings__acquire(&descriptor->ending)) tidings__futex_wait(doorbell, value, -1);
+        const uint32_t announced = tidings__acquire(&descriptor->announced);
+        if (!tidings__rung(o, announced)) {
+            tidings__sleep(o, announced, -1);
+            continue;
+        }
+        // Not for an order that is over: whoever found nothing after it would be woken for nothing, time and again.
+        pthread_mutex_lock(&descriptor->lock);
+        if (tidings__relaxed(&descriptor->order) == order) {
+            descriptor->told = order;
+            tidings__event_signal(descriptor->fd);
+        }
+        pthread_mutex_unlock(&descriptor->lock);
         done = order;
-        tidings__event_signal(descriptor->fd);
     }
 }
 
@@ -49,6 +56,7 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
         tidings__descriptor *descriptor = calloc(1, sizeof *descriptor);
         if (!descriptor) return tidings__fail(ENOMEM, "can't make a descriptor for an observer of center \"%s\": no memory", o->center->segment.name);
         descriptor->observer = o;
+        pthread_mutex_init(&descriptor->lock, NULL);
         descriptor->fd = tidings__event_open();
         int error = descriptor->fd < 0 ? -descriptor->fd : 0;
         if (!error) {
@@ -80,19 +88,22 @@ int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
         return result == TIDINGS__DELIVERED ? 0 : result < 0 ? result : -EAGAIN;
     }
     descriptor->armed = true;
-    tidings__set_release(&descriptor->value, announced);
+    tidings__set_release(&descriptor->announced, announced);
     tidings__fetch_add(&descriptor->order, 1);
     tidings__futex_wake(&descriptor->order, 1);
     return -EAGAIN;
 }
 
 void tidings__descriptor_disarm(tidings_observer *o) {
-    if (!o->descriptor->armed) return;
-    o->descriptor->armed = false;
+    tidings__descriptor *descriptor = o->descriptor;
+    if (!descriptor->armed) return;
+    descriptor->armed = false;
+    pthread_mutex_lock(&descriptor->lock);
+    const bool told = descriptor->told == tidings__fetch_add(&descriptor->order, 1);
+    pthread_mutex_unlock(&descriptor->lock);
     tidings__withdraw(o);
     // Off the futex with it: a ring wakes one, and from now on that must be us.
-    if (o->reader) tidings__nudge(o);
-    else tidings__futex_wake(tidings__doorbell(&o->center->segment, o->index), 1);
+    if (!told) tidings__nudge(o);
 }
 
 void tidings__descriptor_close(tidings_observer *o) {
@@ -110,6 +121,7 @@ void tidings__descriptor_close(tidings_observer *o) {
     tidings__futex_wake(&descriptor->order, 1);
     tidings__nudge(o);
     pthread_join(descriptor->thread, NULL);
+    pthread_mutex_destroy(&descriptor->lock);
     tidings__event_close(descriptor->fd);
     free(descriptor);
 }

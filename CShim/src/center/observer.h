@@ -93,10 +93,12 @@ struct tidings_observer {
 
     struct tidings__descriptor *descriptor;  // descriptor.c
 
-    // A reader's (reader.h): what was heard of the bells before sleeping, and of our own, which is the last.
+    // Rung by this process alone (`tidings__nudge`), and what was heard of it before the last announcement.
+    _Atomic uint32_t own_bell, own_heard;
+
+    // A reader's (reader.h): what was heard of the bells before sleeping.
     bool reader;
-    _Atomic uint32_t own_bell;
-    _Atomic uint32_t heard_bells, heard[TIDINGS__BELLS + 1];
+    _Atomic uint32_t heard_bells, heard[TIDINGS__BELLS];
     uint32_t left_count;
     uint32_t youngest;  // interest in the table that was looked at last
     tidings__left left[TIDINGS__LEFT_MAX];
@@ -169,6 +171,9 @@ void tidings__nudge(tidings_observer *observer);
 // Before any sleep: announces it, then looks up to the frontier. NOTHING: may sleep on the doorbell's value `*announced`. What is claimed beyond that frontier was
 // claimed after the announcement and rings, so a chatty neighbour keeps nobody awake. The caller withdraws the announcement.
 int tidings__announce(tidings_observer *observer, uint32_t *announced, tidings_delivery *delivery);
+// As announced: has it been rung, or nudged? Sleeps until it is, or for nothing for a while.
+bool tidings__rung(const tidings_observer *observer, uint32_t announced);
+void tidings__sleep(tidings_observer *observer, uint32_t announced, int64_t timeout_ns);
 void tidings__withdraw(tidings_observer *observer);
 // `wake`: also posters that wait for room, however little there is. Otherwise they are woken when a quarter of the ring is free; they look by themselves every
 // millisecond.

@@ -55,11 +55,9 @@ void tidings__reader_lapped(tidings_observer *o, tidings__interest *in, uint64_t
     tidings__account(s, in, in->resolved);
 }
 
-// What the bells of our names, and our own, say now.
+// What the bells of our names say now.
 static void hear(tidings_observer *o) {
     const tidings__segment *s = &o->center->segment;
-    // Our own bell first: who changes the table rings it afterwards.
-    tidings__set_relaxed(&o->heard[TIDINGS__BELLS], tidings__acquire(&o->own_bell));
     const uint32_t bells = tidings__table_use(o)->bells;
     tidings__table_leave(o);
     for (uint32_t left = bells; left; left &= left - 1) {
@@ -72,6 +70,7 @@ static void hear(tidings_observer *o) {
 // MARK: What its poster doesn't finish
 
 bool tidings__reader_pass(tidings_observer *o, bool sleep) {
+    tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->own_bell));
     hear(o);
     // The only poster may be the one that is stopped: then nothing is gained by losing its post. And there may be as many stopped as there is room for.
     const bool more = (int64_t)(tidings__frontier(&o->center->segment, o->cursor) - o->cursor) > 1;
@@ -183,6 +182,15 @@ int tidings__reader_announce(tidings_observer *o, tidings_delivery *d) {
     return tidings__look_for(o, tidings__frontier(&o->center->segment, o->cursor), d);
 }
 
+bool tidings__reader_rung(const tidings_observer *o) {
+    const tidings__segment *s = &o->center->segment;
+    for (uint32_t bells = tidings__relaxed(&o->heard_bells); bells; bells &= bells - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(bells);
+        if (tidings__acquire(&s->header->bells[i].word) != tidings__relaxed(&o->heard[i])) return true;
+    }
+    return false;
+}
+
 void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
     tidings__segment *s = &o->center->segment;
     tidings__futex_value values[TIDINGS__BELLS + 1];
@@ -191,6 +199,6 @@ void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
         const uint32_t i = (uint32_t)__builtin_ctz(bells);
         values[count++] = (tidings__futex_value){&s->header->bells[i].word, tidings__relaxed(&o->heard[i])};
     }
-    values[count++] = (tidings__futex_value){&o->own_bell, tidings__relaxed(&o->heard[TIDINGS__BELLS])};
+    values[count++] = (tidings__futex_value){&o->own_bell, tidings__relaxed(&o->own_heard)};
     tidings__futex_wait_any(values, count, timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
 }

@@ -25,6 +25,8 @@ void tidings__reader_settle(tidings_observer *observer, const tidings__table *ta
 // Before any sleep: hears all bells, then looks up to the frontier, as `tidings__announce`. The poster counts a bell up after its claim: either the look sees the claim, or
 // the bell has another value than what was heard.
 int tidings__reader_announce(tidings_observer *observer, tidings_delivery *delivery);
+// Has one of these bells been rung since?
+bool tidings__reader_rung(const tidings_observer *observer);
 // Sleeps on what was heard. Also returns when a second has gone by: another reader may have moved us to where no bell is heard (FUTEX_REQUEUE needs no more than to read).
 void tidings__reader_sleep(tidings_observer *observer, int64_t timeout_ns);
 

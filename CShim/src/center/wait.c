@@ -28,10 +28,23 @@
 #define SPIN_WORTH_NS 50000u    // only if the last wait was shorter than this
 
 void tidings__nudge(tidings_observer *o) {
-    // By 2: bit 0 of a doorbell says asleep.
-    _Atomic uint32_t *bell = o->reader ? &o->own_bell : tidings__doorbell(&o->center->segment, o->index);
-    tidings__fetch_add(bell, 2);
-    tidings__futex_wake(bell, 2);
+    tidings__fetch_add(&o->own_bell, 1);
+    tidings__futex_wake(&o->own_bell, 2);
+    if (o->reader) return;
+    // Without FUTEX_WAITV it sleeps on this one alone. By 2: bit 0 says asleep.
+    _Atomic uint32_t *doorbell = tidings__doorbell(&o->center->segment, o->index);
+    tidings__fetch_add(doorbell, 2);
+    tidings__futex_wake(doorbell, 2);
+}
+
+bool tidings__rung(const tidings_observer *o, uint32_t announced) {
+    if (tidings__acquire(&o->own_bell) != tidings__relaxed(&o->own_heard)) return true;
+    return o->reader ? tidings__reader_rung(o) : tidings__acquire(tidings__doorbell(&o->center->segment, o->index)) != announced;
+}
+
+void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns) {
+    if (o->reader) tidings__reader_sleep(o, timeout_ns);
+    else tidings__futex_wait_either(tidings__doorbell(&o->center->segment, o->index), announced, &o->own_bell, tidings__relaxed(&o->own_heard), timeout_ns);
 }
 
 static uint32_t members(tidings__segment *s, uint32_t entry) {
@@ -160,6 +173,8 @@ static uint32_t spin_time(const tidings_observer *o) {
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     *announced = 0;
+    // Our own bell first: who changes the table, or interrupts, rings it afterwards.
+    tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->own_bell));
     if (o->reader) return tidings__reader_announce(o, d);
     *announced = tidings__doorbell_announce(s, o->index);
     int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
@@ -173,7 +188,6 @@ void tidings__withdraw(tidings_observer *o) {
 
 // Announces, looks once more, and sleeps. TIDINGS__DELIVERED, IN_FLIGHT, an error, or NOTHING: slept (or not), look again.
 static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *d) {
-    tidings__segment *s = &o->center->segment;
     uint32_t announced;
     int result = tidings__announce(o, &announced, d);
     if (result == TIDINGS__NOTHING) {
@@ -182,8 +196,7 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
         uint64_t now = tidings__monotonic_ns();
         if (deadline != UINT64_MAX) timeout = now < deadline ? (int64_t)(deadline - now) : 0;
         if (timeout != 0 && !tidings__relaxed(&o->interrupted)) {
-            if (o->reader) tidings__reader_sleep(o, timeout);
-            else tidings__futex_wait(tidings__doorbell(s, o->index), announced, timeout);
+            tidings__sleep(o, announced, timeout);
             o->last_wait_ns = tidings__monotonic_ns() - now;
         }
     }

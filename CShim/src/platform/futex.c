@@ -33,8 +33,11 @@ typedef struct waiter {
 #define WAITV 449  // on every architecture
 #define WITHOUT_WAITV_NS 5000000
 
-int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
+static _Atomic int without_waitv;
+
+static int wait_vector(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
 {
+    if (atomic_load_explicit(&without_waitv, memory_order_relaxed)) return -ENOSYS;
     const int saved = errno;
     waiter waiters[TIDINGS__FUTEX_WORDS] = {{0}};
     for (uint32_t i = 0; i < count; i++) {
@@ -52,11 +55,25 @@ int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, 
     const long result = syscall(WAITV, waiters, count, 0, timeout_ns >= 0 ? &until : NULL, CLOCK_MONOTONIC);
     const int error = result < 0 ? errno : 0;
     errno = saved;
-    if (error != ENOSYS && error != EPERM) return -error;
+    if (error != ENOSYS && error != EPERM) return -error;  // EPERM is a filter's way to say it
+    atomic_store_explicit(&without_waitv, 1, memory_order_relaxed);
+    return -ENOSYS;
+}
+
+int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
+{
+    const int result = wait_vector(values, count, timeout_ns);
+    if (result != -ENOSYS) return result;
     for (uint32_t i = 1; i < count; i++) {
         if (atomic_load_explicit(values[i].word, memory_order_relaxed) != values[i].value) return -EAGAIN;
     }
     return tidings__futex_wait(values[0].word, values[0].value, timeout_ns >= 0 && timeout_ns < WITHOUT_WAITV_NS ? timeout_ns : WITHOUT_WAITV_NS);
+}
+
+int tidings__futex_wait_either(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *own, uint32_t own_expected, int64_t timeout_ns)
+{
+    const int result = wait_vector((tidings__futex_value[]){{word, expected}, {own, own_expected}}, 2, timeout_ns);
+    return result == -ENOSYS ? tidings__futex_wait(word, expected, timeout_ns) : result;
 }
 
 int tidings__futex_wake(_Atomic uint32_t *word, int count)
