@@ -87,9 +87,12 @@ static void *sends(void *argument) {
     return NULL;
 }
 
-static pipe_pair finish;
+static pipe_pair finish, ready;
 
-static void lives_on(void) { told(&finish); }
+static void lives_on(void) {
+    tell(&ready);
+    told(&finish);
+}
 
 // Forked while the descriptors that are to be the peer's were open in its parent, in a send that waits.
 void a_child_of_the_sender_keeps_no_receiver_alive(void) {
@@ -98,6 +101,7 @@ void a_child_of_the_sender_keeps_no_receiver_alive(void) {
     for (uint32_t i = 0; i < 2; i++) {
         begin(modes[i]);
         finish = pipe_open();
+        ready = pipe_open();
         CHECK(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0, "%s", strerror(errno));
         *filled = 0;
         for (ssize_t put; (put = write(ends[0], (uint8_t[4096]){0}, 4096)) > 0;) *filled += (uint64_t)put;
@@ -108,6 +112,8 @@ void a_child_of_the_sender_keeps_no_receiver_alive(void) {
         OK(pthread_create(&thread, NULL, sends, NULL));
         while (atomic_load(&sender) == 0 || thread_state(getpid(), atomic_load(&sender)) != 'S') usleep(50);
         const pid_t child = start(lives_on), peer = start(dies_of_what_it_received);
+        // It gives them up as soon as it runs.
+        told(&ready);
         int status;
         CHECK(waitpid(peer, &status, 0) == peer && WIFSIGNALED(status), "it lives");
         pthread_join(thread, NULL);
