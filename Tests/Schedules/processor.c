@@ -124,6 +124,10 @@ void machine_pair(_Atomic uint64_t *pair) {
 
 // MARK: Plain accesses
 
+void machine_reading(const void *from) {
+    machine_system_call("copy out", from);
+}
+
 // Told before it happens, and carried out by the program itself: never late. What is written plainly in shared memory are payloads, in chunks.
 static void plain_write(void *address, uint32_t size) {
     fiber *f = machine.current;
