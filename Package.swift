@@ -44,7 +44,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "tidings",
-            dependencies: ["Tidings", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "CTidingsBench", "Tidings", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             path: "Sources/tidings-cli",
             swiftSettings: swiftSettings
         ),
@@ -103,7 +105,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TidingsCLITests",
-            dependencies: ["Tidings", "tidings", "CTestPeer"],
+            dependencies: ["CTidingsBench", "Tidings", "tidings", "CTestPeer"],
             swiftSettings: swiftSettings
         ),
     ],

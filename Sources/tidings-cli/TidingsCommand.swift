@@ -22,7 +22,7 @@ struct TidingsCommand: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             Demo.self, Post.self, Observe.self, State.self, Centers.self, Stat.self, Doctor.self, Remove.self,
-            DemoExtension.self, DemoPoster.self,
+            Bench.self, DemoExtension.self, DemoPoster.self, BenchPeer.self, BenchJanitor.self,
         ])
 
     static func main() {
