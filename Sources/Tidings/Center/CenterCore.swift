@@ -18,11 +18,7 @@ final class CenterCore: Sendable {
     func observe(
         _ interest: Interest, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationAnchor {
-        guard generation == Forking.generation else {
-            throw SharedNotificationError(
-                .forked,
-                message: "can't observe center \"\(name)\" in a forked child through its parent's object; open it anew")
-        }
+        try refuseIfForked()
         if interest.names?.isEmpty == true {
             throw SharedNotificationError(
                 .invalidArgument, message: "can't observe an empty list of names in center \"\(name)\"")
@@ -50,6 +46,15 @@ final class CenterCore: Sendable {
             _ = try dispatcher.add(first)
             shared = dispatcher
             return ObservationAnchor(first)
+        }
+    }
+
+    /// A forked child has nobody who dispatches, and may find any lock held.
+    func refuseIfForked() throws(SharedNotificationError) {
+        guard generation == Forking.generation else {
+            throw SharedNotificationError(
+                .forked,
+                message: "can't observe center \"\(name)\" in a forked child through its parent's object; open it anew")
         }
     }
 

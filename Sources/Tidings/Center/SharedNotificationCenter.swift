@@ -17,6 +17,7 @@
 /// there fails with ``SharedNotificationError/Code-swift.enum/forked``: open a center of its own there.
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
+    let targets = TargetTable()
 
     /// Opens the center of that name, creating it first if there is none (see ``Configuration-swift.struct/creation``).
     ///

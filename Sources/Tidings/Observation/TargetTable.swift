@@ -1,0 +1,159 @@
+internal import Dispatch
+
+/// Targets and what each is registered for. A center object's own: the registrations end with it.
+///
+/// A target is found by its address, which another object may have after its death: a registration whose target is gone counts for nothing.
+final class TargetTable: Sendable {
+    /// One target, name, type of payload, and subject: one registration.
+    struct Subscription: Hashable {
+        var name: SharedNotificationCenter.Name
+        var type: ObjectIdentifier
+        var subject: String?
+    }
+
+    /// A target and its action, which is all that a registration's closure knows of it.
+    private final class Registration<Target: AnyObject & Sendable, Action: Sendable>: @unchecked Sendable {
+        // Sendable: what changes is the action, behind a lock; loading a weak reference excludes its clearing.
+        private weak var object: Target?
+        private let action: Locked<Action>
+        private let subscription: Subscription
+        private weak let table: TargetTable?
+        private let address: ObjectIdentifier
+
+        fileprivate init(_ target: Target, _ action: Action, _ subscription: Subscription, in table: TargetTable) {
+            object = target
+            address = ObjectIdentifier(target)
+            self.action = Locked(action)
+            self.subscription = subscription
+            self.table = table
+        }
+
+        /// The target and its action now; `nil`: the target is gone, and so is the registration then.
+        var current: (Target, Action)? {
+            if let object { return (object, action.withLock { $0 }) }
+            table?.remove(address, subscription, of: self)
+            return nil
+        }
+
+        fileprivate func belongs(to target: Target) -> Bool { object === target }
+
+        fileprivate func exchange(_ new: Action) {
+            // The old one is released without the lock.
+            let old = action.withLock { action in
+                defer { action = new }
+                return action
+            }
+            withExtendedLifetime(old) {}
+        }
+    }
+
+    private struct Entry: Sendable {
+        let registration: any AnyObject & Sendable
+        let anchor: ObservationAnchor
+    }
+
+    private let generation = Forking.generation
+    private let entries = Locked<[ObjectIdentifier: [Subscription: Entry]]>([:])
+
+    func add<Target: AnyObject & Sendable>(
+        _ target: Target, to core: CenterCore, _ interest: Interest, of type: Any.Type, onMissed: MissedHandler?,
+        queue: DispatchQueue?, _ action: @escaping @Sendable (Target, Arrival) -> Void
+    ) throws(SharedNotificationError) {
+        try register(target, action, core, interest, type) { (registration) throws(SharedNotificationError) in
+            try core.observe(
+                interest, onMissed: onMissed,
+                as: .closure(queue) { arrival in
+                    guard let (target, action) = registration.current else { return }
+                    action(target, arrival)
+                })
+        }
+    }
+
+    func addOnMainActor<Target: AnyObject & Sendable>(
+        _ target: Target, to core: CenterCore, _ interest: Interest, of type: Any.Type, onMissed: MissedHandler?,
+        _ action: @escaping @MainActor @Sendable (Target, Arrival) -> Void
+    ) throws(SharedNotificationError) {
+        try register(target, action, core, interest, type) { (registration) throws(SharedNotificationError) in
+            try core.observe(
+                interest, onMissed: onMissed,
+                as: .mainActor { arrival in
+                    guard let (target, action) = registration.current else { return }
+                    action(target, arrival)
+                })
+        }
+    }
+
+    func addAsynchronous<Target: AnyObject & Sendable>(
+        _ target: Target, to core: CenterCore, _ interest: Interest, of type: Any.Type, onMissed: MissedHandler?,
+        _ action: @escaping @Sendable (Target, Arrival) async -> Void
+    ) throws(SharedNotificationError) {
+        try register(target, action, core, interest, type) { (registration) throws(SharedNotificationError) in
+            try core.observe(
+                interest, onMissed: onMissed,
+                as: .task { arrival in
+                    guard let (target, action) = registration.current else { return }
+                    await action(target, arrival)
+                })
+        }
+    }
+
+    /// Registers, or exchanges the action of what is registered already. `observe` runs with the table's lock held, so no user code.
+    private func register<Target: AnyObject & Sendable, Action: Sendable>(
+        _ target: Target, _ action: Action, _ core: CenterCore, _ interest: Interest, _ type: Any.Type,
+        observe: (Registration<Target, Action>) throws(SharedNotificationError) -> ObservationAnchor
+    ) throws(SharedNotificationError) {
+        try core.refuseIfForked()
+        let address = ObjectIdentifier(target)
+        // A target is registered for one name at a time.
+        let subscription = Subscription(
+            name: interest.names![0], type: ObjectIdentifier(type), subject: interest.subject)
+        while true {
+            let stale = try entries.withLock { (entries) throws(SharedNotificationError) -> Entry? in
+                if let entry = entries[address]?[subscription] {
+                    if let same = entry.registration as? Registration<Target, Action>, same.belongs(to: target) {
+                        same.exchange(action)
+                        return nil
+                    }
+                    // Of an object that is gone, or an action that runs elsewhere.
+                    return take(address, subscription, from: &entries)
+                }
+                let registration = Registration(target, action, subscription, in: self)
+                let anchor = try observe(registration)
+                entries[address, default: [:]][subscription] = Entry(registration: registration, anchor: anchor)
+                return nil
+            }
+            guard let stale else { return }
+            stale.anchor.cancel(waiting: true)
+        }
+    }
+
+    /// Ends all registrations of whatever is at that address, or those of one name and type.
+    func remove(_ target: ObjectIdentifier, where isMeant: (Subscription) -> Bool) {
+        // In a forked child nothing of this runs, and the lock may be anybody's.
+        guard generation == Forking.generation else { return }
+        let removed = entries.withLock { entries in
+            let meant = entries[target]?.keys.filter(isMeant) ?? []
+            return meant.compactMap { take(target, $0, from: &entries) }
+        }
+        // Without the lock: this waits for closures, which may add and remove targets.
+        for entry in removed { entry.anchor.cancel(waiting: true) }
+    }
+
+    /// Ends a registration whose target is gone.
+    private func remove(_ target: ObjectIdentifier, _ subscription: Subscription, of registration: AnyObject) {
+        let entry = entries.withLock { entries -> Entry? in
+            guard entries[target]?[subscription]?.registration === registration else { return nil }
+            return take(target, subscription, from: &entries)
+        }
+        entry?.anchor.cancel(waiting: false)
+    }
+
+    private func take(
+        _ target: ObjectIdentifier, _ subscription: Subscription,
+        from entries: inout [ObjectIdentifier: [Subscription: Entry]]
+    ) -> Entry? {
+        let entry = entries[target]?.removeValue(forKey: subscription)
+        if entries[target]?.isEmpty == true { entries[target] = nil }
+        return entry
+    }
+}

@@ -1,0 +1,191 @@
+public import Dispatch
+
+// Methods of objects: dispatcher thread or queue, main actor, task × with or without the envelope. Which one is meant shows in the method.
+extension SharedNotificationCenter {
+    /// Calls a method of an object for every message of a type, one at a time and in order, as long as the object lives.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// final class PlayerController: Sendable {
+    ///     func trackChanged(_ change: TrackChanged) { print(change.title) }
+    /// }
+    /// let controller = PlayerController()
+    /// let center = try SharedNotificationCenter.default
+    /// try center.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self)
+    /// center.removeTarget(controller)
+    /// ```
+    ///
+    /// Promise: as for a closure, and
+    /// - the target is held weakly: when it is gone nothing is called any more, and the registration ends by itself (at the latest with the
+    ///   next notification). While the method runs, the target lives.
+    /// - A target has one action for each message type and subject. Added again it is still called once, with the options of the first time,
+    ///   and nothing is lost or repeated by it. Functions can't be compared, so another action takes the place of the one before.
+    /// - When ``removeTarget(_:)`` has returned, no action of the target is running (unless it is the caller) or will run.
+    /// - The registrations belong to this center object and end with it.
+    ///
+    /// The method may be one of the main actor's, or asynchronous: it then runs as such a closure would.
+    ///
+    /// - Parameters:
+    ///   - target: whose method is called; weakly held.
+    ///   - action: the method, as `PlayerController.trackChanged`.
+    ///   - type: the message type; its ``Message/name`` is what is observed.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
+    ///   - excludingOwnPosts: leave out what is posted through this center object.
+    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
+    ///   - onMissed: told how many matching notifications were lost, before the next one, in the method's context. `nil`:
+    ///     ``onDiagnostic`` is told.
+    ///   - onUndecodable: told of payloads that are of another type, in the method's context. `nil`: ``onDiagnostic`` is told.
+    ///   - queue: where the method runs; `nil`: on the dispatcher thread.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`. Nothing has changed then.
+    public func addTarget<Target: AnyObject & Sendable, M: Message>(
+        _ target: Target,
+        action: @escaping @Sendable (Target) -> (M) -> Void,
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        queue: DispatchQueue? = nil
+    ) throws(SharedNotificationError) {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let interest = Interest(
+            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
+        try targets.add(
+            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed), queue: queue
+        ) {
+            if let message = reading.message($1) { action($0)(message) }
+        }
+    }
+
+    /// The same, for a method that takes the ``Envelope`` as well.
+    public func addTarget<Target: AnyObject & Sendable, M: Message>(
+        _ target: Target,
+        action: @escaping @Sendable (Target) -> (M, Envelope) -> Void,
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        queue: DispatchQueue? = nil
+    ) throws(SharedNotificationError) {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let interest = Interest(
+            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
+        try targets.add(
+            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed), queue: queue
+        ) {
+            if let message = reading.message($1) { action($0)(message, $1.envelope) }
+        }
+    }
+
+    /// The same, for a method of the main actor.
+    public func addTarget<Target: AnyObject & Sendable, M: Message>(
+        _ target: Target,
+        action: @escaping @Sendable (Target) -> @MainActor (M) -> Void,
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+    ) throws(SharedNotificationError) {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let interest = Interest(
+            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
+        try targets.addOnMainActor(
+            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed)
+        ) {
+            if let message = reading.message($1) { action($0)(message) }
+        }
+    }
+
+    /// The same, for a method that takes the ``Envelope`` as well.
+    public func addTarget<Target: AnyObject & Sendable, M: Message>(
+        _ target: Target,
+        action: @escaping @Sendable (Target) -> @MainActor (M, Envelope) -> Void,
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+    ) throws(SharedNotificationError) {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let interest = Interest(
+            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
+        try targets.addOnMainActor(
+            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed)
+        ) {
+            if let message = reading.message($1) { action($0)(message, $1.envelope) }
+        }
+    }
+
+    /// The same, for an asynchronous method: the next call starts when the one before has returned.
+    public func addTarget<Target: AnyObject & Sendable, M: Message>(
+        _ target: Target,
+        action: @escaping @Sendable (Target) -> (M) async -> Void,
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+    ) throws(SharedNotificationError) {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let interest = Interest(
+            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
+        try targets.addAsynchronous(
+            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed)
+        ) {
+            if let message = reading.message($1) { await action($0)(message) }
+        }
+    }
+
+    /// The same, for a method that takes the ``Envelope`` as well.
+    public func addTarget<Target: AnyObject & Sendable, M: Message>(
+        _ target: Target,
+        action: @escaping @Sendable (Target) -> (M, Envelope) async -> Void,
+        for type: M.Type = M.self,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        onMissed: (@Sendable (Int) -> Void)? = nil,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+    ) throws(SharedNotificationError) {
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let interest = Interest(
+            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
+        try targets.addAsynchronous(
+            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed)
+        ) {
+            if let message = reading.message($1) { await action($0)(message, $1.envelope) }
+        }
+    }
+
+    /// Ends everything that a target is registered for. From any thread, and any number of times.
+    ///
+    /// Promise: when this has returned, none of its actions is running (unless it is the caller) and none will run again; asynchronous ones
+    /// with the exception that ``ObservationToken/cancel()`` has. May be called from the target's `deinit`, and from an action.
+    public func removeTarget(_ target: AnyObject) {
+        targets.remove(ObjectIdentifier(target)) { _ in true }
+    }
+
+    /// Ends what a target is registered for with a message type, or with that and a subject. Otherwise as ``removeTarget(_:)``.
+    ///
+    /// - Parameters:
+    ///   - subject: of which registration; `nil`: all of the type, with and without a subject.
+    public func removeTarget<M: Message>(_ target: AnyObject, for type: M.Type, subject: String? = nil) {
+        targets.remove(ObjectIdentifier(target)) {
+            $0.type == ObjectIdentifier(type) && (subject == nil || $0.subject == subject)
+        }
+    }
+}
