@@ -28,6 +28,8 @@ final class Bench {
     /// All that this process may run on.
     let all: [Int32]
     let directory: String
+    /// What 100 idle observers did, measured once for all rows about it: for C and (`true`) for Swift.
+    var idle: [Bool: (limit: Activity, ours: Activity)] = [:]
     private var names = 0
     private var peers: [Int32] = []
 

@@ -2,7 +2,7 @@ import CTidingsBench
 import Foundation
 
 /// What `--json` writes: medians and percentiles, no samples.
-struct Recording: Codable {
+struct Recording {
     var machine = Machine()
     /// The day, in UTC.
     let date: String
@@ -26,10 +26,24 @@ struct Recording: Codable {
         self.series = series
     }
 
+    /// A line for every row and series, so that two recordings can be compared.
     func write(to path: String) throws {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try encoder.encode(self).write(to: URL(fileURLWithPath: path))
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        func line(_ value: some Encodable) throws -> String {
+            String(decoding: try encoder.encode(value), as: UTF8.self)
+        }
+        func lines(_ values: [some Encodable]) throws -> String {
+            try "[\n" + values.map { try "    " + line($0) }.joined(separator: ",\n") + "\n]"
+        }
+        let text = """
+            {"date": \(try line(date)), "quick": \(quick), "rounds": \(rounds), "machine": \(try line(machine)),
+            "percentiles": \(try line(percentiles)),
+            "rows": \(try lines(rows)),
+            "series": \(try lines(series))}
+
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     }
 }
 

@@ -51,7 +51,8 @@ struct Summary: Codable {
         for round in rounds { all.add(round.histogram) }
         median = figures.middle
         p99 = Double(all.valueAtPercentile(99)) / 1000
-        distribution = Self.percentiles.map { Double(all.valueAtPercentile($0)) / 1000 }
+        // As exact as the histogram is.
+        distribution = Self.percentiles.map { (Double(all.valueAtPercentile($0)) / 10).rounded() / 100 }
         least = figures.min() ?? 0
         greatest = figures.max() ?? 0
     }

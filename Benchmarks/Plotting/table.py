@@ -1,0 +1,120 @@
+"""The README's table, from recorded results."""
+import sys
+
+import scale
+
+BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+NONE = "–"
+
+
+def ratio(row):
+    return f"{row['ratio']:.2f} ×"
+
+
+def ours(row):
+    return scale.time(row["ours"]["median"])
+
+
+def kibibytes(row):
+    value = row["ours"]["median"]
+    return f"{value / 1024:.2g} MiB" if value >= 1024 else f"{value:g} KiB"
+
+
+def count(row):
+    return f"{row['ours']['greatest']:g}"
+
+
+# What, and for each figure: its row, how it is shown, the goal, and whether it is met.
+def most(goal, unit="×"):
+    return f"≤ {goal} {unit}", lambda row: row["ratio"] <= goal
+
+
+def least(goal):
+    return f"≥ {goal} ×", lambda row: row["ratio"] >= goal
+
+
+def within(goal, unit, each):
+    return f"≤ {goal} {unit}", lambda row: row["ours"]["median"] <= goal * each
+
+
+ZERO = ("0", lambda row: row["ours"]["greatest"] == 0)
+
+TABLE = [
+    ("C post, 64 B, nobody observing", "`fetch_add`", [("post-64", ratio, most(3.5))]),
+    ("C post, 64 B, while 1; 3 observers follow", NONE,
+     [("post-followed-64", ours, within(25, "ns", 1)), ("post-followed-3", ours, within(30, "ns", 1))]),
+    ("lossless 1 → 1, 64 B", "single-producer ring", [("lossless-64", ratio, least(0.85))]),
+    ("lossless 1 → 1, 4 KiB; 1 MiB", "copy in, copy out", [("lossless-4k", ratio, least(0.7)), ("lossless-1m", ratio, least(0.7))]),
+    ("4 posters → 1 observer, together; on the processors there are", "one poster alone",
+     [("posters-4", ratio, least(1)), ("posters-4-shared", ratio, least(1))]),
+    ("to a sleeping process: C; Swift closure; `for await`", "futex",
+     [("asleep-64", ratio, most(1.1)), ("asleep-swift", ratio, most(1.25)), ("asleep-swift-await", ratio, most(2))]),
+    ("to a process that looks: C; Swift, bitwise; five fields", "cache line",
+     [("awake-64", ratio, most(1.5)), ("awake-swift-bitwise", ratio, most(4)), ("awake-swift", ratio, most(4))]),
+    ("a Codable struct of five fields: encode and post; decode", NONE,
+     [("swift-post", ours, within(270, "ns", 1)), ("swift-decode", ours, within(450, "ns", 1))]),
+    ("post while 256 processes sleep on other names, 100,000 names; system calls", "empty center",
+     [("crowd-64", ratio, most(1.1)), ("crowd-64-system-calls", count, ZERO)]),
+    ("100 processes asleep on this name: the last runs; the post takes", "one `FUTEX_WAKE` of 100",
+     [("wake-100", ratio, most(1.3)), ("wake-100-poster", ratio, most(1.3))]),
+    ("open a center; create one", NONE, [("open", ours, within(60, "µs", 1e3)), ("create", ours, within(400, "µs", 1e3))]),
+    ("a process's first post; its page faults", NONE,
+     [("first-post", ours, within(20, "µs", 1e3)), ("first-post-faults", count, within(15, "", 1))]),
+    ("memory: a default center; an observing process; the library beyond a bare Swift program", NONE,
+     [("memory-center", kibibytes, within(4096, "KiB", 1)), ("memory-observer", kibibytes, within(64, "KiB", 1)),
+      ("memory-library", kibibytes, within(1024, "KiB", 1))]),
+    ("100 observers asleep for a minute: context switches; CPU time", NONE, [("idle-swift", count, ZERO), ("idle-swift-cpu", count, ZERO)]),
+]
+
+
+def line(results, what, limit, figures):
+    goals, found, verdicts = [], [], []
+    for name, show, (goal, met) in figures:
+        goals.append(goal.strip())
+        row = results.row(name)
+        if row:
+            found.append(show(row) if met(row) else f"**{show(row)}**")
+        else:
+            found.append(NONE)
+    return f"| {what} | {limit} | {'; '.join(goals)} | {'; '.join(found)} |"
+
+
+def rival_lines(results):
+    """One line a rival: how many times ours it takes, of the rows of the same run."""
+    order, found = [], {}
+    for name, row in results.rows.items():
+        if not name.startswith("rival-") or "foundation" in name or not results.row(name):
+            continue
+        title = row["limitTitle"]
+        if title not in found:
+            found[title] = {}
+            order.append(title)
+        column = "awake" if name.endswith("-awake") else name.split("-stream-")[1] if "-stream-" in name else "asleep"
+        # The row's ratio is of throughput: ours to the rival's, or how many times ours the rival takes.
+        found[title][column] = row["ratio"]
+    columns = ["asleep", "awake", "64", "4096", "65536"]
+    for title in sorted(order, key=lambda title: found[title].get("asleep", 1e9)):
+        cells = [f"{found[title][column]:.3g} ×" if column in found[title] else NONE for column in columns]
+        yield f"| {title} | " + " | ".join(cells) + " |"
+
+
+def markdown(results):
+    lines = ["| what | limit | goal | measured |", "|---|---|---|---|"]
+    lines += [line(results, *entry) for entry in TABLE]
+    lines += ["", "Bold: misses the goal. –: needs more processors than this machine has, or wasn't measured."]
+    others = list(rival_lines(results))
+    if others:
+        lines += [
+            "", "What others take, in times what Tidings takes in the same run (more is slower than Tidings):", "",
+            "| | asleep, 64 B, one way | awake | lossless, 64 B | 4 KiB | 64 KiB |", "|---|---|---|---|---|---|", *others]
+    lines += ["", f"Measured on a {results.where}."]
+    return "\n".join(lines)
+
+
+def put(path, text):
+    """Replaces what is between the markers."""
+    whole = path.read_text()
+    if BEGIN not in whole or END not in whole:
+        sys.exit(f"{path} has no line {BEGIN} and {END}")
+    before, rest = whole.split(BEGIN, 1)
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END, 1)[1]}")
