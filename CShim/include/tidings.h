@@ -110,6 +110,14 @@ int tidings_topic_open(tidings_center *center, const char *name, size_t name_len
                        tidings_topic **topic);
 void tidings_topic_close(tidings_topic *topic);
 
+/// The same in memory of the caller's, for who has no heap at hand (a signal handler) or wants it on the stack: `memory` is aligned to 8 bytes and holds `tidings_topic_size` ones, or -EINVAL.
+/// Never closed: it ends with its memory. Async-signal-safe, as long as it succeeds.
+int tidings_topic_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
+                        size_t size, tidings_topic **topic);
+/// Bytes that a topic with a name and subject of these lengths takes; at most TIDINGS_TOPIC_SIZE_MAX.
+size_t tidings_topic_size(size_t name_length, size_t subject_length);
+#define TIDINGS_TOPIC_SIZE_MAX 768
+
 enum {
     TIDINGS_FORMAT_BYTES = 0,    ///< whatever both sides agreed on
     TIDINGS_FORMAT_CBOR = 1,     ///< RFC 8949
@@ -158,6 +166,9 @@ void tidings_abandon(tidings_center *center, tidings_reservation *reservation);
 
 enum {
     TIDINGS_OBSERVE_LOSSLESS = 1,  ///< posters are held back rather than lap this observer. Its names are added before the first `tidings_next` (-EBUSY later)
+    /// Only that something was posted matters: deliveries say how large the payload was (`size`), and `payload` is "". Where the center can be written to, `tidings_next` with time-out 0 is
+    /// async-signal-safe then, once it has been called after the last change of names (but still one call at a time).
+    TIDINGS_OBSERVE_BARE = 2,
 };
 
 /// Opens an observer that looks at nothing yet; it starts at the end of the order, or where `tidings_observer_seek` puts it. -EUSERS: all observer places of the center are taken.
@@ -215,6 +226,12 @@ typedef struct tidings_delivery {
 /// The next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While waiting it sleeps: no CPU, no timer.
 /// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed), -EBADF (the program closed the center's descriptor, and others took it for dead: open the center again).
 int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
+
+/// Where the observer looks next: everything before this place in the order has been delivered, told as missed, or was of other names. For the thread that calls `tidings_next`, between two calls.
+uint64_t tidings_observer_position(const tidings_observer *observer);
+
+/// True: nothing has been posted at this place in the order, or after it. One look at one word: how to ask often, and cheaply, whether `tidings_next` would find anything at all. Async-signal-safe.
+bool tidings_nothing_since(const tidings_center *center, uint64_t sequence);
 
 /// Makes the running or the next wait of `tidings_next` return -EINTR, once. Async-signal-safe.
 void tidings_observer_interrupt(tidings_observer *observer);

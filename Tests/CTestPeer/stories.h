@@ -84,6 +84,11 @@ STORY(a_delivery_says_who_posted_what_and_when)
 STORY(a_reservation_grows_and_arrives)
 STORY(history_and_what_comes_meet_without_a_seam)
 
+// bare.c
+STORY(topics_in_the_callers_memory_post_like_any)
+STORY(bare_observers_get_all_but_the_payload)
+STORY(nothing_is_new_exactly_until_somebody_posts)
+
 // loss.c
 STORY(several_names_of_one_bucket_are_counted_apart)
 STORY(interests_of_one_observer_are_counted_apart)

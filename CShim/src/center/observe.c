@@ -54,6 +54,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     pthread_mutex_init(&observer->lock, NULL);
     tidings__set_relaxed(&observer->table, table);
     observer->lossless = flags & TIDINGS_OBSERVE_LOSSLESS;
+    (void)(flags & TIDINGS_OBSERVE_BARE && tidings__buffer_begin(observer));  // otherwise the first delivery tries again
     observer->cursor = tidings__frontier(s, tidings__relaxed(&center->hint));
     if (observer->lossless) observer->cursor = tidings__lossless_begin(s, observer->index, observer->cursor);
     observer->published = observer->cursor;
@@ -329,6 +330,15 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     tidings__interest_bury(observer, gone);
     pthread_mutex_unlock(&observer->lock);
     return 0;
+}
+
+uint64_t tidings_observer_position(const tidings_observer *observer) {
+    return observer->cursor;
+}
+
+bool tidings_nothing_since(const tidings_center *center, uint64_t sequence) {
+    const tidings__segment *s = &center->segment;
+    return tidings__lap_ahead(tidings__acquire(&tidings__cell_at(s, sequence)->claim), tidings__lap_at(s, sequence)) < 0;
 }
 
 void tidings_observer_interrupt(tidings_observer *observer) {

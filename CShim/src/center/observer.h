@@ -135,6 +135,9 @@ void tidings__interest_bury(tidings_observer *observer, tidings__interest *inter
 void tidings__interests_free(tidings_observer *observer);
 
 // read.c
+#define TIDINGS__BUFFER_LEAST 1024u  // more than the longest name and subject
+// Takes the buffer that an observer without payloads gets by with. False: no memory.
+bool tidings__buffer_begin(tidings_observer *observer);
 enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 // Goes on from the cursor to `limit` at most, until there is something to deliver.
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);

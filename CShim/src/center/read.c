@@ -13,7 +13,7 @@
 
 static bool room_for(tidings_observer *o, size_t size) {
     if (size <= o->capacity) return true;
-    size_t capacity = 512;
+    size_t capacity = TIDINGS__BUFFER_LEAST;
     while (capacity < size) capacity *= 2;
     uint8_t *grown = aligned_alloc(64, capacity);
     if (!grown) {
@@ -26,28 +26,38 @@ static bool room_for(tidings_observer *o, size_t size) {
     return true;
 }
 
+bool tidings__buffer_begin(tidings_observer *o) {
+    return room_for(o, TIDINGS__BUFFER_LEAST);
+}
+
+// Where the text lies in the buffer: after the payload, which is left out where nobody wants it.
+static uint64_t text_at(const tidings_observer *o, const tidings__record *r) {
+    return o->flags & TIDINGS_OBSERVE_BARE ? 0 : tidings__round8(r->size);
+}
+
 // Copies a record's body. False: its lengths can't be (a hostile record), it is gone, or there is no memory.
 bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r, bool retained) {
     tidings__segment *s = &o->center->segment;
     if (r->size > s->shape.maximum_payload) return false;
     uint64_t total = tidings__round8(r->size) + tidings__round8(r->name_length) + tidings__round8(r->subject_length);
+    const uint64_t skipped = text_at(o, r) == 0 ? tidings__round8(r->size) : 0;
     if (!(r->flags & TIDINGS__RECORD_CHUNK)) {
         if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;
-        tidings__body_read(tidings__cell_at(s, position)->body, o->buffer, total);
+        tidings__body_read(tidings__cell_at(s, position)->body + skipped / 8, o->buffer, total - skipped);
         return true;
     }
     uint64_t capacity;
     const uint8_t *bytes = tidings__chunk_bytes(s, r->chunk, &capacity);
     if (!bytes || total + TIDINGS__CHUNK_HEADER > capacity) return false;
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
-    if (!room_for(o, total + 8) || tidings__back_chunk(s, r->chunk, total + TIDINGS__CHUNK_HEADER) != 0) return false;
-    tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER, total);
+    if (!room_for(o, total - skipped + 8) || tidings__back_chunk(s, r->chunk, total + TIDINGS__CHUNK_HEADER) != 0) return false;
+    tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
     (void)retained;
     return tidings__chunk_holds(s, r->chunk, position);
 }
 
 bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_t *name_length, uint32_t *subject_length) {
-    const uint8_t *text = o->buffer + tidings__round8(r->size);
+    const uint8_t *text = o->buffer + text_at(o, r);
     *name_length = r->name_length;
     if (r->name_length == 0) {
         if (!tidings__name_text(&o->center->segment, r->name, o->name, name_length, NULL, NULL)) return false;
@@ -166,7 +176,7 @@ static void describe(tidings_observer *o, const tidings__record *r, uint64_t pos
     d->missed = 0;
     d->interests = o->matched_ids;
     d->interest_count = matched;
-    d->payload = o->buffer;
+    d->payload = o->flags & TIDINGS_OBSERVE_BARE ? (const uint8_t *)"" : o->buffer;
     d->size = r->size;
     d->posted_at_ns = r->time;
     d->pid = (int32_t)r->pid;

@@ -9,30 +9,57 @@
 #include "platform/futex.h"
 #include "segment/names.h"
 
-int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
-                       tidings_topic **result) {
-    *result = NULL;
-    tidings__clear_error();
+_Static_assert(sizeof(tidings_topic) + 2 * 256 <= TIDINGS_TOPIC_SIZE_MAX, "the longest name and subject, each rounded up to 8");
+
+// The subject's length as it counts: none is as long as an empty one.
+static int check(const char *name, size_t name_length, const char *subject, size_t *subject_length) {
     int error = tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX);
-    if (!error && subject) error = tidings__check_text("subject", subject, subject_length, 0, TIDINGS_SUBJECT_MAX);
-    if (error) return error;
-    if (!subject) subject_length = 0;
-    uint32_t name_words = (uint32_t)tidings__round8(name_length) / 8, subject_words = (uint32_t)tidings__round8(subject_length) / 8;
-    size_t bytes = sizeof(tidings_topic) + 8 * (size_t)(name_words + subject_words);
-    tidings_topic *topic = malloc(bytes);
-    if (!topic) return tidings__fail(ENOMEM, "can't prepare name \"%.*s\": no memory for its handle", (int)name_length, name);
-    memset(topic, 0, bytes);
+    if (!error && subject) error = tidings__check_text("subject", subject, *subject_length, 0, TIDINGS_SUBJECT_MAX);
+    if (!subject) *subject_length = 0;
+    return error;
+}
+
+size_t tidings_topic_size(size_t name_length, size_t subject_length) {
+    return sizeof(tidings_topic) + tidings__round8(name_length) + tidings__round8(subject_length);
+}
+
+static void prepare(tidings_topic *topic, tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length) {
+    memset(topic, 0, tidings_topic_size(name_length, subject_length));
     topic->center = center;
-    topic->name_words = name_words;
-    topic->subject_words = subject_words;
-    char *name_text = (char *)topic->text, *subject_text = (char *)&topic->text[name_words];
+    topic->name_words = (uint32_t)tidings__round8(name_length) / 8;
+    topic->subject_words = (uint32_t)tidings__round8(subject_length) / 8;
+    char *name_text = (char *)topic->text, *subject_text = (char *)&topic->text[topic->name_words];
     memcpy(name_text, name, name_length);
     if (subject_length) memcpy(subject_text, subject, subject_length);
     tidings__key_make(&topic->key, name_text, name_length, NULL, 0);
     if (subject_length) tidings__key_make(&topic->key_subject, name_text, name_length, subject_text, subject_length);
     topic->poster = (uint64_t)subject_length << 48 | (uint64_t)name_length << 56;
     tidings__set_relaxed(&topic->resolved_at, TIDINGS__TOPIC_NEVER);
+}
+
+int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
+                       tidings_topic **result) {
+    *result = NULL;
+    tidings__clear_error();
+    int error = check(name, name_length, subject, &subject_length);
+    if (error) return error;
+    tidings_topic *topic = malloc(tidings_topic_size(name_length, subject_length));
+    if (!topic) return tidings__fail(ENOMEM, "can't prepare name \"%.*s\": no memory for its handle", (int)name_length, name);
+    prepare(topic, center, name, name_length, subject, subject_length);
     *result = topic;
+    return 0;
+}
+
+int tidings_topic_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
+                        size_t size, tidings_topic **result) {
+    *result = NULL;
+    int error = check(name, name_length, subject, &subject_length);
+    if (error) return error;
+    if (size < tidings_topic_size(name_length, subject_length) || (uintptr_t)memory % _Alignof(tidings_topic) != 0)
+        return tidings__fail(EINVAL, "can't prepare name \"%.*s\" in %zu bytes: it takes %zu, aligned to 8", (int)name_length, name, size,
+                             tidings_topic_size(name_length, subject_length));
+    prepare(memory, center, name, name_length, subject, subject_length);
+    *result = memory;
     return 0;
 }
 

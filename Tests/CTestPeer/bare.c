@@ -1,0 +1,95 @@
+// Observers that want no payload, topics in the caller's memory, and asking whether anything is new by one look.
+#include "peer.h"
+
+static void placed(tidings_center *center, const char *name, const char *subject, uint64_t memory[TIDINGS_TOPIC_SIZE_MAX / 8], tidings_topic **topic) {
+    const size_t name_length = strlen(name), subject_length = subject ? strlen(subject) : 0;
+    const size_t size = tidings_topic_size(name_length, subject_length);
+    CHECK(size <= TIDINGS_TOPIC_SIZE_MAX, "%zu bytes", size);
+    // Guarded behind, and not a byte more than asked for.
+    memset(memory, 0xa5, TIDINGS_TOPIC_SIZE_MAX);
+    CHECK(tidings_topic_place(center, name, name_length, subject, subject_length, memory, size - 1, topic) == -EINVAL && *topic == NULL, "too small");
+    CHECK(tidings_topic_place(center, name, name_length, subject, subject_length, (char *)memory + 1, size, topic) == -EINVAL, "not aligned");
+    OK(tidings_topic_place(center, name, name_length, subject, subject_length, memory, size, topic));
+    for (size_t i = size; i < TIDINGS_TOPIC_SIZE_MAX; i++) CHECK(((uint8_t *)memory)[i] == 0xa5, "byte %zu of %zu was written", i, size);
+}
+
+void topics_in_the_callers_memory_post_like_any(void) {
+    tidings_center *center = join_center(512);
+    char longest[TIDINGS_NAME_MAX + 1];
+    memset(longest, 'n', TIDINGS_NAME_MAX);
+    longest[TIDINGS_NAME_MAX] = 0;
+    const char *names[] = {NAME, longest, "a"}, *subjects[] = {NULL, longest, "s"};
+    uint64_t memory[TIDINGS_TOPIC_SIZE_MAX / 8];
+    tidings_observer *observer = observer_of(center, NULL);
+    for (int i = 0; i < 3; i++) {
+        tidings_topic *topic;
+        placed(center, names[i], subjects[i], memory, &topic);
+        post_number(topic, (uint32_t)i);
+        const tidings_delivery d = receive(observer);
+        CHECK(d.name_length == strlen(names[i]) && strcmp(d.name, names[i]) == 0, "%d: \"%s\"", i, d.name);
+        CHECK(strcmp(d.subject, subjects[i] ? subjects[i] : "") == 0 && stamp_of(&d).number == (uint32_t)i, "%d", i);
+    }
+    tidings_topic *topic;
+    CHECK(tidings_topic_place(center, "", 0, NULL, 0, memory, sizeof memory, &topic) == -EINVAL, "no name");
+    tidings_observer_close(observer);
+    tidings_close(center);
+}
+
+void bare_observers_get_all_but_the_payload(void) {
+    tidings_center *center = join_center(512);
+    tidings_observer *named, *all, *full = observer_of(center, NULL);
+    uint32_t interest;
+    OK(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &named));
+    OK(tidings_observer_add(named, NAME, strlen(NAME), NULL, 0, 0, &interest));
+    OK(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &all));
+    OK(tidings_observer_add(all, NULL, 0, NULL, 0, 0, &interest));
+    tidings_topic *topics[] = {topic_of(center, NAME), topic_with(center, NAME, "subject"), topic_of(center, "another.name.that.nobody.observes")};
+    const size_t sizes[] = {0, 8, 100, 200, 5000, 2000000};
+    uint8_t *payload = calloc(1, 2000000);
+    for (int i = 0; i < 200; i++) {
+        const int which = i % 3;
+        const size_t size = sizes[random_below(6)];
+        const tidings_post_options options = {.flags = size == 8 ? TIDINGS_POST_RETAIN : 0, .format = (uint8_t)(i % 5)};
+        OK(tidings_post(topics[which], payload, size, &options, NULL));
+        tidings_observer *observers[] = {full, all, named};
+        const tidings_delivery whole = receive(full);
+        const size_t name_length = whole.name_length, subject_length = whole.subject_length;
+        for (int k = 1; k < (which < 2 ? 3 : 2); k++) {
+            const tidings_delivery d = receive(observers[k]);
+            CHECK(d.sequence == whole.sequence && d.size == size && d.format == whole.format, "%d: %zu bytes", i, d.size);
+            CHECK(*(const char *)d.payload == 0, "%d: a payload", i);
+            CHECK(d.name_length == name_length && strcmp(d.name, whole.name) == 0, "%d: \"%s\"", i, d.name);
+            CHECK(d.subject_length == subject_length && strcmp(d.subject, whole.subject) == 0, "%d: \"%s\"", i, d.subject);
+        }
+    }
+    free(payload);
+    for (int i = 0; i < 3; i++) tidings_topic_close(topics[i]);
+    tidings_observer_close(full);
+    tidings_observer_close(named);
+    tidings_observer_close(all);
+    tidings_close(center);
+}
+
+void nothing_is_new_exactly_until_somebody_posts(void) {
+    tidings_center *center = join_center(256);
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_topic *topic = topic_of(center, NAME), *other = topic_of(center, "other");
+    tidings_delivery d;
+    for (int i = 0; i < 2000; i++) {
+        CHECK(tidings_next(observer, 0, &d) == -EAGAIN, "post %d: something is there", i);
+        const uint64_t position = tidings_observer_position(observer);
+        CHECK(tidings_nothing_since(center, position), "post %d", i);
+        CHECK(i == 0 || !tidings_nothing_since(center, position - 1), "post %d: but before that", i);
+        post_number(i % 3 ? topic : other, (uint32_t)i);
+        CHECK(!tidings_nothing_since(center, position), "post %d is not seen", i);
+        if (i % 7 == 0)
+            for (int k = 0; k < 300; k++) post_number(other, (uint32_t)k);
+        CHECK(!tidings_nothing_since(center, position), "post %d: after a lap", i);
+        const account account = drain(observer);
+        CHECK(account.received + account.missed == (uint64_t)(i % 3 != 0), "post %d: %llu, %llu", i, (unsigned long long)account.received, (unsigned long long)account.missed);
+    }
+    tidings_topic_close(topic);
+    tidings_topic_close(other);
+    tidings_observer_close(observer);
+    tidings_close(center);
+}
