@@ -13,6 +13,8 @@ let package = Package(
     products: [
         .library(name: "Tidings", targets: ["Tidings"]),
         .library(name: "CTidings", targets: ["CTidings"]),
+        // notify(3), Apple's C interface, over the same centers. Without notify_register_dispatch: a C target here doesn't find Dispatch's headers; `make` does.
+        .library(name: "TidingsNotify", targets: ["TidingsNotify"]),
         .executable(name: "tidings", targets: ["tidings"]),
         // For Benchmarks/, a package of its own that could not use it otherwise. No promise to anybody else.
         .library(name: "CTidingsBench", targets: ["CTidingsBench"]),
@@ -27,6 +29,14 @@ let package = Package(
             sources: ["src"],
             publicHeadersPath: "include",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("src")] + cWarnings
+        ),
+        .target(
+            name: "TidingsNotify",
+            dependencies: ["CTidings"],
+            path: "CShim/notify",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
         .target(
             name: "Tidings",
@@ -64,6 +74,14 @@ let package = Package(
             dependencies: ["CTidings"],
             path: "Tests/CTestPeer",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
+        ),
+        // Stories of notify(3).
+        .executableTarget(
+            name: "NotifyPeer",
+            dependencies: ["TidingsNotify"],
+            path: "Tests/NotifyPeer",
+            exclude: ["run.sh", "tell.sh"],
+            cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
         // Many who post and observe at random and are killed on the way, and the proof that nobody noticed.
         .executableTarget(

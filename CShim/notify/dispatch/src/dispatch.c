@@ -1,0 +1,60 @@
+// notify_register_dispatch: blocks on queues, on top of a handler that only hands over. A library of its own, as it needs blocks and Dispatch.
+#include <dispatch/dispatch.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "../../src/internal.h"
+
+// Of the blocks runtime. Its header is Block.h here and Block/Block.h there.
+void *_Block_copy(const void *block);
+void _Block_release(const void *block);
+
+#define QUEUED_MOST 128  // blocks of one token that wait for their queue: whatever comes meanwhile is one with the last of them
+
+typedef struct registration {
+    dispatch_queue_t queue;
+    notify_handler_t handler;
+    _Atomic uint32_t users;  // the token, and each block that is on its way
+    _Atomic int queued;
+} registration;
+
+static void leave(registration *r) {
+    if (atomic_fetch_sub_explicit(&r->users, 1, memory_order_acq_rel) != 1) return;
+    _Block_release(r->handler);
+    dispatch_release(r->queue);
+    free(r);
+}
+
+static void deliver(void *context, int token) {
+    registration *r = context;
+    if (atomic_fetch_add_explicit(&r->queued, 1, memory_order_relaxed) >= QUEUED_MOST) {
+        atomic_fetch_sub_explicit(&r->queued, 1, memory_order_relaxed);
+        return;
+    }
+    atomic_fetch_add_explicit(&r->users, 1, memory_order_relaxed);
+    dispatch_async(r->queue, ^{
+        // Before the look: what is posted from here on gets a block of its own.
+        atomic_fetch_sub_explicit(&r->queued, 1, memory_order_seq_cst);
+        if (tidings_notify_may_run(token)) r->handler(token);
+        leave(r);
+    });
+}
+
+static void end(void *context) {
+    leave(context);
+}
+
+uint32_t notify_register_dispatch(const char *name, int *out_token, dispatch_queue_t queue, notify_handler_t handler) {
+    if (!out_token) return NOTIFY_STATUS_NULL_INPUT;
+    *out_token = NOTIFY_TOKEN_INVALID;
+    if (!queue || !handler) return NOTIFY_STATUS_NULL_INPUT;
+    registration *r = calloc(1, sizeof *r);
+    if (!r) return NOTIFY_STATUS_FAILED;
+    dispatch_retain(queue);
+    r->queue = queue;
+    r->handler = _Block_copy(handler);
+    atomic_store_explicit(&r->users, 1, memory_order_relaxed);
+    const uint32_t status = tidings_notify_register_handler(name, out_token, &(notify__handler){deliver, end, r});
+    if (status != NOTIFY_STATUS_OK) leave(r);
+    return status;
+}

@@ -1,0 +1,263 @@
+// Which center a name lives in, and going on with it after a fork or a removal.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+pthread_mutex_t notify__lock = PTHREAD_MUTEX_INITIALIZER;
+_Atomic uint32_t notify__disabled, notify__regenerating;
+_Atomic(notify__domain *) notify__domains;
+
+// Written once: the system's names are in a center of their own (2), or in this user's (1).
+static _Atomic uint32_t system_kind;
+
+uint32_t notify__status(int error) {
+    switch (-error) {
+        case 0: return NOTIFY_STATUS_OK;
+        case EACCES: case EPERM: case EROFS: return NOTIFY_STATUS_NOT_AUTHORIZED;
+        case ESTALE: case ENOENT: return NOTIFY_STATUS_SERVER_NOT_FOUND;
+        case EINVAL: return NOTIFY_STATUS_INVALID_NAME;
+        default: return NOTIFY_STATUS_FAILED;
+    }
+}
+
+#define SELF "self."
+#define USER "user.uid."
+
+// False: a user that can't be.
+static bool classify(const char *name, size_t length, notify__kind *kind, uint32_t *uid) {
+    *kind = NOTIFY__SYSTEM;
+    *uid = 0;
+    if (length >= sizeof SELF - 1 && memcmp(name, SELF, sizeof SELF - 1) == 0) *kind = NOTIFY__SELF;
+    if (length < sizeof USER || memcmp(name, USER, sizeof USER - 1) != 0) return true;
+    size_t i = sizeof USER - 1;
+    uint64_t number = 0;
+    for (; i < length && name[i] >= '0' && name[i] <= '9'; i++) {
+        number = 10 * number + (uint64_t)(name[i] - '0');
+        if (number >= UINT32_MAX) return false;
+    }
+    if (i == sizeof USER - 1 || (i < length && name[i] != '.')) return true;
+    *kind = NOTIFY__USER;
+    *uid = (uint32_t)number;
+    return true;
+}
+
+static int open_center(const notify__domain *domain, tidings_center **center, bool *read_only) {
+    *read_only = false;
+    if (domain->kind == NOTIFY__SELF) return tidings_create_sealed("self", &tidings_small_configuration, center);
+    notify__place *place = calloc(1, sizeof *place);
+    if (!place) return -ENOMEM;
+    if (domain->kind == NOTIFY__SYSTEM) {
+        notify__place_of_system(place);
+    } else {
+        strcpy(place->center, "default");
+        if (domain->uid != geteuid()) {
+            place->configuration.flags = TIDINGS_OPEN_OWNER;
+            place->configuration.owner = domain->uid;
+        }
+    }
+    int error = tidings_open(place->center, &place->configuration, center);
+    if (error == -EACCES || error == -EROFS) {
+        // Perhaps we may observe it.
+        place->configuration.flags |= TIDINGS_OPEN_READ_ONLY;
+        *read_only = tidings_open(place->center, &place->configuration, center) == 0;
+        if (*read_only) error = 0;
+    }
+    free(place);
+    return error;
+}
+
+static notify__domain *find(notify__kind kind, uint32_t uid) {
+    notify__domain *domain = atomic_load_explicit(&notify__domains, memory_order_acquire);
+    while (domain && (domain->kind != kind || domain->uid != uid)) domain = domain->next;
+    return domain;
+}
+
+static uint32_t kind_of_system(void) {
+    notify__place *place = calloc(1, sizeof *place);
+    if (!place) return 0;
+    notify__place_of_system(place);
+    const bool mine = strcmp(place->center, "default") == 0 && !place->configuration.directory &&
+                      (!(place->configuration.flags & TIDINGS_OPEN_OWNER) || place->configuration.owner == geteuid());
+    free(place);
+    atomic_store_explicit(&system_kind, mine ? 1 : 2, memory_order_release);
+    return mine ? 1 : 2;
+}
+
+notify__domain *notify__domain_of(const char *name, size_t length, bool opening, uint32_t *status) {
+    notify__kind kind;
+    uint32_t uid;
+    *status = NOTIFY_STATUS_OK;
+    if (!classify(name, length, &kind, &uid)) {
+        *status = NOTIFY_STATUS_INVALID_NAME;
+        return NULL;
+    }
+    if (kind == NOTIFY__SYSTEM) {
+        uint32_t system = atomic_load_explicit(&system_kind, memory_order_acquire);
+        if (system == 0) system = kind_of_system();
+        if (system == 1) kind = NOTIFY__USER, uid = geteuid();
+    }
+    notify__domain *domain = find(kind, uid);
+    if (domain || !opening) return domain;
+    domain = calloc(1, sizeof *domain);
+    tidings_center *center = NULL;
+    if (!domain) {
+        *status = NOTIFY_STATUS_FAILED;
+        return NULL;
+    }
+    domain->kind = kind;
+    domain->uid = uid;
+    // Without the lock: opening may take a while, and who loses the race closes again.
+    const int error = open_center(domain, &center, &domain->read_only);
+    if (error) {
+        *status = notify__status(error);
+        free(domain);
+        return NULL;
+    }
+    pthread_mutex_lock(&notify__lock);
+    notify__domain *other = find(kind, uid);
+    if (other) {
+        tidings_close(center);
+        free(domain);
+        domain = other;
+    } else {
+        notify__forks_watch();
+        atomic_store_explicit(&domain->center, center, memory_order_relaxed);
+        domain->next = atomic_load_explicit(&notify__domains, memory_order_relaxed);
+        atomic_store_explicit(&notify__domains, domain, memory_order_release);
+    }
+    pthread_mutex_unlock(&notify__lock);
+    return domain;
+}
+
+uint32_t notify__domain_listen(notify__domain *domain) {
+    if (domain->pull) return NOTIFY_STATUS_OK;
+    if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
+    tidings_observer *pull;
+    const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &pull);
+    if (!error) {
+        domain->pull = pull;
+        atomic_store_explicit(&domain->position, tidings_observer_position(pull), memory_order_release);
+    }
+    notify__reading_end(domain);
+    return notify__status(error);
+}
+
+// MARK: Another observer, or another center
+
+static void count_one(notify__name *name) {
+    const uint64_t now = atomic_load_explicit(&name->count, memory_order_relaxed);
+    atomic_store_explicit(&name->count, now + 1, memory_order_release);
+}
+
+static void forget_parents(notify__name *name) {
+    for (notify__token *token = name->deliveries, *next; token; token = next) {
+        next = token->next;
+        token->delivers = false;
+        token->signal = 0;
+        token->next = token->previous = NULL;
+        // Ours only as memory: its queue has no threads in this process.
+        token->handler = (notify__handler){0};
+    }
+    name->deliveries = NULL;
+}
+
+static _Thread_local bool pull_history;
+static void pull_again(notify__name *name) {
+    name->pull = 0;
+    (void)notify__name_pull(name, pull_history);
+}
+
+static void push_again(notify__name *name) {
+    if (name->deliveries) (void)notify__push_begin(name);
+    for (notify__token *token = name->deliveries, *next; token; token = next) {
+        next = token->next;
+        token->since = 0;
+        notify__deliver(token);
+    }
+}
+
+uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
+    const bool child = atomic_load_explicit(&domain->stale, memory_order_relaxed);
+    const bool another = anew || (child && domain->kind == NOTIFY__SELF);
+    tidings_center *center = atomic_load_explicit(&domain->center, memory_order_relaxed);
+    if (another) {
+        const int error = open_center(domain, &center, &domain->read_only);
+        if (error) return notify__status(error);
+    }
+    if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
+    if (child) {
+        notify__pipes_forget();
+        notify__names_each(domain, forget_parents);
+    }
+    notify__push_forget(domain, child);
+    const bool listens = domain->pull != NULL;
+    tidings_observer_close(domain->pull);
+    domain->pull = NULL;
+    domain->pull_all = false;
+    domain->pull_names = 0;
+    // The old one stays open: other threads may be posting to it, or looking at its words.
+    atomic_store_explicit(&domain->center, center, memory_order_release);
+    uint32_t status = NOTIFY_STATUS_OK;
+    if (listens) {
+        status = notify__status(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &domain->pull));
+        bool all = anew;
+        if (status == NOTIFY_STATUS_OK) {
+            if (!another) {
+                const uint64_t position = atomic_load_explicit(&domain->position, memory_order_relaxed);
+                (void)tidings_observer_seek(domain->pull, position);
+                all = tidings_observer_position(domain->pull) != position;
+            }
+            pull_history = !another;
+            notify__names_each(domain, pull_again);
+            atomic_store_explicit(&domain->position, tidings_observer_position(domain->pull), memory_order_release);
+            notify__take(domain);
+        }
+        // What was posted and can't be looked at any more was anybody's.
+        if (all) notify__names_each(domain, count_one);
+    }
+    if (status == NOTIFY_STATUS_OK) atomic_store_explicit(&domain->stale, 0, memory_order_release);
+    notify__reading_end(domain);
+    if (anew && status == NOTIFY_STATUS_OK) notify__names_each(domain, push_again);
+    return status;
+}
+
+bool notify__domain_recover(notify__domain *domain, const tidings_center *center, int error) {
+    if (error != -ESTALE || !atomic_load_explicit(&notify__regenerating, memory_order_relaxed)) return false;
+    pthread_mutex_lock(&notify__lock);
+    bool recovered = atomic_load_explicit(&domain->center, memory_order_relaxed) != center;
+    if (!recovered) recovered = notify__domain_renew(domain, true) == NOTIFY_STATUS_OK;
+    pthread_mutex_unlock(&notify__lock);
+    return recovered;
+}
+
+// MARK: Forks
+
+static void before(void) {
+    pthread_mutex_lock(&notify__lock);
+    // So that no child begins in the middle of a count.
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next) (void)notify__reading_begin(domain);
+}
+
+static void after(void) {
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__reading_end(domain);
+    pthread_mutex_unlock(&notify__lock);
+}
+
+static void in_child(void) {
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next) atomic_store_explicit(&domain->stale, 1, memory_order_relaxed);
+    notify__worker_forked();
+    after();
+}
+
+static void watch(void) {
+    pthread_atfork(before, after, in_child);
+}
+
+// After the first center was opened: its own hooks, which take its locks, come after ours then.
+void notify__forks_watch(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch);
+}

@@ -1,0 +1,158 @@
+// Files that a token follows: through their directory, which sees them appear and disappear, and themselves, which see what is written.
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "worker.h"
+
+#define COALESCED_MS 100
+#define CHANGES (IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
+
+typedef struct notify__monitor {
+    notify__token *token;
+    int file, directory;  // watches; -1: none
+    int64_t due;          // milliseconds; 0: nothing has changed
+    struct notify__monitor *next;
+    const char *name;     // within path
+    char path[];
+} notify__monitor;
+
+static int inotify = -1;
+static notify__monitor *monitors;  // under notify__lock
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// The same file has the same watch, whoever asks for it.
+static void unwatch(int watch) {
+    for (const notify__monitor *m = monitors; m; m = m->next)
+        if (m->file == watch || m->directory == watch) return;
+    if (watch >= 0) inotify_rm_watch(inotify, watch);
+}
+
+static void watch_file(notify__monitor *m) {
+    const int before = m->file;
+    m->file = inotify_add_watch(inotify, m->path, CHANGES | IN_MASK_ADD);
+    if (before != m->file) unwatch(before);
+}
+
+static bool watch_directory(notify__monitor *m) {
+    char directory[PATH_MAX];
+    const size_t length = m->name > m->path ? (size_t)(m->name - m->path) : 0;
+    if (length >= sizeof directory) return false;
+    memcpy(directory, m->path, length);
+    strcpy(directory + length, length == 0 ? "." : "");
+    m->directory = inotify_add_watch(inotify, directory, CHANGES | IN_MASK_ADD | IN_ONLYDIR);
+    return m->directory >= 0;
+}
+
+int notify__monitors_descriptor(void) {
+    return monitors ? inotify : -1;
+}
+
+static void changed(const struct inotify_event *event) {
+    for (notify__monitor *m = monitors; m; m = m->next) {
+        const bool here = m->directory == event->wd && event->len > 0 && strcmp(event->name, m->name) == 0;
+        const bool itself = m->file == event->wd;
+        // Some were lost: any file may have changed.
+        const bool lost = event->mask & IN_Q_OVERFLOW;
+        if (itself && event->mask & IN_IGNORED) m->file = -1;
+        if (!here && !lost && (!itself || event->mask & IN_IGNORED)) continue;
+        if (here && event->mask & (IN_CREATE | IN_MOVED_TO)) watch_file(m);
+        if (m->due == 0) m->due = now_ms() + COALESCED_MS;
+    }
+}
+
+void notify__monitors_read(void) {
+    _Alignas(struct inotify_event) char events[16384];
+    ssize_t size;
+    while (inotify >= 0 && (size = read(inotify, events, sizeof events)) > 0) {
+        for (char *at = events; at < events + size;) {
+            const struct inotify_event *event = (const struct inotify_event *)at;
+            changed(event);
+            at += sizeof *event + event->len;
+        }
+    }
+}
+
+int64_t notify__monitors_due(void) {
+    int64_t least = -1, now = monitors ? now_ms() : 0;
+    for (notify__monitor *m = monitors; m; m = m->next) {
+        if (m->due != 0 && m->due <= now) {
+            m->due = 0;
+            atomic_store_explicit(&m->token->checked, NOTIFY__UNCHECKED, memory_order_relaxed);
+            notify__deliver(m->token);
+        }
+        if (m->due != 0 && (least < 0 || m->due - now < least)) least = m->due - now;
+    }
+    return least;
+}
+
+void notify__monitor_end(notify__token *token) {
+    notify__monitor *m = token->monitor;
+    if (!m) return;
+    token->monitor = NULL;
+    for (notify__monitor **link = &monitors; *link; link = &(*link)->next) {
+        if (*link != m) continue;
+        *link = m->next;
+        break;
+    }
+    unwatch(m->file);
+    unwatch(m->directory);
+    free(m);
+}
+
+// A child's tokens follow nothing until they are told to: what its parent's do is the parent's.
+void notify__monitors_forked(void) {
+    if (inotify >= 0) close(inotify);
+    inotify = -1;
+    while (monitors) {
+        notify__monitor *m = monitors;
+        monitors = m->next;
+        m->token->monitor = NULL;
+        free(m);
+    }
+}
+
+static uint32_t begin(notify__token *token, const char *path) {
+    const size_t length = strlen(path);
+    if (length == 0 || length >= PATH_MAX) return NOTIFY_STATUS_INVALID_FILE;
+    if (inotify < 0) inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (inotify < 0) return NOTIFY_STATUS_FAILED;
+    notify__monitor *m = calloc(1, sizeof *m + length + 1);
+    if (!m) return NOTIFY_STATUS_FAILED;
+    memcpy(m->path, path, length + 1);
+    const char *slash = strrchr(m->path, '/');
+    m->name = slash ? slash + 1 : m->path;
+    m->token = token;
+    m->file = -1;
+    if (!watch_directory(m)) {
+        free(m);
+        return NOTIFY_STATUS_INVALID_FILE;
+    }
+    m->next = monitors;
+    monitors = m;
+    token->monitor = m;
+    watch_file(m);
+    notify__worker_wake();
+    return NOTIFY_STATUS_OK;
+}
+
+uint32_t notify_monitor_file(int number, char *path, int flags) {
+    if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return NOTIFY_STATUS_OPT_DISABLE;
+    if (flags != 0) return NOTIFY_STATUS_INVALID_REQUEST;
+    pthread_mutex_lock(&notify__lock);
+    notify__token *token = notify__token_of(number);
+    uint32_t status = token ? NOTIFY_STATUS_OK : NOTIFY_STATUS_INVALID_TOKEN;
+    if (token) notify__monitor_end(token);
+    if (token && path) status = begin(token, path);
+    pthread_mutex_unlock(&notify__lock);
+    return status;
+}

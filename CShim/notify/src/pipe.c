@@ -1,0 +1,141 @@
+// Tokens that are written to a pipe. A full one keeps nobody waiting and loses nothing: its tokens are written, once each, when there is room.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "worker.h"
+
+static notify__pipe *pipes;  // under notify__lock
+static bool parents;         // they are a parent's: of this forked child only as memory
+
+// Is that still the end that we gave out? The program may have closed it, and opened something else.
+static bool is_ours(const notify__pipe *pipe) {
+    struct stat now;
+    return fstat(pipe->reader, &now) == 0 && S_ISFIFO(now.st_mode) && (uint64_t)now.st_dev == pipe->device && (uint64_t)now.st_ino == pipe->inode;
+}
+
+static notify__pipe *find(int reader) {
+    notify__pipe *pipe = pipes;
+    while (pipe && (pipe->reader != reader || pipe->writer < 0 || !is_ours(pipe))) pipe = pipe->next;
+    return pipe;
+}
+
+static notify__pipe *make(void) {
+    notify__pipe *pipe = calloc(1, sizeof *pipe);
+    int ends[2];
+    struct stat status;
+    if (!pipe || pipe2(ends, O_CLOEXEC) != 0) {
+        free(pipe);
+        return NULL;
+    }
+    // The writing end alone: its flags are its own.
+    if (fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0 || fstat(ends[0], &status) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        free(pipe);
+        return NULL;
+    }
+    *pipe = (notify__pipe){.reader = ends[0], .writer = ends[1], .device = status.st_dev, .inode = status.st_ino, .next = pipes};
+    pipes = pipe;
+    return pipe;
+}
+
+// True: written, or nobody can read it any more. The thread that does it has SIGPIPE blocked.
+static bool written(const notify__pipe *pipe, const notify__token *token) {
+    const uint32_t bytes = htonl(atomic_load_explicit(&token->number, memory_order_relaxed));
+    ssize_t count;
+    do count = write(pipe->writer, &bytes, sizeof bytes);
+    while (count < 0 && errno == EINTR);
+    return count == sizeof bytes || errno != EAGAIN;
+}
+
+void notify__pipe_write(notify__token *token) {
+    notify__pipe *pipe = token->pipe;
+    if (token->full || pipe->writer < 0) return;
+    // Behind those that wait already.
+    if (!pipe->waiting && written(pipe, token)) return;
+    token->full = true;
+    notify__token **end = &pipe->waiting;
+    while (*end) end = &(*end)->next_waiting;
+    *end = token;
+    token->next_waiting = NULL;
+    notify__worker_wake();
+}
+
+void notify__pipe_leave(notify__token *token) {
+    notify__pipe *pipe = token->pipe;
+    for (notify__token **link = &pipe->waiting; token->full && *link; link = &(*link)->next_waiting) {
+        if (*link != token) continue;
+        *link = token->next_waiting;
+        break;
+    }
+    if (--pipe->tokens > 0) return;
+    for (notify__pipe **link = &pipes; *link; link = &(*link)->next) {
+        if (*link != pipe) continue;
+        *link = pipe->next;
+        break;
+    }
+    if (is_ours(pipe)) close(pipe->reader);
+    if (pipe->writer >= 0) close(pipe->writer);
+    free(pipe);
+}
+
+void notify__pipes_forked(void) {
+    parents = true;
+}
+
+void notify__pipes_forget(void) {
+    if (!parents) return;
+    parents = false;
+    // Its tokens write nothing here; and the parent's readers get to see the end when the parent is gone.
+    for (notify__pipe *pipe = pipes; pipe; pipe = pipe->next) {
+        close(pipe->writer);
+        pipe->writer = -1;
+        pipe->waiting = NULL;
+    }
+}
+
+uint32_t notify__pipes_full(struct pollfd *polls, uint32_t most) {
+    uint32_t count = 0;
+    for (notify__pipe *pipe = pipes; pipe && count < most; pipe = pipe->next)
+        if (pipe->waiting && pipe->writer >= 0) polls[count++] = (struct pollfd){.fd = pipe->writer, .events = POLLOUT};
+    return count;
+}
+
+void notify__pipes_flush(void) {
+    for (notify__pipe *pipe = pipes; pipe; pipe = pipe->next) {
+        while (pipe->waiting && pipe->writer >= 0 && written(pipe, pipe->waiting)) {
+            notify__token *token = pipe->waiting;
+            pipe->waiting = token->next_waiting;
+            token->full = false;
+        }
+    }
+}
+
+uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int flags, int *out_token) {
+    if (!out_token) return NOTIFY_STATUS_NULL_INPUT;
+    *out_token = NOTIFY_TOKEN_INVALID;
+    if (!notify_fd) return NOTIFY_STATUS_INVALID_FILE;
+    // Counted before registering, so that nobody's cancel closes it under us.
+    pthread_mutex_lock(&notify__lock);
+    notify__pipe *pipe = flags & NOTIFY_REUSE ? find(*notify_fd) : make();
+    if (pipe) pipe->tokens++;
+    pthread_mutex_unlock(&notify__lock);
+    if (!pipe) return flags & NOTIFY_REUSE ? NOTIFY_STATUS_INVALID_FILE : NOTIFY_STATUS_FAILED;
+    notify__token like = {.pipe = pipe};
+    const uint32_t status = notify__register(name, out_token, &like);
+    if (status == NOTIFY_STATUS_OK) {
+        *notify_fd = pipe->reader;
+        return status;
+    }
+    pthread_mutex_lock(&notify__lock);
+    notify__pipe_leave(&like);
+    pthread_mutex_unlock(&notify__lock);
+    return status;
+}

@@ -1,0 +1,119 @@
+// Posting by name: names that were posted before are found without a lock and without memory, so that a signal handler may.
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+
+#define PLACES 8192u  // of the table, a power of two
+#define MOST 4096u    // names kept; others are looked up in the center at each post
+#define BLOCK 65536u
+
+typedef struct posted {
+    uint64_t hash;
+    notify__domain *domain;
+    tidings_center *center;
+    tidings_topic *topic;  // after the name
+    size_t length;
+    char name[];
+} posted;
+
+typedef struct block {
+    _Atomic uint32_t used;
+    uint32_t unused;
+    char bytes[BLOCK - 8];
+} block;
+
+static _Atomic(posted *) places[PLACES];
+static _Atomic uint32_t kept_count;
+static _Atomic(block *) current;
+
+// Never given back. mmap, not malloc: a signal handler may have interrupted that.
+static void *take(size_t size) {
+    size = (size + 7) & ~(size_t)7;
+    for (;;) {
+        block *now = atomic_load_explicit(&current, memory_order_acquire);
+        if (now) {
+            const uint32_t at = atomic_fetch_add_explicit(&now->used, (uint32_t)size, memory_order_relaxed);
+            if (at + size <= sizeof now->bytes) return now->bytes + at;
+            // Not beyond what 32 bits count, however many try.
+            atomic_store_explicit(&now->used, sizeof now->bytes, memory_order_relaxed);
+        }
+        block *more = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (more == MAP_FAILED) return NULL;
+        if (!atomic_compare_exchange_strong_explicit(&current, &now, more, memory_order_acq_rel, memory_order_relaxed)) munmap(more, BLOCK);
+    }
+}
+
+static posted *find(uint64_t hash, const char *name, size_t length) {
+    for (uint32_t at = (uint32_t)hash % PLACES;; at = (at + 1) % PLACES) {
+        posted *p = atomic_load_explicit(&places[at], memory_order_acquire);
+        if (!p) return NULL;
+        if (p->hash == hash && p->length == length && memcmp(p->name, name, length) == 0 &&
+            p->center == atomic_load_explicit(&p->domain->center, memory_order_relaxed))
+            return p;
+    }
+}
+
+static void keep(uint64_t hash, const char *name, size_t length, const notify__text *text, notify__domain *domain, tidings_center *center) {
+    if (atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed) >= MOST) {
+        atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed);
+        return;
+    }
+    const size_t before = (sizeof(posted) + length + 7) & ~(size_t)7, size = tidings_topic_size(text->length, 0);
+    posted *p = take(before + size);
+    if (!p) return;
+    *p = (posted){.hash = hash, .domain = domain, .center = center, .length = length};
+    memcpy(p->name, name, length);
+    if (tidings_topic_place(center, text->bytes, text->length, NULL, 0, (char *)p + before, size, &p->topic) != 0) return;
+    for (uint32_t at = (uint32_t)hash % PLACES;; at = (at + 1) % PLACES) {
+        posted *nobody = NULL;
+        if (atomic_compare_exchange_strong_explicit(&places[at], &nobody, p, memory_order_release, memory_order_relaxed)) return;
+    }
+}
+
+static uint32_t answer(notify__domain *domain, int error) {
+    // A center that isn't there has nobody to hear of it.
+    if (error == -ENOENT) return NOTIFY_STATUS_OK;
+    // Nor is there anybody in this process, where that is all there is.
+    if (!error || (domain->kind == NOTIFY__SELF && !domain->pull)) return NOTIFY_STATUS_OK;
+    return notify__status(error);
+}
+
+// Not posted before, or to a center that is gone.
+static uint32_t post_anew(const char *name, size_t length, uint64_t hash) {
+    uint32_t status;
+    const bool self = length >= 5 && memcmp(name, "self.", 5) == 0;
+    // A name of this process that nobody in it has registered has nobody to tell.
+    notify__domain *domain = notify__domain_of(name, length, !self, &status);
+    if (!domain) return status == NOTIFY_STATUS_SERVER_NOT_FOUND ? NOTIFY_STATUS_OK : status;
+    notify__settle(domain);
+    notify__text text;
+    notify__text_of(name, length, &text);
+    for (;;) {
+        _Alignas(8) uint8_t memory[TIDINGS_TOPIC_SIZE_MAX];
+        tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
+        tidings_topic *topic;
+        int error = tidings_topic_place(center, text.bytes, text.length, NULL, 0, memory, sizeof memory, &topic);
+        if (!error) error = tidings_post(topic, "", 0, NULL, NULL);
+        if (!error) keep(hash, name, length, &text, domain, center);
+        if (!error || !notify__domain_recover(domain, center, error)) return answer(domain, error);
+    }
+}
+
+uint32_t notify_post(const char *name) {
+    size_t length;
+    const uint32_t status = notify__length(name, &length);
+    if (__builtin_expect(status != NOTIFY_STATUS_OK, 0)) return status;
+    if (__builtin_expect(atomic_load_explicit(&notify__disabled, memory_order_relaxed), 0)) return NOTIFY_STATUS_OPT_DISABLE;
+    const uint64_t hash = notify__hash(name, length);
+    const posted *p = find(hash, name, length);
+    if (__builtin_expect(!p || (p->domain->kind == NOTIFY__SELF && atomic_load_explicit(&p->domain->stale, memory_order_relaxed)), 0)) return post_anew(name, length, hash);
+    const int error = tidings_post(p->topic, "", 0, NULL, NULL);
+    if (__builtin_expect(!error, 1)) return NOTIFY_STATUS_OK;
+    return error == -ESTALE ? post_anew(name, length, hash) : answer(p->domain, error);
+}
+
+uint32_t notify_simple_post(const char *name) {
+    return notify_post(name);
+}

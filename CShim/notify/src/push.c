@@ -1,0 +1,136 @@
+// Delivering: one thread per domain that has something to deliver to, asleep on the names of these tokens alone.
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define CROWD 512u  // as for the pull observer
+
+typedef struct dispatcher {
+    notify__domain *domain;
+    tidings_observer *observer;
+    uint32_t turn;
+} dispatcher;
+
+void notify__deliver(notify__token *token) {
+    if (token->suspensions > 0) {
+        token->due = true;
+        return;
+    }
+    if (token->signal != 0) kill(getpid(), token->signal);
+    else if (token->pipe) notify__pipe_write(token);
+    else if (token->handler.deliver) token->handler.deliver(token->handler.context, (int)atomic_load_explicit(&token->number, memory_order_relaxed));
+}
+
+// Of a missed one: something before `sequence`. Not to those who have come since.
+static void deliver(const notify__name *name, uint64_t sequence, bool missed) {
+    for (notify__token *token = name->deliveries, *next; token; token = next) {
+        next = token->next;
+        if (missed ? token->since < sequence : token->since <= sequence) notify__deliver(token);
+    }
+}
+
+static _Thread_local uint64_t crowd_sequence;
+static void deliver_in_crowd(notify__name *name) {
+    if (name->push == 0) deliver(name, crowd_sequence, true);
+}
+
+static void *run(void *argument) {
+    dispatcher *d = argument;
+    notify__domain *domain = d->domain;
+    for (;;) {
+        tidings_delivery delivery;
+        const int error = tidings_next(d->observer, -1, &delivery);
+        pthread_mutex_lock(&notify__lock);
+        const bool ours = atomic_load_explicit(&domain->pushing, memory_order_relaxed) == d->turn;
+        if (!ours) {
+            pthread_mutex_unlock(&notify__lock);
+            break;
+        }
+        if (error == 0) {
+            const bool missed = delivery.kind == TIDINGS_DELIVERY_MISSED;
+            notify__name *name = notify__name_find(domain, delivery.name, delivery.name_length);
+            if (name) {
+                deliver(name, delivery.sequence, missed);
+            } else if (missed && delivery.name_length == 0) {
+                crowd_sequence = delivery.sequence;
+                notify__names_each(domain, deliver_in_crowd);
+            }
+        }
+        // Our place in the center was lost: the program has closed its descriptor. A new one, and another of us.
+        if (error != 0 && error != -EINTR && error != -ENOMEM) (void)notify__domain_renew(domain, true);
+        pthread_mutex_unlock(&notify__lock);
+    }
+    tidings_observer_close(d->observer);
+    free(d);
+    return NULL;
+}
+
+static uint32_t start(notify__domain *domain) {
+    dispatcher *d = malloc(sizeof *d);
+    if (!d) return NOTIFY_STATUS_FAILED;
+    *d = (dispatcher){domain, NULL, atomic_load_explicit(&domain->pushing, memory_order_relaxed)};
+    const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &d->observer);
+    if (error) {
+        free(d);
+        return notify__status(error);
+    }
+    domain->push = d->observer;
+    // The program's signals are the program's threads'.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    const int failed = pthread_create(&thread, NULL, run, d);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        tidings_observer_close(d->observer);
+        domain->push = NULL;
+        free(d);
+        return NOTIFY_STATUS_FAILED;
+    }
+    pthread_detach(thread);
+    return NOTIFY_STATUS_OK;
+}
+
+uint32_t notify__push_begin(notify__name *name) {
+    notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
+    if (!domain->push) {
+        const uint32_t status = start(domain);
+        if (status != NOTIFY_STATUS_OK) return status;
+    }
+    if (name->push != 0 || domain->push_all) return NOTIFY_STATUS_OK;
+    uint32_t all;
+    const bool crowd = domain->push_names >= CROWD;
+    const int error = crowd ? tidings_observer_add(domain->push, NULL, 0, NULL, 0, 0, &all)
+                            : tidings_observer_add(domain->push, name->text.bytes, name->text.length, NULL, 0, 0, &name->push);
+    if (error) return notify__status(error);
+    if (crowd) domain->push_all = true;
+    else domain->push_names++;
+    return NOTIFY_STATUS_OK;
+}
+
+void notify__push_end(notify__name *name) {
+    notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
+    if (name->push == 0) return;
+    domain->push_names -= tidings_observer_remove(domain->push, name->push) == 0;
+    name->push = 0;
+}
+
+static void forget(notify__name *name) {
+    name->push = 0;
+}
+
+void notify__push_forget(notify__domain *domain, bool child) {
+    if (!domain->push) return;
+    atomic_fetch_add_explicit(&domain->pushing, 1, memory_order_relaxed);
+    // The thread closes what it is in; a child hasn't got that thread.
+    if (child) tidings_observer_close(domain->push);
+    else tidings_observer_interrupt(domain->push);
+    domain->push = NULL;
+    domain->push_all = false;
+    domain->push_names = 0;
+    notify__names_each(domain, forget);
+}

@@ -1,0 +1,19 @@
+// The thread that waits for descriptors: for room in full pipes, and for changes of files. There is none until one of these is waited for.
+#ifndef NOTIFY_WORKER_H
+#define NOTIFY_WORKER_H
+
+#include <poll.h>
+
+#include "internal.h"
+
+// Under notify__lock.
+uint32_t notify__pipes_full(struct pollfd *polls, uint32_t most);
+void notify__pipes_flush(void);
+void notify__pipes_forked(void);
+
+int notify__monitors_descriptor(void);  // -1: none
+void notify__monitors_read(void);
+int64_t notify__monitors_due(void);  // delivers what is due; how many milliseconds until the next, -1: none
+void notify__monitors_forked(void);
+
+#endif

@@ -1,0 +1,142 @@
+// notify_check: each token remembers what it was told.
+#include "peer.h"
+
+void the_first_check_is_1_and_then_only_what_is_new_is(void) {
+    const int token = check_of("com.example.a");
+    CHECK(is_new(token), "the first");
+    CHECK(!is_new(token), "the second");
+    OK(notify_post("com.example.a"));
+    CHECK(is_new(token), "after an own post");
+    CHECK(!is_new(token), "after that");
+    for (int i = 0; i < 10; i++) OK(notify_post("com.example.a"));
+    CHECK(is_new(token) && !is_new(token), "ten posts are one news");
+    OK(notify_post("com.example.a.b"));
+    OK(notify_post("com.example."));
+    CHECK(!is_new(token), "other names");
+}
+
+void each_token_has_its_own_memory(void) {
+    int tokens[8];
+    for (int i = 0; i < 8; i++) {
+        if (i % 2) tokens[i] = check_of("com.example.a");
+        else (void)descriptor_of("com.example.a", &tokens[i]);
+    }
+    for (int i = 0; i < 8; i++) CHECK(is_new(tokens[i]), "the first of token %d", i);
+    OK(notify_post("com.example.a"));
+    for (int i = 0; i < 4; i++) CHECK(is_new(tokens[i]), "token %d", i);
+    OK(notify_post("com.example.a"));
+    for (int i = 0; i < 8; i++) CHECK(is_new(tokens[i]) && !is_new(tokens[i]), "token %d", i);
+    const int late = check_of("com.example.a");
+    CHECK(is_new(late) && !is_new(late), "a late one");
+}
+
+static channel posted, checked;
+static void another(void) {
+    for (int i = 0; i < 100; i++) {
+        OK(notify_post("com.example.a"));
+        tell(&posted);
+        told(&checked);
+    }
+}
+
+void what_another_process_has_posted_is_new_at_once(void) {
+    posted = channel_open(), checked = channel_open();
+    const int token = check_of("com.example.a"), other = check_of("com.example.b");
+    CHECK(is_new(token) && is_new(other), "first");
+    const pid_t pid = start(another);
+    for (int i = 0; i < 100; i++) {
+        told(&posted);
+        CHECK(is_new(token) && !is_new(token), "post %d", i);
+        CHECK(!is_new(other), "post %d is another's", i);
+        tell(&checked);
+    }
+    ends_well(pid);
+}
+
+void what_was_lapped_is_new_and_nothing_else(void) {
+    const int token = check_of("com.example.a"), other = check_of("com.example.b");
+    CHECK(is_new(token) && is_new(other), "first");
+    OK(notify_post("com.example.a"));
+    for (int i = 0; i < 20000; i++) OK(notify_post("com.example.noise"));
+    CHECK(is_new(token), "posted 20,000 posts ago");
+    CHECK(!is_new(other), "never posted");
+    uint32_t before, after;
+    OK(notify_peek(token, &before));
+    for (int i = 0; i < 10000; i++) OK(notify_post("com.example.a"));
+    OK(notify_peek(token, &after));
+    CHECK(after - before == 10000, "%u counted", after - before);
+    CHECK(is_new(token), "a peek is not remembered");
+}
+
+void canceled_tokens_are_invalid(void) {
+    const int token = check_of("com.example.a");
+    int check;
+    uint64_t state;
+    uint32_t value;
+    OK(notify_cancel(token));
+    CHECK(!notify_is_valid_token(token), "still");
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_check(token, &check));
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_cancel(token));
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_suspend(token));
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_resume(token));
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_get_state(token, &state));
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_set_state(token, 1));
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_peek(token, &value));
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_monitor_file(token, NULL, 0));
+    const int others[] = {0, -1, -2, INT32_MAX, INT32_MIN, 1 << 22, 12345};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        CHECK(!notify_is_valid_token(others[i]), "%d", others[i]);
+        EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_check(others[i], &check));
+    }
+    for (int i = 0; i < 5000; i++) {
+        const int again = check_of("com.example.a");
+        CHECK(again != token, "reused after %d", i);
+        OK(notify_cancel(again));
+        CHECK(!notify_is_valid_token(token), "valid again after %d", i);
+    }
+}
+
+void what_is_missing_or_cant_be_is_said(void) {
+    int token = 7, descriptor = -1, check;
+    mach_port_t port = 9;
+    char name[514];
+    memset(name, 'x', sizeof name);
+    name[512] = 0;
+    EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_post(NULL));
+    EXPECT(NOTIFY_STATUS_INVALID_NAME, notify_post(""));
+    EXPECT(NOTIFY_STATUS_INVALID_NAME, notify_post(name));
+    EXPECT(NOTIFY_STATUS_INVALID_NAME, notify_register_check(name, &token));
+    CHECK(token == NOTIFY_TOKEN_INVALID, "token %d", token);
+    EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_register_check("a", NULL));
+    EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_register_check(NULL, &token));
+    EXPECT(NOTIFY_STATUS_INVALID_SIGNAL, notify_register_signal("a", 0, &token));
+    EXPECT(NOTIFY_STATUS_INVALID_SIGNAL, notify_register_signal("a", 1000, &token));
+    EXPECT(NOTIFY_STATUS_INVALID_FILE, notify_register_file_descriptor("a", NULL, 0, &token));
+    descriptor = 2;
+    EXPECT(NOTIFY_STATUS_INVALID_FILE, notify_register_file_descriptor("a", &descriptor, NOTIFY_REUSE, &token));
+    EXPECT(NOTIFY_STATUS_INVALID_PORT, notify_register_mach_port("a", &port, 0, &token));
+    CHECK(token == NOTIFY_TOKEN_INVALID && port == 0, "token %d", token);
+    OK(notify_register_check("a", &token));
+    EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_check(token, NULL));
+    EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_get_state(token, NULL));
+    EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_peek(token, NULL));
+    EXPECT(NOTIFY_STATUS_INVALID_NAME, notify_post("user.uid.99999999999.a"));
+    EXPECT(NOTIFY_STATUS_INVALID_REQUEST, notify_monitor_file(token, NULL, 1));
+    OK(notify_check(token, &check));
+}
+
+void switched_off_all_of_it_says_so(void) {
+    int token = check_of("com.example.a"), other, check;
+    CHECK(is_new(token), "first");
+    notify_set_options(NOTIFY_OPT_DISABLE);
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_post("com.example.a"));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_check(token, &check));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_register_check("com.example.a", &other));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_cancel(token));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_suspend(token));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_set_state(token, 1));
+    notify_set_options(NOTIFY_OPT_ENABLE | NOTIFY_OPT_DISPATCH);
+    CHECK(!is_new(token), "nothing was posted");
+    OK(notify_post("com.example.a"));
+    CHECK(is_new(token), "and now");
+}

@@ -1,0 +1,51 @@
+// Tokens that follow a file.
+#include <fcntl.h>
+
+#include "peer.h"
+
+void a_monitored_file_is_told_of_until_it_isnt(void) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/watched", getenv("TIDINGS_DIRECTORY"));
+    int token, other;
+    const int descriptor = descriptor_of("com.example.a", &token), second = descriptor_of("com.example.a", &other);
+    CHECK(is_new(token), "first");
+    char missing[600];
+    snprintf(missing, sizeof missing, "%s/none/watched", getenv("TIDINGS_DIRECTORY"));
+    EXPECT(NOTIFY_STATUS_INVALID_FILE, notify_monitor_file(token, missing, 0));
+    OK(notify_monitor_file(token, path, 0));
+    int file = open(path, O_CREAT | O_RDWR, 0600);
+    CHECK(file >= 0, "errno %d", errno);
+    CHECK(read_token(descriptor) == token && is_new(token), "it appears");
+    for (int i = 0; i < 200; i++) CHECK(write(file, "x", 1) == 1, "errno %d", errno);
+    CHECK(read_token(descriptor) == token && is_new(token), "it changes");
+    CHECK(unlink(path) == 0, "errno %d", errno);
+    CHECK(read_token(descriptor) == token, "it disappears");
+    close(file);
+    file = open(path, O_CREAT | O_RDWR, 0600);
+    CHECK(read_token(descriptor) == token, "it appears again");
+    // Posts come as well, and to the other token nothing else has come.
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(second) == other && !is_readable(second), "the other one follows no file");
+    OK(notify_monitor_file(token, NULL, 0));
+    OK(notify_cancel(token));
+    CHECK(write(file, "x", 1) == 1, "errno %d", errno);
+    close(file);
+    unlink(path);
+}
+
+void many_changes_of_a_file_are_few_deliveries(void) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/watched", getenv("TIDINGS_DIRECTORY"));
+    const int file = open(path, O_CREAT | O_RDWR, 0600);
+    int token;
+    const int descriptor = descriptor_of("com.example.a", &token);
+    OK(notify_monitor_file(token, path, 0));
+    for (int i = 0; i < 5000; i++) CHECK(pwrite(file, "x", 1, 0) == 1, "errno %d", errno);
+    CHECK(read_token(descriptor) == token, "changed");
+    int count = 1;
+    OK(notify_cancel(token));
+    // Each delivery comes 100 ms after the change before it, so that 5,000 changes in a moment are a handful.
+    CHECK(count < 50, "%d", count);
+    close(file);
+    unlink(path);
+}

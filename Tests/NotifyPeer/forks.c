@@ -1,0 +1,129 @@
+// Forked children go on with what their parent had; programs that are executed begin anew.
+#include <pthread.h>
+
+#include "peer.h"
+
+static int token, delivered, descriptor, own, silent;
+static channel told_child, told_parent;
+
+static void child(void) {
+    CHECK(is_new(token), "posted before the fork, and not checked");
+    CHECK(!is_new(token) && !is_new(silent), "told");
+    OK(notify_post("com.example.a"));
+    CHECK(is_new(token), "its own");
+    uint64_t state;
+    OK(notify_get_state(token, &state));
+    CHECK(state == 9, "%llu", (unsigned long long)state);
+    OK(notify_set_state(token, 10));
+    OK(notify_post("self.a"));
+    CHECK(is_new(own) && !is_new(own), "its own process's");
+    tell(&told_parent);
+    told(&told_child);
+    CHECK(is_new(token) && !is_new(own), "its parent's");
+    int more, another;
+    const int fresh = descriptor_of("com.example.a", &more);
+    another = check_of("com.example.b");
+    CHECK(is_new(another), "first");
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(fresh) == more, "delivered in the child");
+    int reused = descriptor, third;
+    EXPECT(NOTIFY_STATUS_INVALID_FILE, notify_register_file_descriptor("com.example.a", &reused, NOTIFY_REUSE, &third));
+    OK(notify_cancel(token));
+    OK(notify_cancel(delivered));
+    OK(notify_cancel(own));
+    OK(notify_cancel(more));
+}
+
+void a_forked_child_goes_on(void) {
+    told_child = channel_open(), told_parent = channel_open();
+    token = check_of("com.example.a");
+    own = check_of("self.a");
+    silent = check_of("com.example.silent");
+    descriptor = descriptor_of("com.example.a", &delivered);
+    CHECK(is_new(token) && is_new(own) && is_new(silent), "first");
+    OK(notify_set_state(token, 9));
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(descriptor) == delivered, "delivered");
+    const pid_t pid = start(child);
+    told(&told_parent);
+    CHECK(read_token(descriptor) == delivered, "the child's post");
+    CHECK(is_new(token) && !is_new(own), "told here as well");
+    OK(notify_post("com.example.a"));
+    OK(notify_post("self.a"));
+    CHECK(is_new(own), "own");
+    tell(&told_child);
+    ends_well(pid);
+    // The parent's post, and the child's second: once each.
+    CHECK(read_token(descriptor) == delivered && read_token(descriptor) == delivered, "delivered");
+    CHECK(!is_readable(descriptor) && is_new(token), "once each");
+    uint64_t state;
+    OK(notify_get_state(token, &state));
+    CHECK(state == 10, "%llu", (unsigned long long)state);
+}
+
+static void *posts(void *argument) {
+    _Atomic bool *stop = argument;
+    while (!*stop) (void)notify_post("com.example.a");
+    return NULL;
+}
+
+static void short_life(void) {
+    int check;
+    OK(notify_check(token, &check));
+    // Where the ring has gone round since the fork, nobody knows what was in it; so this may be new here, but then only once.
+    (void)is_new(silent);
+    CHECK(!is_new(silent), "never posted");
+    OK(notify_post("com.example.b"));
+    const int more = check_of("com.example.c");
+    CHECK(is_new(more), "first");
+    OK(notify_cancel(more));
+}
+
+void children_forked_at_any_moment_go_on(void) {
+    _Atomic bool stop = false;
+    pthread_t threads[2];
+    token = check_of("com.example.a");
+    silent = check_of("com.example.silent");
+    CHECK(is_new(silent), "first");
+    const int b = check_of("com.example.b");
+    CHECK(is_new(b), "first");
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, posts, &stop);
+    for (int i = 0; i < (SANITIZED ? 20 : 100); i++) {
+        ends_well(start(short_life));
+        CHECK(is_new(b), "child %d", i);
+        (void)is_new(token);
+    }
+    stop = true;
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    CHECK(!is_new(silent), "never posted");
+}
+
+static void execute(const char *what) {
+    execl("/proc/self/exe", own_executable, "--executed", what, (char *)NULL);
+    CHECK(false, "errno %d", errno);
+}
+
+void executed(const char *what) {
+    int check;
+    CHECK(!notify_is_valid_token(1), "a token of who executed us");
+    EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_check(1, &check));
+    const int mine = check_of("com.example.a");
+    CHECK(is_new(mine), "first");
+    OK(notify_post(strcmp(what, "first") == 0 ? "com.example.first" : "com.example.second"));
+    CHECK(!is_new(mine), "another name");
+    if (strcmp(what, "first") == 0) execute("second");
+}
+
+static void executes(void) {
+    execute("first");
+}
+
+void fork_and_exec_and_exec(void) {
+    const int first = check_of("com.example.first"), second = check_of("com.example.second");
+    CHECK(is_new(first) && is_new(second), "first");
+    for (int i = 0; i < 5; i++) {
+        ends_well(start(executes));
+        CHECK(is_new(first) && is_new(second), "round %d", i);
+    }
+    CHECK(!is_new(first) && !is_new(second), "all told");
+}

@@ -1,0 +1,123 @@
+// Names: long ones, odd ones, ones that nearly meet, and where they live.
+#include "peer.h"
+
+void names_up_to_511_bytes_are_told_apart(void) {
+    char names[3][512];
+    for (size_t length = 1; length < 512; length++) {
+        for (int i = 0; i < 3; i++) {
+            memset(names[i], 'n', length);
+            names[i][length] = 0;
+        }
+        names[1][length - 1] = 'm';  // the last byte
+        names[2][0] = 'm';           // the first
+        int tokens[3];
+        for (int i = 0; i < (length > 1 ? 3 : 2); i++) {
+            tokens[i] = check_of(names[i]);
+            CHECK(is_new(tokens[i]), "first");
+        }
+        for (int i = 0; i < (length > 1 ? 3 : 2); i++) {
+            OK(notify_post(names[i]));
+            for (int k = 0; k < (length > 1 ? 3 : 2); k++) CHECK(is_new(tokens[k]) == (i == k), "length %zu, posted %d, token %d", length, i, k);
+        }
+        OK(notify_set_state(tokens[0], length));
+        uint64_t a, b;
+        OK(notify_get_state(tokens[0], &a));
+        OK(notify_get_state(tokens[1], &b));
+        CHECK(a == length && b == 0, "length %zu: states %llu, %llu", length, (unsigned long long)a, (unsigned long long)b);
+        OK(notify_set_state(tokens[0], 0));
+        for (int i = 0; i < (length > 1 ? 3 : 2); i++) OK(notify_cancel(tokens[i]));
+    }
+}
+
+void odd_names_are_names(void) {
+    const char *names[] = {"\xff\xfe", "\xc0\xaf", "caf\xc3\xa9", "caf\xe9", "tidings.notify#", "tidings.notify.state/com.example.a", "a\nb", " ", "\xed\xa0\x80", "\xf4\x90\x80\x80", "self", "user.uid.", "user.uid.x", "selfish"};
+    const size_t count = sizeof names / sizeof names[0];
+    int tokens[sizeof names / sizeof names[0]];
+    for (size_t i = 0; i < count; i++) {
+        tokens[i] = check_of(names[i]);
+        CHECK(is_new(tokens[i]), "first");
+    }
+    for (size_t i = 0; i < count; i++) {
+        OK(notify_post(names[i]));
+        for (size_t k = 0; k < count; k++) CHECK(is_new(tokens[k]) == (i == k), "posted %zu, token %zu", i, k);
+    }
+    // What states live under is nobody's name.
+    const int plain = check_of("com.example.a");
+    CHECK(is_new(plain), "first");
+    OK(notify_set_state(plain, 5));
+    for (size_t k = 0; k < count; k++) CHECK(!is_new(tokens[k]), "a state was set, token %zu", k);
+    CHECK(!is_new(plain), "setting a state is no post");
+}
+
+void no_post_is_taken_for_another_among_many_names(void) {
+    enum { COUNT = SANITIZED ? 2000 : 20000 };
+    int *tokens = calloc(COUNT, sizeof *tokens);
+    char name[64];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "com.example.%d", i);
+        tokens[i] = check_of(name);
+        CHECK(is_new(tokens[i]), "first");
+    }
+    for (int round = 0; round < 20; round++) {
+        const int one = (int)random_below(COUNT);
+        snprintf(name, sizeof name, "com.example.%d", one);
+        OK(notify_post(name));
+        snprintf(name, sizeof name, "com.example.%d", COUNT + one);
+        OK(notify_post(name));
+        for (int i = 0; i < COUNT; i++) CHECK(is_new(tokens[i]) == (i == one), "posted %d, token of %d", one, i);
+    }
+    free(tokens);
+}
+
+static channel ready, go;
+static void listens_to_self(void) {
+    const int token = check_of("self.a"), inherited_is_shared = check_of("com.example.a");
+    CHECK(is_new(token) && is_new(inherited_is_shared), "first");
+    tell(&ready);
+    told(&go);
+    CHECK(!is_new(token), "another process's");
+    CHECK(is_new(inherited_is_shared), "everybody's");
+    OK(notify_post("self.a"));
+    CHECK(is_new(token), "its own");
+}
+
+void names_of_self_stay_in_the_process(void) {
+    OK(notify_post("self.nobody.here"));
+    ready = channel_open(), go = channel_open();
+    const pid_t pid = start(listens_to_self);
+    told(&ready);
+    const int token = check_of("self.a");
+    CHECK(is_new(token) && !is_new(token), "first");
+    OK(notify_post("self.a"));
+    OK(notify_post("com.example.a"));
+    CHECK(is_new(token), "own");
+    uint64_t state;
+    OK(notify_set_state(token, 77));
+    OK(notify_get_state(token, &state));
+    CHECK(state == 77, "%llu", (unsigned long long)state);
+    tell(&go);
+    ends_well(pid);
+    CHECK(!is_new(token), "the other's");
+    // Nothing of it is in the center that all share.
+    tidings_center *center = default_center();
+    tidings_name_info info;
+    for (uint32_t i = 0; tidings_name(center, i, &info) != -ERANGE; i++) CHECK(strncmp(info.name, "self.", 5) != 0, "\"%s\"", info.name);
+    tidings_close(center);
+}
+
+void a_users_names_are_in_that_users_center(void) {
+    char name[64];
+    snprintf(name, sizeof name, "user.uid.%u.a", (unsigned)geteuid());
+    const int token = check_of(name);
+    CHECK(is_new(token) && !is_new(token), "first");
+    OK(notify_post(name));
+    CHECK(is_new(token), "posted");
+    snprintf(name, sizeof name, "user.uid.%u", (unsigned)geteuid());
+    const int whole = check_of(name);
+    CHECK(is_new(whole), "the name itself");
+    // Nobody has that center: nobody can hear, nobody can be heard.
+    snprintf(name, sizeof name, "user.uid.%u.a", (unsigned)geteuid() + 7);
+    int none;
+    OK(notify_post(name));
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_register_check(name, &none));
+}

@@ -1,0 +1,99 @@
+// Other users, and centers that one may only observe. They need root, which makes itself somebody else.
+#include <grp.h>
+#include <sys/stat.h>
+
+#include "peer.h"
+
+#define OTHER 4242u
+
+static channel ready, go;
+static char theirs[64];
+
+static void become_other(void) {
+    CHECK(setgroups(0, NULL) == 0 && setresgid(OTHER, OTHER, OTHER) == 0 && setresuid(OTHER, OTHER, OTHER) == 0, "errno %d", errno);
+}
+
+static void write_configuration(const char *mode) {
+    char path[512];
+    const char *directory = getenv("TIDINGS_DIRECTORY");
+    CHECK(chmod(directory, 01777) == 0, "errno %d", errno);
+    snprintf(path, sizeof path, "%s/notify.conf", directory);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL, "errno %d", errno);
+    fprintf(file, "# the system's names\ncenter = notify\n directory=%s # here\nowner = 0\nmode = %s\n", directory, mode);
+    fclose(file);
+    chmod(path, 0644);
+    setenv("TIDINGS_NOTIFY_CONFIGURATION", path, 1);
+}
+
+static void only_observes(void) {
+    become_other();
+    told(&go);
+    int token, delivered;
+    const int descriptor = descriptor_of("com.example.a", &delivered);
+    OK(notify_register_check("com.example.a", &token));
+    CHECK(is_new(token) && !is_new(token), "first");
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_set_state(token, 1));
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("com.example.a"));
+    CHECK(!is_new(token), "nothing was posted");
+    tell(&ready);
+    CHECK(read_token(descriptor) == delivered, "delivered to who may only observe");
+    CHECK(is_new(token) && !is_new(token), "new to who may only observe");
+    uint64_t state;
+    OK(notify_get_state(token, &state));
+    CHECK(state == 6, "%llu", (unsigned long long)state);
+    // Its own names are its own.
+    char name[64];
+    snprintf(name, sizeof name, "user.uid.%u.a", OTHER);
+    const int own = check_of(name);
+    OK(notify_set_state(own, 7));
+    OK(notify_post(name));
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_register_check("user.uid.0.a", &token));
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("user.uid.0.a"));
+}
+
+void who_may_only_observe_is_told_so(void) {
+    ready = channel_open(), go = channel_open();
+    write_configuration("0644");
+    // Before anything is open: what is open stays so, whoever one becomes.
+    const pid_t pid = start(only_observes);
+    const int token = check_of("com.example.a"), own = check_of("user.uid.0.a");
+    CHECK(is_new(token) && is_new(own), "first");
+    OK(notify_set_state(token, 6));
+    tell(&go);
+    told(&ready);
+    OK(notify_post("com.example.a"));
+    ends_well(pid);
+    CHECK(is_new(token) && !is_new(own), "own");
+}
+
+static void posts_as_other(void) {
+    become_other();
+    told(&go);
+    const int token = check_of("com.example.a");
+    CHECK(is_new(token), "first");
+    OK(notify_set_state(token, 8));
+    OK(notify_post("com.example.a"));
+    OK(notify_post(theirs));
+    tell(&ready);
+    told(&go);
+    CHECK(is_new(token), "posted by another user");
+}
+
+void the_systems_names_are_everybodys_where_the_administrator_says_so(void) {
+    ready = channel_open(), go = channel_open();
+    snprintf(theirs, sizeof theirs, "user.uid.%u.a", OTHER);
+    write_configuration("0666");
+    const pid_t pid = start(posts_as_other);
+    const int token = check_of("com.example.a");
+    CHECK(is_new(token), "first");
+    tell(&go);
+    told(&ready);
+    CHECK(is_new(token), "posted by another user");
+    uint64_t state;
+    OK(notify_get_state(token, &state));
+    CHECK(state == 8, "%llu", (unsigned long long)state);
+    OK(notify_post("com.example.a"));
+    tell(&go);
+    ends_well(pid);
+}

@@ -1,0 +1,94 @@
+// Tokens that are signals, and calls from within a handler.
+#include <semaphore.h>
+#include <sys/time.h>
+
+#include "peer.h"
+
+static sem_t arrived;
+static _Atomic int handled[65];
+
+static void handler(int number) {
+    atomic_fetch_add(&handled[number], 1);
+    sem_post(&arrived);
+}
+
+static void wait_for_one(void) {
+    while (sem_wait(&arrived) != 0) CHECK(errno == EINTR, "errno %d", errno);
+}
+
+static void catch_signal(int number, void (*with)(int)) {
+    struct sigaction action = {.sa_handler = with, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    CHECK(sigaction(number, &action, NULL) == 0, "errno %d", errno);
+}
+
+void a_signal_comes_for_a_post(void) {
+    sem_init(&arrived, 0, 0);
+    catch_signal(SIGUSR1, handler);
+    catch_signal(SIGUSR2, handler);
+    int first, second;
+    OK(notify_register_signal("com.example.a", SIGUSR1, &first));
+    OK(notify_register_signal("com.example.b", SIGUSR2, &second));
+    for (int i = 1; i <= 20; i++) {
+        OK(notify_post("com.example.a"));
+        wait_for_one();
+        CHECK(handled[SIGUSR1] == i && handled[SIGUSR2] == i - 1, "round %d: %d, %d", i, handled[SIGUSR1], handled[SIGUSR2]);
+        OK(notify_post("com.example.b"));
+        wait_for_one();
+        CHECK(handled[SIGUSR1] == i && handled[SIGUSR2] == i, "round %d: %d, %d", i, handled[SIGUSR1], handled[SIGUSR2]);
+    }
+    OK(notify_cancel(first));
+    OK(notify_post("com.example.a"));
+    OK(notify_post("com.example.b"));
+    wait_for_one();
+    CHECK(handled[SIGUSR1] == 20, "after its cancel");
+    CHECK(is_new(second), "and it can be checked");
+}
+
+static int asked, posted_here;
+static _Atomic int news;
+static _Atomic uint64_t rounds, wrong;
+
+static void asks(int number) {
+    (void)number;
+    int check;
+    uint64_t state;
+    const int saved = errno;
+    if (notify_check(asked, &check) != NOTIFY_STATUS_OK || notify_get_state(asked, &state) != NOTIFY_STATUS_OK || state != 42) wrong++;
+    if (check) news++;
+    if (notify_post("com.example.from.a.handler") != NOTIFY_STATUS_OK || notify_post("com.example.b") != NOTIFY_STATUS_OK) wrong++;
+    rounds++;
+    errno = saved;
+}
+
+// The handler interrupts checks, posts, registrations and memory being taken, a thousand times a second.
+void check_post_and_state_work_inside_a_handler(void) {
+    asked = check_of("com.example.a");
+    posted_here = check_of("com.example.from.a.handler");
+    OK(notify_set_state(asked, 42));
+    CHECK(is_new(asked), "first");
+    catch_signal(SIGALRM, SIG_DFL);
+    catch_signal(SIGPROF, asks);
+    const struct itimerval often = {{0, 500}, {0, 500}};
+    setitimer(ITIMER_PROF, &often, NULL);
+    const uint64_t wanted = SANITIZED ? 100 : 400;
+    const int mine = check_of("com.example.mine");
+    CHECK(is_new(mine), "first");
+    for (uint64_t i = 0; rounds < wanted; i++) {
+        OK(notify_post("com.example.mine"));
+        CHECK(is_new(mine), "an own post, %llu", (unsigned long long)i);
+        CHECK(!is_new(mine), "told once, %llu", (unsigned long long)i);
+        char name[64];
+        snprintf(name, sizeof name, "com.example.%u", (unsigned)(i % 200));
+        const int more = check_of(name);
+        OK(notify_cancel(more));
+        free(malloc(1 + i % 5000));
+    }
+    const struct itimerval never = {0};
+    setitimer(ITIMER_PROF, &never, NULL);
+    CHECK(wrong == 0, "%llu wrong answers", (unsigned long long)wrong);
+    CHECK(news == 0, "%d news of what was never posted", news);
+    CHECK(is_new(posted_here), "posted in a handler");
+    OK(notify_post("com.example.a"));
+    CHECK(is_new(asked), "posted after all");
+}

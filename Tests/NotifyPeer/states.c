@@ -1,0 +1,59 @@
+// The 64-bit state of a name.
+#include "peer.h"
+
+void a_state_is_what_was_set_last(void) {
+    int token;
+    uint64_t state = 1;
+    OK(notify_register_plain("com.example.a", &token));
+    const int other = check_of("com.example.a"), different = check_of("com.example.b");
+    OK(notify_get_state(token, &state));
+    CHECK(state == 0, "nobody has set it: %llu", (unsigned long long)state);
+    const uint64_t values[] = {1, 23, 24, 255, 256, 65535, 65536, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX, 0, 5, 0};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        OK(notify_set_state(i % 2 ? token : other, values[i]));
+        OK(notify_get_state(token, &state));
+        CHECK(state == values[i], "%llu", (unsigned long long)state);
+        OK(notify_get_state(other, &state));
+        CHECK(state == values[i], "%llu by another token", (unsigned long long)state);
+        OK(notify_get_state(different, &state));
+        CHECK(state == 0, "%llu of another name", (unsigned long long)state);
+    }
+}
+
+static void sets(void) {
+    const int token = check_of("com.example.a");
+    OK(notify_set_state(token, 4711));
+    OK(notify_cancel(token));
+}
+
+void a_state_outlives_those_who_registered(void) {
+    ends_well(start(sets));
+    // Long after, when the ring has gone round many times.
+    for (int i = 0; i < 20000; i++) OK(notify_post("com.example.noise"));
+    uint64_t state;
+    const int token = check_of("com.example.a");
+    OK(notify_get_state(token, &state));
+    CHECK(state == 4711, "%llu", (unsigned long long)state);
+    ends_well(start(sets));
+    OK(notify_get_state(token, &state));
+    CHECK(state == 4711, "%llu", (unsigned long long)state);
+}
+
+void a_state_set_often_is_always_one_that_was_set(void) {
+    const int token = check_of("com.example.a");
+    const pid_t pid = fork();
+    CHECK(pid >= 0, "errno %d", errno);
+    if (pid == 0) {
+        for (uint64_t i = 1; i < (SANITIZED ? 2000 : 20000); i++) OK(notify_set_state(token, i << 32 | i));
+        OK(notify_set_state(token, UINT64_MAX));
+        _exit(0);
+    }
+    uint64_t before = 0, state = 0;
+    while (state != UINT64_MAX) {
+        OK(notify_get_state(token, &state));
+        CHECK(state == UINT64_MAX || (uint32_t)state == state >> 32, "%llx", (unsigned long long)state);
+        CHECK(state >= before, "%llx after %llx", (unsigned long long)state, (unsigned long long)before);
+        before = state;
+    }
+    ends_well(pid);
+}

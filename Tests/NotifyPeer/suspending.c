@@ -1,0 +1,31 @@
+// Suspension: nested, and one delivery at its end.
+#include "peer.h"
+
+void what_comes_while_suspended_is_delivered_once_at_the_last_resumption(void) {
+    int token, other;
+    const int descriptor = descriptor_of("com.example.a", &token), second = descriptor_of("com.example.a", &other);
+    OK(notify_suspend(token));
+    OK(notify_suspend(token));
+    OK(notify_suspend(token));
+    for (int i = 0; i < 10; i++) OK(notify_post("com.example.a"));
+    for (int i = 0; i < 10; i++) CHECK(read_token(second) == other, "the other isn't suspended");
+    OK(notify_resume(token));
+    OK(notify_resume(token));
+    CHECK(!is_readable(descriptor), "still suspended");
+    OK(notify_resume(token));
+    CHECK(is_readable(descriptor) && read_token(descriptor) == token, "resumed");
+    CHECK(!is_readable(descriptor), "once");
+    OK(notify_resume(token));  // one too many changes nothing
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(descriptor) == token && read_token(second) == other, "as before");
+    OK(notify_suspend(token));
+    OK(notify_resume(token));
+    CHECK(!is_readable(descriptor), "nothing was posted");
+    OK(notify_suspend(token));
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(second) == other, "delivered to the other");
+    CHECK(is_new(token), "a check goes on");
+    OK(notify_cancel(token));
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(second) == other, "the other goes on");
+}

@@ -1,0 +1,61 @@
+// Eight threads that register, cancel, post and ask, for all they are worth.
+#include <pthread.h>
+
+#include "peer.h"
+
+#define THREADS 8
+static _Atomic uint64_t actions;
+
+static uint64_t next_of(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void *races(void *argument) {
+    uint64_t state = seed * 977 + (uintptr_t)argument + 1;
+    const uint64_t wanted = SANITIZED ? 100000 : 1000000;
+    while (atomic_fetch_add(&actions, 1) < wanted) {
+        char name[32], own[32];
+        snprintf(name, sizeof name, "com.example.%u", (unsigned)(next_of(&state) % 16));
+        snprintf(own, sizeof own, "com.example.of.%u", (unsigned)(uintptr_t)argument);
+        int token, second, check, descriptor = -1;
+        OK(notify_register_check(next_of(&state) % 2 ? name : own, &token));
+        OK(notify_check(token, &check));
+        CHECK(check == 1, "the first check");
+        switch (next_of(&state) % 32) {
+            case 0:
+                OK(notify_register_file_descriptor(name, &descriptor, 0, &second));
+                OK(notify_post(name));
+                CHECK(read_token(descriptor) == second, "delivered");
+                OK(notify_cancel(second));
+                break;
+            case 1:
+                OK(notify_register_signal(name, SIGURG, &second));  // ignored, unless somebody cares
+                OK(notify_suspend(second));
+                OK(notify_post(name));
+                OK(notify_resume(second));
+                OK(notify_cancel(second));
+                break;
+            default:
+                OK(notify_cancel(token));
+                OK(notify_register_check(own, &token));
+                OK(notify_check(token, &check));
+                OK(notify_post(own));
+                OK(notify_check(token, &check));
+                CHECK(check == 1, "an own post to a name of one's own");
+                OK(notify_check(token, &check));
+                CHECK(check == 0, "told once");
+        }
+        OK(notify_cancel(token));
+        CHECK(!notify_is_valid_token(token), "canceled");
+    }
+    return NULL;
+}
+
+void a_million_races_of_register_cancel_and_post_from_eight_threads(void) {
+    pthread_t threads[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, races, (void *)i) == 0, "no thread");
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
