@@ -1,0 +1,95 @@
+# The C side without Swift: libtidings, libtidings-notify and notifyutil, with gcc or clang.
+#
+#     make                        shared and static libraries, notifyutil          make CC=clang
+#     make install PREFIX=/usr    headers, libraries, pkg-config files, manual     DESTDIR=… for packagers
+#     make check                  the stories of notify(3)
+#     make uninstall, make clean
+#
+# libtidings-notify-dispatch (notify_register_dispatch) is built where the compiler knows blocks and finds Dispatch: DISPATCH=DIRECTORY says where its headers are (a Swift toolchain's usr/lib/swift).
+CC ?= cc
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+BUILD ?= .build-c
+VERSION := 0.1.0
+ABI := 0
+
+own := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -MMD -MP -ICShim/include -ICShim/notify/include
+core := $(patsubst %.c,$(BUILD)/%.o,$(wildcard CShim/src/*/*.c))
+notify := $(patsubst %.c,$(BUILD)/%.o,$(wildcard CShim/notify/src/*.c))
+peer := $(patsubst %.c,$(BUILD)/%.o,$(wildcard Tests/NotifyPeer/*.c))
+utility := $(patsubst %.c,$(BUILD)/%.o,$(wildcard CShim/notify/util/*.c))
+dispatch := $(BUILD)/CShim/notify/dispatch/src/dispatch.o
+
+swift := $(shell command -v swiftc 2>/dev/null)
+DISPATCH ?= $(if $(swift),$(abspath $(dir $(realpath $(swift)))../lib/swift))
+has_dispatch := $(shell echo '__BLOCKS__' | $(CC) -fblocks -E -x c - 2>/dev/null | grep -q '^1' && test -e "$(DISPATCH)/dispatch/dispatch.h" && echo yes)
+with_blocks := -fblocks -I$(DISPATCH)
+blocks_libraries := -L$(DISPATCH)/linux -Wl,-rpath,$(DISPATCH)/linux -ldispatch -lBlocksRuntime
+
+libraries := libtidings libtidings-notify $(if $(has_dispatch),libtidings-notify-dispatch)
+headers := CShim/include/tidings.h CShim/notify/include/notify.h CShim/notify/include/notify_private.h CShim/notify/include/notify_keys.h
+manual := $(wildcard CShim/notify/man/*)
+
+.PHONY: all check install uninstall clean
+all: $(libraries:%=$(BUILD)/%.so) $(libraries:%=$(BUILD)/%.a) $(if $(utility),$(BUILD)/notifyutil)
+
+$(core): own += -ICShim/src
+$(dispatch): own += $(with_blocks)
+$(peer): own += $(if $(has_dispatch),$(with_blocks))
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(own) $(CFLAGS) -c $< -o $@
+
+$(BUILD)/libtidings.a: $(core)
+$(BUILD)/libtidings-notify.a: $(notify)
+$(BUILD)/libtidings-notify-dispatch.a: $(dispatch)
+$(BUILD)/%.a:
+	rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/libtidings.so: $(core)
+$(BUILD)/libtidings-notify.so: $(notify) $(BUILD)/libtidings.so
+$(BUILD)/libtidings-notify-dispatch.so: $(dispatch) $(BUILD)/libtidings-notify.so $(BUILD)/libtidings.so
+$(BUILD)/libtidings-notify-dispatch.so: private link = $(blocks_libraries)
+$(BUILD)/%.so: CShim/notify/exports/%.map
+	$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F).$(ABI) -Wl,--version-script=$< -Wl,-z,defs -Wl,-Bsymbolic-functions \
+		$(filter %.o,$^) $(filter %.so,$^) $(LDFLAGS) $(link) -lpthread -o $@
+	ln -sf $(@F) $@.$(ABI)
+
+static := $(foreach library,$(if $(has_dispatch),libtidings-notify-dispatch) libtidings-notify libtidings,$(BUILD)/$(library).a)
+$(BUILD)/NotifyPeer: $(peer) $(static)
+	$(CC) $(CFLAGS) $^ $(LDFLAGS) $(if $(has_dispatch),$(blocks_libraries)) -lpthread -o $@
+
+$(BUILD)/notifyutil: $(utility) $(static)
+	$(CC) $(CFLAGS) $^ $(LDFLAGS) $(if $(has_dispatch),$(blocks_libraries)) -lpthread -o $@
+
+check: $(BUILD)/NotifyPeer
+	Tests/NotifyPeer/tell.sh $<
+
+install: all
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3
+	install -m 644 $(headers) $(DESTDIR)$(INCLUDEDIR)
+	for library in $(libraries); do \
+		install -m 644 $(BUILD)/$$library.a $(DESTDIR)$(LIBDIR) && \
+		install -m 755 $(BUILD)/$$library.so $(DESTDIR)$(LIBDIR)/$$library.so.$(VERSION) && \
+		ln -sf $$library.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$$library.so.$(ABI) && \
+		ln -sf $$library.so.$(ABI) $(DESTDIR)$(LIBDIR)/$$library.so && \
+		sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|; s|@DISPATCH@|$(DISPATCH)|g' \
+			CShim/notify/pkgconfig/$${library#lib}.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/$${library#lib}.pc || exit 1; \
+	done
+	for page in $(manual); do install -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.} || exit 1; done
+	if test -e $(BUILD)/notifyutil; then install -m 755 $(BUILD)/notifyutil $(DESTDIR)$(BINDIR); fi
+
+uninstall:
+	for header in $(notdir $(headers)); do rm -f $(DESTDIR)$(INCLUDEDIR)/$$header; done
+	for library in $(libraries); do rm -f $(DESTDIR)$(LIBDIR)/$$library.a $(DESTDIR)$(LIBDIR)/$$library.so* $(DESTDIR)$(LIBDIR)/pkgconfig/$${library#lib}.pc; done
+	for page in $(notdir $(manual)); do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
+	rm -f $(DESTDIR)$(BINDIR)/notifyutil
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(core:.o=.d) $(notify:.o=.d) $(peer:.o=.d) $(utility:.o=.d) $(dispatch:.o=.d)
