@@ -25,6 +25,11 @@ import Tidings
 //   key NAME N            posts N times a key's (0…N-1, "stage")                     → posted N
 //   observe-key NAME N    observes a key of a number, a text and an optional text, until N have come or were undecodable
 //                                                                                    → observing, then "got NUMBER TEXT OPTIONAL", "undecodable"
+//   untyped NAME OBJECT   posts a name with an object ("-": none) and a dictionary of everything there is, `everything`
+//                                                                                    → posted
+//   observe-untyped NAME OBJECT N
+//                         observes a name ("-": all) and an object ("-": all), until N have come
+//                                                                                    → observing, then "NAME OBJECT everything|none|JSON"
 @main
 struct TestPeer {
     struct Numbered: Codable, Sendable {
@@ -87,6 +92,8 @@ struct TestPeer {
                 say("posted")
             case "key": try postKey(center, .init(word()), number())
             case "observe-key": try observeKey(center, .init(word()), number())
+            case "untyped": try postUntyped(center, .init(word()), word())
+            case "observe-untyped": try observeUntyped(center, word(), word(), number())
             default: exit(64)
             }
         }

@@ -4,5 +4,6 @@ import Tidings
 let center = try SharedNotificationCenter(named: "com.example.player")
 try keys(center)
 try targets(center)
+try untyped(center)
 let reading = Task { await sequences(center) }
 reading.cancel()

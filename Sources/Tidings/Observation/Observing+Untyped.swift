@@ -1,0 +1,38 @@
+public import Dispatch
+
+extension SharedNotificationCenter {
+    /// Calls a closure for every notification of a name about an object, one at a time and in order, as `DistributedNotificationCenter` does.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forName: "com.example.changed", object: nil, queue: .main) { notification in
+    ///     print(notification.object ?? "somebody", notification.userInfo?["volume"]?.double ?? 1)
+    /// }
+    /// ```
+    ///
+    /// Promises: as for the closure of a message, ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)``.
+    /// What was posted as a message or a key's arguments arrives as well, see ``Notification``.
+    ///
+    /// - Parameters:
+    ///   - name: the name to observe; `nil`: all. An observer of all names is woken by every post.
+    ///   - object: only those posted about this object (with this subject); `nil`: all, those without one too.
+    ///   - onMissed: told how many notifications of which name (`nil`: of all names together) were lost, before the next one. `nil`:
+    ///     ``onDiagnostic`` is told.
+    ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
+    ///   - handler: what to do with a notification.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func addObserver(
+        forName name: Name?,
+        object: String?,
+        onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
+        queue: DispatchQueue? = nil,
+        using handler: @escaping @Sendable (Notification) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let interest = Interest(
+            names: name.map { [$0] }, subject: object, start: .now, excludesOwn: false, isLossless: false)
+        let anchor = try core.observe(
+            interest, onMissed: onMissed, as: .closure(queue) { handler(Notification($0.notification)) })
+        return ObservationToken(anchor: anchor)
+    }
+}
