@@ -69,12 +69,14 @@ killed() { # NAME
     child=$!
     exec 9>"$pipe"
     printf 'latency 50 64\nthroughput 100000000 64\n' >&9
-    for _ in {1..2000}; do
-        [[ $(wc -l <"$work/answers") -ge 52 ]] && break
+    local middle=0
+    for _ in {1..6000}; do
+        [[ $(wc -l <"$work/answers") -ge 52 ]] && middle=1 && break
         kill -0 "$child" 2>/dev/null || break
         sleep 0.01
     done
     kill -9 "$child" 2>/dev/null || { exec 9>&-; echo "    ended by itself"; return 1; }
+    [[ $middle == 1 ]] || { exec 9>&-; echo "    did not get that far in a minute: $(cat "$work/answers")"; return 1; }
     wait "$child" 2>/dev/null
     exec 9>&-
 }

@@ -154,6 +154,9 @@ void rival_daemon(const char *const arguments[]) {
 
 void rival_end(void) {
     signal(SIGCHLD, SIG_DFL);
+    // What a library's thread has to say about a daemon that is gone is no news.
+    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nothing, STDERR_FILENO);
     for (int i = child_count - 1; i >= 0; i--) {
         kill(children[i], SIGKILL);
         waitpid(children[i], NULL, 0);
