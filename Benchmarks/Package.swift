@@ -17,6 +17,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 "CCrossing",
+                "CNotifyBenchmarks",
                 // Not linked: built, and found beside this one.
                 "bare-footprint", "essentials-footprint", "tidings-footprint",
             ]
@@ -31,6 +32,17 @@ let package = Package(
             sources: ["src"],
             publicHeadersPath: "include",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("src")]
+        ),
+        .target(
+            name: "CNotifyBenchmarks",
+            dependencies: [
+                .product(name: "TidingsNotify", package: "tidings"),
+                .product(name: "CTidingsBench", package: "tidings"),
+            ],
+            path: "CNotify",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE")]
         ),
         // Programs that say how much memory they take.
         .target(name: "Footprint"),
