@@ -39,7 +39,7 @@ all: $(libraries:%=$(BUILD)/%.so) $(libraries:%=$(BUILD)/%.a) $(if $(utility),$(
 
 $(core): own += -ICShim/src
 $(dispatch): own += $(with_blocks)
-$(peer): own += $(if $(has_dispatch),$(with_blocks))
+$(peer) $(utility): own += $(if $(has_dispatch),$(with_blocks))
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(own) $(CFLAGS) -c $< -o $@

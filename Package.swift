@@ -80,7 +80,7 @@ let package = Package(
             name: "NotifyPeer",
             dependencies: ["TidingsNotify"],
             path: "Tests/NotifyPeer",
-            exclude: ["run.sh", "tell.sh"],
+            exclude: ["installed", "installed.sh", "run.sh", "tell.sh"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
         // Many who post and observe at random and are killed on the way, and the proof that nobody noticed.

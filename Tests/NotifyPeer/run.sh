@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# notify(3) built by `make` with gcc and with clang, its stories told by both, and under the thread and the address sanitizer.
+# notify(3) built by `make` with gcc and with clang, its stories told by both and under the thread and the address sanitizer, and what `make install` installs, used.
 #
 #   Tests/NotifyPeer/run.sh --quick [SEED]     the soak takes 100,000 actions under a sanitizer; about two minutes on two cores
 #   Tests/NotifyPeer/run.sh [SEED]             a million everywhere
@@ -27,6 +27,7 @@ for compiler in gcc clang; do
     make -s -j"$(nproc)" BUILD="$work/$compiler" CC="$compiler" CFLAGS="-O2 -g -Werror" all
     build "$compiler" "$compiler" "-O2 -g -Werror" NotifyPeer
     Tests/NotifyPeer/tell.sh "$work/$compiler/NotifyPeer" "$seed"
+    Tests/NotifyPeer/installed.sh "$work/$compiler" "$compiler" "${compiler/gcc/g}++"
 done
 
 export TIDINGS_SOAK_ACTIONS=${quick:+100000}

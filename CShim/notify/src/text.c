@@ -14,21 +14,6 @@ uint32_t notify__length(const char *name, size_t *length) {
     return *length == 0 || *length > NOTIFY__NAME_MAX ? NOTIFY_STATUS_INVALID_NAME : NOTIFY_STATUS_OK;
 }
 
-// Eight bytes at a time; for tables of ours only, which compare the whole name.
-uint64_t notify__hash(const char *bytes, size_t length) {
-    const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t hash = length * factor, word;
-    for (; length >= 8; length -= 8, bytes += 8) {
-        memcpy(&word, bytes, 8);
-        hash = (hash ^ word) * factor;
-        hash ^= hash >> 32;
-    }
-    word = 0;
-    memcpy(&word, bytes, length);
-    hash = (hash ^ word) * factor;
-    return hash ^ hash >> 29;
-}
-
 // As a center checks it: no overlong forms, no surrogates, nothing above U+10FFFF.
 static bool is_utf8(const uint8_t *bytes, size_t length) {
     for (size_t i = 0; i < length;) {

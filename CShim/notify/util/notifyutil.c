@@ -1,0 +1,250 @@
+// notifyutil: notify(3) from the command line, with Apple's options. CShim/notify/man/notifyutil.1
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "notify.h"
+#include "notify_private.h"
+#include "tidings.h"
+
+typedef enum kind { BY_FILE, BY_CHECK, BY_SIGNAL, BY_DISPATCH } kind;
+static const char *const kind_names[] = {"file", "check", "signal", "dispatch"};
+
+typedef struct registration {
+    const char *key;
+    kind kind;
+    int token, signal;
+    long left;  // notifications to wait for; -1: for ever
+} registration;
+
+static registration *registrations;
+static int count;
+static long unfinished;  // registrations that still wait for some
+static bool quiet, verbose, with_time;
+static long interval_ms = 100;
+static int file = -1;            // of all that are told by file
+static int news[2];              // signals and blocks tell the main loop here
+static kind kind_now = BY_FILE;  // of Apple's default, ports, there are none here
+static int signal_now = SIGHUP;
+
+static void fail(const char *what, const char *key, uint32_t status) {
+    static const char *const words[] = {"ok", "invalid name", "invalid token", "invalid port", "invalid file", "invalid signal", "invalid request", "not authorized", "disabled", "no such center", "missing argument"};
+    const char *why = status < sizeof words / sizeof words[0] ? words[status] : *tidings_last_error() ? tidings_last_error() : "failed";
+    fprintf(stderr, "notifyutil: %s %s: %s (%u)\n", what, key, why, status);
+    exit(1);
+}
+
+static void usage(FILE *to) {
+    fprintf(to,
+            "usage: notifyutil [-q] [-v] [-t] [-z MSEC] [-M] [-R] [COMMAND …]\n"
+            "  -p KEY        post                            -w KEY   register, and wait for notifications for ever\n"
+            "  -# KEY        register, and wait for # of them (-1, -2 … -1000)\n"
+            "  -g KEY        print the state                 -s KEY VALUE   set the state\n"
+            "  -file -check -signal [#] -dispatch -port      how the registrations that follow are told (port: as file)\n"
+            "  -q quiet   -v time, key, state and kind   -t time   -z milliseconds between two checks (100)\n"
+            "  -M            accepted: there is no port to multiplex   -R   go on if the center is removed and made anew\n");
+}
+
+static void print_time(void) {
+    struct timespec now;
+    struct tm local;
+    char text[32];
+    clock_gettime(CLOCK_REALTIME, &now);
+    localtime_r(&now.tv_sec, &local);
+    strftime(text, sizeof text, "%H:%M:%S", &local);
+    printf("%s.%06ld ", text, now.tv_nsec / 1000);
+}
+
+static void heard(registration *r) {
+    if (r->left == 0) return;
+    if (!quiet) {
+        if (verbose || with_time) print_time();
+        uint64_t state = 0;
+        if (verbose) (void)notify_get_state(r->token, &state);
+        if (verbose) printf("\"%s\" %" PRIu64 " %s\n", r->key, state, kind_names[r->kind]);
+        else printf("%s\n", r->key);
+        fflush(stdout);
+    }
+    if (r->left > 0 && --r->left == 0) {
+        unfinished--;
+        (void)notify_cancel(r->token);
+    }
+}
+
+static void heard_token(int token) {
+    for (int i = 0; i < count; i++)
+        if (registrations[i].token == token) heard(&registrations[i]);
+}
+
+static void on_signal(int number) {
+    const int saved = errno, message = -number;
+    (void)!write(news[1], &message, sizeof message);
+    errno = saved;
+}
+
+// A signal says which registrations it may be for, and a check for which it is.
+static void heard_signal(int number) {
+    for (int i = 0; i < count; i++) {
+        registration *r = &registrations[i];
+        int check = 0;
+        if (r->kind == BY_SIGNAL && r->signal == number && r->left != 0 && notify_check(r->token, &check) == NOTIFY_STATUS_OK && check) heard(r);
+    }
+}
+
+static void add(const char *key, long left) {
+    registration *more = realloc(registrations, (size_t)(count + 1) * sizeof *more);
+    if (!more) fail("no memory for", key, NOTIFY_STATUS_FAILED);
+    registrations = more;
+    registration *r = &registrations[count];
+    *r = (registration){.key = key, .kind = kind_now, .signal = signal_now, .left = left};
+    uint32_t status = NOTIFY_STATUS_FAILED;
+    int check;
+    switch (kind_now) {
+        case BY_FILE: status = notify_register_file_descriptor(key, &file, file >= 0 ? NOTIFY_REUSE : 0, &r->token); break;
+        case BY_CHECK: status = notify_register_check(key, &r->token); break;
+        case BY_SIGNAL: {
+            struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+            sigemptyset(&action.sa_mask);
+            if (sigaction(signal_now, &action, NULL) != 0) fail("can't catch the signal of", key, NOTIFY_STATUS_INVALID_SIGNAL);
+            status = notify_register_signal(key, signal_now, &r->token);
+            break;
+        }
+        case BY_DISPATCH:
+#ifdef NOTIFY_HAS_DISPATCH
+            status = notify_register_dispatch(key, &r->token, dispatch_get_global_queue(0, 0), ^(int token) { (void)!write(news[1], &token, sizeof token); });
+#else
+            fprintf(stderr, "notifyutil: this one was built without Dispatch; use -file\n");
+            exit(1);
+#endif
+            break;
+    }
+    if (status != NOTIFY_STATUS_OK) fail("can't register for", key, status);
+    // The first check says nothing but that it is the first.
+    if (kind_now == BY_CHECK || kind_now == BY_SIGNAL) (void)notify_check(r->token, &check);
+    count++;
+    unfinished++;
+}
+
+static bool some_are_checked(void) {
+    for (int i = 0; i < count; i++)
+        if (registrations[i].kind == BY_CHECK && registrations[i].left != 0) return true;
+    return false;
+}
+
+static void wait_for_all(void) {
+    while (unfinished > 0) {
+        struct pollfd polls[] = {{.fd = news[0], .events = POLLIN}, {.fd = file, .events = POLLIN}};
+        const int ready = poll(polls, 2, some_are_checked() ? (int)interval_ms : -1);
+        if (ready < 0 && errno != EINTR) fail("can't wait for", "notifications", NOTIFY_STATUS_FAILED);
+        int message;
+        uint32_t token;
+        if (ready > 0 && polls[0].revents & POLLIN && read(news[0], &message, sizeof message) == sizeof message) {
+            if (message < 0) heard_signal(-message);
+            else heard_token(message);
+        }
+        if (ready > 0 && polls[1].revents & POLLIN && read(file, &token, sizeof token) == sizeof token) heard_token((int)ntohl(token));
+        if (ready > 0 && polls[1].revents & POLLNVAL) file = -1;  // closed with its last token
+        for (int i = 0; i < count; i++) {
+            int check = 0;
+            if (registrations[i].kind == BY_CHECK && registrations[i].left != 0 && notify_check(registrations[i].token, &check) == NOTIFY_STATUS_OK && check) heard(&registrations[i]);
+        }
+    }
+}
+
+static void get(const char *key) {
+    int token;
+    uint64_t state;
+    uint32_t status = notify_register_plain(key, &token);
+    if (status == NOTIFY_STATUS_OK) status = notify_get_state(token, &state);
+    if (status != NOTIFY_STATUS_OK) fail("can't get the state of", key, status);
+    if (quiet) printf("%" PRIu64 "\n", state);
+    else printf("%s %" PRIu64 "\n", key, state);
+    (void)notify_cancel(token);
+}
+
+static void set(const char *key, const char *text) {
+    char *end;
+    errno = 0;
+    const uint64_t value = strtoull(text, &end, 0);
+    if (*text == 0 || *text == '-' || *end != 0 || errno != 0) {
+        fprintf(stderr, "notifyutil: \"%s\" is no state: a number from 0 to 18446744073709551615\n", text);
+        exit(64);
+    }
+    int token;
+    uint32_t status = notify_register_plain(key, &token);
+    if (status == NOTIFY_STATUS_OK) status = notify_set_state(token, value);
+    if (status != NOTIFY_STATUS_OK) fail("can't set the state of", key, status);
+    (void)notify_cancel(token);
+}
+
+static long number_of(const char *text, long most) {
+    char *end;
+    const long number = strtol(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == 0 && number <= most ? number : -1;
+}
+
+int main(int argument_count, char **arguments) {
+    if (argument_count < 2) {
+        usage(stderr);
+        return 64;
+    }
+    if (pipe(news) != 0) fail("no descriptors for", "signals", NOTIFY_STATUS_FAILED);
+    for (int i = 1; i < argument_count; i++) {
+        const char *option = arguments[i], *next = i + 1 < argument_count ? arguments[i + 1] : NULL;
+        const bool needs_key = strcmp(option, "-p") == 0 || strcmp(option, "-w") == 0 || strcmp(option, "-g") == 0 || strcmp(option, "-s") == 0 || strcmp(option, "-z") == 0 ||
+                               (option[0] == '-' && number_of(option + 1, 1000) > 0);
+        if (needs_key && !next) {
+            fprintf(stderr, "notifyutil: %s needs an argument\n", option);
+            return 64;
+        }
+        if (needs_key) i++;
+        if (strcmp(option, "-q") == 0) quiet = true;
+        else if (strcmp(option, "-v") == 0) verbose = true;
+        else if (strcmp(option, "-t") == 0) with_time = true;
+        else if (strcmp(option, "-M") == 0) notify_set_options(NOTIFY_OPT_DISPATCH);
+        else if (strcmp(option, "-R") == 0) notify_set_options(NOTIFY_OPT_REGEN);
+        else if (strcmp(option, "-port") == 0 || strcmp(option, "-file") == 0) kind_now = BY_FILE;
+        else if (strcmp(option, "-check") == 0) kind_now = BY_CHECK;
+        else if (strcmp(option, "-dispatch") == 0) kind_now = BY_DISPATCH;
+        else if (strcmp(option, "-signal") == 0) {
+            kind_now = BY_SIGNAL;
+            signal_now = next && number_of(next, 64) > 0 ? (int)number_of(next, 64) : SIGHUP;
+            if (next && number_of(next, 64) > 0) i++;
+        } else if (strcmp(option, "-z") == 0) {
+            interval_ms = number_of(next, 3600000);
+            if (interval_ms <= 0) {
+                fprintf(stderr, "notifyutil: -z takes milliseconds, 1 to 3600000\n");
+                return 64;
+            }
+        } else if (strcmp(option, "-p") == 0) {
+            const uint32_t status = notify_post(next);
+            if (status != NOTIFY_STATUS_OK) fail("can't post", next, status);
+        } else if (strcmp(option, "-w") == 0) add(next, -1);
+        else if (strcmp(option, "-g") == 0) get(next);
+        else if (strcmp(option, "-s") == 0) {
+            if (++i >= argument_count) {
+                fprintf(stderr, "notifyutil: -s needs a key and a value\n");
+                return 64;
+            }
+            set(next, arguments[i]);
+        } else if (needs_key) add(next, number_of(option + 1, 1000));
+        else if (strcmp(option, "-h") == 0 || strcmp(option, "--help") == 0) {
+            usage(stdout);
+            return 0;
+        } else {
+            fprintf(stderr, "notifyutil: there is no option %s\n", option);
+            usage(stderr);
+            return 64;
+        }
+    }
+    wait_for_all();
+    return 0;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Installs what `make` built into a directory of its own, and builds and runs a program that knows nothing else: as C11 and C++11, shared and static, by gcc and clang.
+# installed.sh BUILD COMPILER C++COMPILER
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/../.."
+build=$1 compiler=$2 plus=$3
+at=$(mktemp -d "${TMPDIR:-/tmp}/installed.XXXXXX")
+shared=$(mktemp -d /dev/shm/installed.XXXXXX)
+trap 'rm -rf "$at" "$shared"' EXIT
+make -s BUILD="$build" CC="$compiler" PREFIX="$at/usr" CFLAGS="-O2 -g -Werror" install >/dev/null
+export TIDINGS_DIRECTORY=$shared TIDINGS_NOTIFY_CONFIGURATION=/nonexistent
+
+# What pkg-config prints, without needing it: name, field, and what it requires.
+flags() {
+    local file=$at/usr/lib/pkgconfig/$1.pc required
+    required=$(sed -n 's/^Requires: //p' "$file")
+    [[ -z $required ]] || flags "$required" "$2"
+    sed -n "s/^$2: //p" "$file" | sed -e "s|\${libdir}|$at/usr/lib|g; s|\${includedir}|$at/usr/include|g; s|\${dispatch}|$(sed -n 's/^dispatch=//p' "$file")|g"
+}
+if command -v pkg-config >/dev/null; then
+    export PKG_CONFIG_PATH=$at/usr/lib/pkgconfig PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
+    pkg-config --exists tidings tidings-notify
+fi
+
+program=Tests/NotifyPeer/installed/everything.c
+run() { # run WHAT COMMAND…
+    local what=$1
+    shift
+    "$@" -o "$at/app"
+    env LD_LIBRARY_PATH="$at/usr/lib" timeout 60 "$at/app" | sed "s/^/$what: /"
+    [[ ${PIPESTATUS[0]} -eq 0 ]]
+}
+read -ra own <<<"$(flags tidings-notify Cflags | tr '\n' ' ')"
+read -ra link <<<"$(flags tidings-notify Libs | tr '\n' ' ')"
+run "$compiler, C11, shared" "$compiler" -std=gnu11 -Wall -Wextra -Werror "${own[@]}" "$program" "${link[@]}"
+run "$plus, C++11, shared" "$plus" -std=gnu++11 -Wall -Wextra -Werror "${own[@]}" -x c++ "$program" "${link[@]}"
+run "$compiler, C11, static" "$compiler" -std=gnu11 -Wall -Wextra -Werror "${own[@]}" "$program" "$at/usr/lib/libtidings-notify.a" "$at/usr/lib/libtidings.a" -lpthread
+if [[ $compiler == clang && -e $at/usr/lib/pkgconfig/tidings-notify-dispatch.pc ]]; then
+    read -ra own <<<"$(flags tidings-notify-dispatch Cflags | tr '\n' ' ')"
+    read -ra link <<<"$(flags tidings-notify-dispatch Libs | tr '\n' ' ')"
+    run "$compiler, blocks" "$compiler" -std=gnu11 -Wall -Wextra -Werror "${own[@]}" "$program" "${link[@]}"
+fi
+
+# The libraries export what the headers declare, and nothing else that programs might come to use.
+declared() { sed -n 's/^[a-z].*\b\(notify_[a-z_]*\)(.*/\1/p' "$at/usr/include/notify.h" "$at/usr/include/notify_private.h" | grep -v register_dispatch | sort -u; }
+exported() { nm -D --defined-only "$at/usr/lib/libtidings-notify.so" | sed -n 's/.* T \(notify_[a-z_]*\)@.*/\1/p' | sort -u; }
+diff <(declared) <(exported)
+if nm -D --defined-only "$at/usr/lib/libtidings.so" | grep ' [A-Z] tidings__'; then exit 1; fi
+
+# And the utility.
+"$at/usr/bin/notifyutil" -q -1 com.example.utility -check -2 com.example.another &
+waiting=$!
+until [[ $(grep -c . "/proc/$waiting/maps") -gt 0 && -n $(find "$shared" -name 'tidings.*') ]]; do :; done
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do # it may not have registered yet
+    "$at/usr/bin/notifyutil" -p com.example.utility -p com.example.another
+    kill -0 "$waiting" 2>/dev/null || break
+    sleep 0.2
+done
+wait "$waiting"
+[[ $("$at/usr/bin/notifyutil" -s com.example.utility 42 -g com.example.utility -q -g com.example.utility) == $'com.example.utility 42\n42' ]]
+if "$at/usr/bin/notifyutil" -p '' 2>/dev/null; then exit 1; fi
+echo "notifyutil posts, waits, gets and sets"
+make -s BUILD="$build" CC="$compiler" PREFIX="$at/usr" uninstall
+[[ -z $(find "$at/usr" -type f) ]] || { find "$at/usr" -type f; exit 1; }
