@@ -214,3 +214,15 @@ void a_stopped_lossless_observer_holds_until_the_deadline(void) {
     for (; number < 1000; number++) OK(tidings_post(topic, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
     ends_well(observer);
 }
+
+// Of large payloads there are few places (64 of this size), far fewer than slots. Who has taken them all and is busy elsewhere now holds nobody back.
+void who_has_taken_every_large_payload_holds_nobody_back(void) {
+    tidings_center *center = join_center(4096);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
+    static uint8_t large[60000];
+    const tidings_post_options patiently = {.deadline_ns = 5000000000};
+    for (uint32_t i = 0; i < 60; i++) OK(tidings_post(topic, large, sizeof large, &patiently, NULL));
+    for (uint32_t i = 0; i < 60; i++) (void)receive(observer);
+    for (uint32_t i = 0; i < 50; i++) OK(tidings_post(topic, large, sizeof large, &patiently, NULL));
+}

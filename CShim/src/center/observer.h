@@ -69,6 +69,7 @@ struct tidings_observer {
     // The cursor: the next position to look at. The thread in `tidings_next` owns it (before the first call: whoever sets up).
     uint64_t cursor;
     uint64_t published, woken;  // what posters know of it, and where they were last woken (lossless only)
+    uint32_t chunks_taken;      // since then
     bool lossless, telling;
     bool without_memory;  // for the payload that was just to be copied
     _Atomic bool started;  // `tidings_next` has been called: no more history

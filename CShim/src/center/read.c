@@ -244,6 +244,16 @@ static void welcome(tidings_observer *o, tidings__table *t) {
     o->cursor = from;
 }
 
+// Of chunks there may be sixteen, where the ring has thousands of slots: posters want to know of them before they have run out, and may be waiting.
+static void publish_chunk(tidings_observer *o, uint32_t chunk) {
+    const tidings__geometry *g = &o->center->segment.geometry;
+    uint32_t class = 0;
+    while (class + 1 < g->class_count && chunk >= g->classes[class + 1].first) class++;
+    if (++o->chunks_taken < g->classes[class].count / 8) return;
+    o->chunks_taken = 0;
+    tidings__publish_cursor(o, true);
+}
+
 int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
@@ -300,7 +310,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
                     }
                     if (copied) {
                         describe(o, &r, position, matched, 0, d);
-                        if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
+                        if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK) publish_chunk(o, r.chunk);
+                        else if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
                         return TIDINGS__DELIVERED;
                     }
                     if (o->without_memory) {

@@ -14,12 +14,13 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
     int place = tidings__center_place(center);
     if (place) return place;
     for (;;) {
-        uint64_t evict_to;
-        int error = tidings__chunk_take(s, center->participant, size, center->chunk_turn, chunk, &evict_to);
+        tidings__chunk_room room;
+        int error = tidings__chunk_take(s, center->participant, size, center->chunk_turn, chunk, &room);
         if (error != -EAGAIN) return error;
         uint32_t holder = 0;
-        if (evict_to) {
-            error = tidings__evict_to(center, evict_to, &holder);
+        if (room.least) {
+            error = tidings__evict_to(center, room.most, &holder);
+            if (error == -EAGAIN && (int64_t)(tidings__oldest(s) - room.least) >= 0) continue;  // held back, and there is one all the same
             if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline);
             if (error) return error;
             continue;

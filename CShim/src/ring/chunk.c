@@ -5,17 +5,34 @@
 #include "platform/error.h"
 #include "ring/verdict.h"
 
+// The chunks that eviction frees first, so that one look at all of a class serves several posts. A sixteenth of it: that much history goes before it must.
+#define SHARE 16u
+#define SOONEST_MAX 32u
+typedef struct soonest {
+    uint32_t count, most;
+    uint32_t first;                 // the chunk of the first
+    uint64_t distance[SOONEST_MAX];  // from the oldest position, in order
+} soonest;
+
+static void note(soonest *found, uint32_t chunk, uint64_t distance) {
+    if (found->count == found->most && distance >= found->distance[found->most - 1]) return;
+    uint32_t at = found->count < found->most ? found->count++ : found->most - 1;
+    for (; at > 0 && found->distance[at - 1] > distance; at--) found->distance[at] = found->distance[at - 1];
+    found->distance[at] = distance;
+    if (at == 0) found->first = chunk;
+}
+
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, _Atomic uint32_t *turn, uint32_t *chunk,
-                        uint64_t *evict_to) {
+                        tidings__chunk_room *room) {
     bool any_class = false;
     int unbacked = 0;
-    *evict_to = 0;
+    room->least = room->most = 0;
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {
         const tidings__class *class = &s->geometry.classes[c];
         if (class->size < size) continue;
         any_class = true;
         uint64_t start = tidings__oldest(s);
-        uint64_t soonest = UINT64_MAX;
+        soonest found = {.most = class->count < SHARE ? 1 : class->count / SHARE < SOONEST_MAX ? class->count / SHARE : SOONEST_MAX};
         uint32_t first = tidings__relaxed(&turn[c]);
         for (uint32_t i = 0; i < class->count; i++) {
             uint32_t candidate = class->first + (first + i) % class->count;
@@ -26,7 +43,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 if (state == TIDINGS__CHUNK_IN_RING) {
                     // 48 bits of a position at or after start: unfold it.
                     uint64_t distance = (tidings__chunk_position(word) - start) & TIDINGS__CHUNK_NOWHERE;
-                    if (distance < soonest) soonest = distance;
+                    if (distance < s->shape.slots) note(&found, candidate, distance);
                 }
                 continue;
             }
@@ -46,8 +63,10 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             *chunk = candidate;
             return 0;
         }
-        if (soonest < s->shape.slots) {
-            *evict_to = start + soonest + 1;
+        if (found.count != 0) {
+            tidings__set_relaxed(&turn[c], found.first - class->first);
+            room->least = start + found.distance[0] + 1;
+            room->most = start + found.distance[found.count - 1] + 1;
             return -EAGAIN;
         }
         // Everything of this size is being filled, or retained: the next size serves too.

@@ -23,10 +23,15 @@ static inline bool tidings__chunk_before(uint64_t word, uint64_t start) {
     return (int64_t)((position << 16) - (start << 16)) < 0;
 }
 
+// Up to which position to evict: that frees one chunk, that a few.
+typedef struct tidings__chunk_room {
+    uint64_t least, most;
+} tidings__chunk_room;
+
 // Takes a free chunk of at least `size` bytes for this participant, backed with memory. `*turn` remembers where to look next.
-// 0; -EMSGSIZE; -ENOSPC; -EAGAIN: none free, and `*evict_to` is the position up to which evicting would free one (0: all are being filled).
+// 0; -EMSGSIZE; -ENOSPC; -EAGAIN: none free, and `*room` says what would help (`least` is 0: nothing, all are being filled).
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, _Atomic uint32_t *turn, uint32_t *chunk,
-                        uint64_t *evict_to);
+                        tidings__chunk_room *room);
 // Gives an owned chunk back.
 void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t chunk);
 
