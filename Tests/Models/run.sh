@@ -90,7 +90,7 @@ full good ring -DLAST=4 -DOBS=0 -DDEATHS=2
 full good ring -DN=4 -DLAST=5 -DOBS=0 -DPOSTS=3
 full good wake -DPOSTS=1 -DSPURIOUS=0
 full good wake -DPOSTS=1 -DSPURIOUS=0 -DREG
-full good wake -DPOSTS=1 -DREVOKE=1 -DDEATHS=0 -DSPURIOUS=0
+full good wake -DHASHED -DPOSTS=1 -DREVOKE=1 -DDEATHS=0 -DSPURIOUS=0
 LIST
 }
 
