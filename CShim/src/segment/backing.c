@@ -140,10 +140,17 @@ int tidings__back_names(tidings__segment *segment, uint32_t count)
     if (!segment->writable) {
         return tidings__fail(ENODATA, "can't read name %u of center \"%s\": nobody has written there; the center may be damaged", count - 1, segment->name);
     }
-    uint32_t target = (count + TIDINGS__NAMES_STEP - 1) / TIDINGS__NAMES_STEP * TIDINGS__NAMES_STEP;
-    if (target > segment->shape.names) target = segment->shape.names;
-    const uint64_t end = names + (uint64_t)target * sizeof(tidings__name);
-    int result = reserve(segment, start, end);
+    // An eighth more each time: before it grows, who adds a name looks whether an old one can go, which is a walk along all of them.
+    const uint32_t steps[] = {count + known / 8, count};
+    uint32_t target = 0;
+    uint64_t end = 0;
+    int result = -ENOSPC;
+    for (int i = 0; i < 2 && result == -ENOSPC; i++) {
+        target = (steps[i] + TIDINGS__NAMES_STEP - 1) / TIDINGS__NAMES_STEP * TIDINGS__NAMES_STEP;
+        if (target > segment->shape.names) target = segment->shape.names;
+        end = names + (uint64_t)target * sizeof(tidings__name);
+        result = reserve(segment, start, end);
+    }
     // Touched as well, so that a reader who can only ask for holes sees them as backed even where no name has been written.
     if (result == 0) result = tidings__map_touch(segment->base + start, end - start, true);
     const int fd = tidings__segment_descriptor(segment);
