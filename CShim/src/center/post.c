@@ -48,18 +48,24 @@ static void watch_for_readers(tidings_center *center, uint64_t position) {
     else if (now - since > tidings__patience(s, at)) tidings__revoke(s, at);
 }
 
-// The claim loop around `tidings__claim_next`: makes room when the ring is full.
-static int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline, tidings__claim *claim) {
+// There was nothing to claim (`error` says why): makes room. 0: try again.
+static __attribute__((noinline)) int make_way(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline, int error) {
+    // It may have been set for a claim that somebody else got.
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
+    if (error != -EAGAIN)
+        return tidings__fail(EBADMSG, "can't post to center \"%s\": its ring contradicts itself; remove the center", center->segment.name);
+    uint32_t holder = 0;
+    error = tidings__make_room(center, tidings__relaxed(&center->hint), &holder);
+    return error == -EAGAIN ? tidings__held_back(center, holder, deadline) : error;
+}
+
+// Inlined, as a post is not much more than this.
+static inline __attribute__((always_inline)) int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline,
+                                                                tidings__claim *claim) {
     for (;;) {
         int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, claim);
-        if (__builtin_expect(error == 0, 1)) return 0;
-        // It may have been set for a claim that somebody else got.
-        if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
-        if (error != -EAGAIN)
-            return tidings__fail(EBADMSG, "can't post to center \"%s\": its ring contradicts itself; remove the center", center->segment.name);
-        uint32_t holder = 0;
-        error = tidings__make_room(center, tidings__relaxed(&center->hint), &holder);
-        if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline);
+        if (__builtin_expect(error != 0, 0)) error = make_way(center, owner, thread, deadline, error);
+        else return 0;
         if (error) return error;
     }
 }
@@ -89,6 +95,74 @@ static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t
     return tidings__fail(EBADMSG, "can't post to center \"%s\": its table of names is damaged, what is added is not found; remove the center", center->segment.name);
 }
 
+// What is to be posted, in a cell.
+typedef struct posting {
+    tidings_topic *topic;
+    tidings__thread *thread;
+    const void *payload;
+    size_t size;
+    uint64_t deadline, time;
+    uint32_t owner;
+    uint8_t format;
+} posting;
+
+#define AGAIN 1  // revoked, or given up: to be claimed anew
+
+// One try. 0, AGAIN, or why not. Inlined where `observable` is a constant, and where nothing is kept for a second try: this is the path that every post takes.
+static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew, tidings__claim *claim, uint32_t *rung) {
+    tidings_topic *topic = p.topic;
+    tidings_center *center = topic->center;
+    int error = claim_position(center, p.owner, p.thread, p.deadline, claim);
+    if (__builtin_expect(error != 0, 0)) return error;
+    // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
+    uint64_t resolved = tidings__resolved(topic);
+    if (observable && !tidings__topic_counted(topic, resolved)) {
+        error = give_up(center, claim, p.owner, p.thread, anew);
+        if (!error) error = tidings__topic_count(topic);
+        return error ? error : AGAIN;
+    }
+    uint32_t name = (uint32_t)resolved;
+    tidings__cell *cell = claim->cell;
+    // The claim before the first word: a reader of the previous lap who sees one of our words sees our claim.
+    tidings__fence_release();
+    tidings__set_relaxed(&cell->time, p.time);
+    tidings__set_relaxed(&cell->size_pid, center->pid | p.size);
+    tidings__set_relaxed(&cell->topic, tidings__topic_word(name, (uint32_t)(resolved >> 32) & 0x7fffffff, 0, p.format));
+    _Atomic uint64_t *body = cell->body;
+    tidings__body_write(body, p.payload, p.size);
+    body += tidings__round8(p.size) / 8;
+    if (name == TIDINGS__NAME_NONE) {
+        tidings__set_relaxed(&cell->poster, center->poster | topic->poster);
+        tidings__body_write(body, topic->text, tidings__text_size(topic));
+    } else {
+        tidings__set_relaxed(&cell->poster, center->poster | (topic->poster & WITHOUT_NAME));
+        if (topic->subject_words) tidings__body_write(body, &topic->text[topic->name_words], 8 * (size_t)topic->subject_words);
+    }
+    // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
+    if (resolved) *rung = ring(&center->segment, resolved);
+    if (observable) tidings__topic_bell(topic);
+    return __builtin_expect(tidings__commit(claim, p.owner, p.thread), 1) ? 0 : AGAIN;
+}
+
+// All of a post but its beginning, as often as it takes: for who was revoked, and in a center that others may read.
+static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *sequence) {
+    tidings_topic *topic = p->topic;
+    tidings_center *center = topic->center;
+    const bool observable = center->segment.observable;
+    tidings__claim claim;
+    uint32_t rung = 0;
+    int anew = 0, result;
+    do result = attempt(*p, observable, &anew, &claim, &rung);
+    while (result == AGAIN);
+    tidings__fence_compiler();
+    p->thread->inside--;
+    if (result) return result;
+    tell_early(&claim, rung);
+    if (observable) watch_for_readers(center, claim.position);
+    if (sequence) *sequence = claim.position;
+    return 0;
+}
+
 int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence) {
     tidings__thread *thread = tidings__thread_self();
     int error = begin(topic, thread, size);
@@ -107,47 +181,18 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     uint64_t time = tidings__stamp(thread);
     thread->inside++;
     tidings__fence_compiler();
-    uint32_t owner = tidings__owner(center, thread);
+    const posting p = {topic, thread, payload, size, deadline, time, tidings__owner(center, thread), options ? options->format : 0};
     tidings__claim claim;
     uint32_t rung = 0;
-    for (int anew = 0;;) {
-        error = claim_position(center, owner, thread, deadline, &claim);
-        if (__builtin_expect(error != 0, 0)) break;
-        // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
-        uint64_t resolved = tidings__resolved(topic);
-        if (__builtin_expect(center->segment.observable, 0) && !tidings__topic_counted(topic, resolved)) {
-            error = give_up(center, &claim, owner, thread, &anew);
-            if (!error) error = tidings__topic_count(topic);
-            if (error) break;
-            continue;
-        }
-        uint32_t name = (uint32_t)resolved;
-        tidings__cell *cell = claim.cell;
-        // The claim before the first word: a reader of the previous lap who sees one of our words sees our claim.
-        tidings__fence_release();
-        tidings__set_relaxed(&cell->time, time);
-        tidings__set_relaxed(&cell->size_pid, center->pid | size);
-        tidings__set_relaxed(&cell->topic, tidings__topic_word(name, (uint32_t)(resolved >> 32) & 0x7fffffff, 0, options ? options->format : 0));
-        _Atomic uint64_t *body = cell->body;
-        tidings__body_write(body, payload, size);
-        body += tidings__round8(size) / 8;
-        if (name == TIDINGS__NAME_NONE) {
-            tidings__set_relaxed(&cell->poster, center->poster | topic->poster);
-            tidings__body_write(body, topic->text, tidings__text_size(topic));
-        } else {
-            tidings__set_relaxed(&cell->poster, center->poster | (topic->poster & WITHOUT_NAME));
-            if (topic->subject_words) tidings__body_write(body, &topic->text[topic->name_words], 8 * (size_t)topic->subject_words);
-        }
-        // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
-        if (resolved) rung = ring(&center->segment, resolved);
-        if (__builtin_expect(center->segment.observable, 0)) tidings__topic_bell(topic);
-        if (__builtin_expect(tidings__commit(&claim, owner, thread), 1)) break;
+    error = center->segment.observable ? AGAIN : attempt(p, false, NULL, &claim, &rung);
+    if (__builtin_expect(error == AGAIN, 0)) {
+        const posting again = p;  // only this one has an address
+        return post_anew(&again, sequence);
     }
     tidings__fence_compiler();
     thread->inside--;
     if (__builtin_expect(error != 0, 0)) return error;
     tell_early(&claim, rung);
-    if (__builtin_expect(center->segment.observable, 0)) watch_for_readers(center, claim.position);
     if (sequence) *sequence = claim.position;
     return 0;
 }

@@ -9,8 +9,8 @@
 // Is this cell still its last owner's? Either it may still write (only a claim flips W's phase, only its owner makes C's equal again), or it has committed but
 // not yet noticed that it was revoked. Read in this order: W, C, V.
 static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {
-    if ((w & (TIDINGS__W_OWNER_MASK | TIDINGS__W_FOREIGN)) == 0 || (w & TIDINGS__W_DIED)) return false;
-    return (((w >> 32) ^ c) & 1) != 0 || v == ((c >> 1) << 2 | TIDINGS__V_DEAD);
+    if (__builtin_expect((((w >> 32) ^ c) & 1) == 0 && v != ((c >> 1) << 2 | TIDINGS__V_DEAD), 1)) return false;
+    return (w & (TIDINGS__W_OWNER_MASK | TIDINGS__W_FOREIGN)) != 0 && !(w & TIDINGS__W_DIED);
 }
 
 // W's lower half, which the kernel, and who sleeps on it, know as a futex. Little endian: its first half.

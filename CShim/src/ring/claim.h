@@ -32,19 +32,21 @@ static inline void tidings__pending_clear(tidings__thread *thread) {
 
 // Claims the next position for `owner` (a TID, or TIDINGS__W_FOREIGN and a participant: then `thread` is not told to the kernel).
 // 0, -EAGAIN: positions must be evicted first (`*hint` is the one that wants room), -EBADMSG: the ring contradicts itself.
-static inline int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
+static inline __attribute__((always_inline)) int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
                                       tidings__claim *claim) {
     uint64_t position = tidings__relaxed(hint);
-    uint32_t steps = 0, contradictions = 0;
+    // Cells walked along. 0 is where a word that others write has sent us; our own hint comes from a claim of this process, so what lies before it was claimed.
+    uint32_t steps = 1, contradictions = 0;
     for (;;) {
         // EV before W: then position - slots < E was decided before, and W's lap is at least the one before ours.
         uint64_t start = tidings__oldest(s);
         if ((int64_t)(position - start) < 0) position = start;
         if (position - start >= s->shape.slots) {
             // Either the hint is ahead of the truth (damaged), or the ring is full of what was not evicted yet.
-            if (position - start > s->shape.slots) {
+            if (position - start > s->shape.slots || steps == 0) {
                 if (++contradictions > 8) return -EBADMSG;
                 position = tidings__frontier(s, start);
+                steps = 1;
                 continue;
             }
             tidings__set_relaxed(hint, position);
@@ -58,7 +60,7 @@ static inline int tidings__claim_next(const tidings__segment *s, _Atomic uint64_
             // Others have posted since we did. A few cells further is cheaper to walk (an observer has them at hand anyway) than to ask for a line
             // that every poster writes to.
             position++;
-            if (++steps > 4) {
+            if (++steps > 5) {
                 uint64_t shared = tidings__relaxed(&s->header->frontier_hint.word);
                 position = tidings__frontier(s, (int64_t)(shared - position) > 0 ? shared : position);
                 steps = 0;
@@ -72,7 +74,7 @@ static inline int tidings__claim_next(const tidings__segment *s, _Atomic uint64_
             continue;
         }
         if (position != start && steps == 0) {
-            // Trust in the hint ends here: a claim needs the position before it decided, or the order would have a hole.
+            // Trust in a hint ends here: a claim needs the position before it decided, or the order would have a hole.
             uint64_t before = tidings__acquire(&tidings__cell_at(s, position - 1)->claim);
             if (tidings__lap_ahead(before, tidings__lap_at(s, position - 1)) < 0) {
                 if (++contradictions > 8) return -EBADMSG;

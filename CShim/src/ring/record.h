@@ -71,8 +71,9 @@ static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes
     const uint8_t *from = bytes;
     if (size >= 16) {
         size_t done = 0;
-        do *(tidings__16 *)(to + done) = *(const tidings__16 *)(from + done);
-        while ((done += 16) + 16 <= size);
+        for (; done + 64 <= size; done += 64)
+            for (size_t i = 0; i < 64; i += 16) *(tidings__16 *)(to + done + i) = *(const tidings__16 *)(from + done + i);
+        for (; done + 16 <= size; done += 16) *(tidings__16 *)(to + done) = *(const tidings__16 *)(from + done);
         *(tidings__16 *)(to + size - 16) = *(const tidings__16 *)(from + size - 16);
     } else if (size >= 8) {
         memcpy(to, from, 8);
