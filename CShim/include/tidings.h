@@ -127,7 +127,8 @@ enum {
 };
 
 enum {
-    TIDINGS_POST_RETAIN = 1,  ///< keep it for those who register later, until the next retained one of the same name
+    TIDINGS_POST_RETAIN = 1,     ///< keep it for those who register later, until the next retained one of the same name
+    TIDINGS_POST_IMMEDIATE = 2,  ///< told to observers (TIDINGS_DELIVERY_IMMEDIATE), not interpreted: for those who put off what comes meanwhile
 };
 
 /// How to post. All zero is the default.
@@ -200,12 +201,13 @@ enum {
 enum {
     TIDINGS_DELIVERY_RETAINED = 1,  ///< posted before the observer looked, kept for it
     TIDINGS_DELIVERY_OWN = 2,       ///< posted through this process's own handle of the center
+    TIDINGS_DELIVERY_IMMEDIATE = 4,  ///< posted with TIDINGS_POST_IMMEDIATE
 };
 
 /// What `tidings_next` found. Pointers are valid until the observer's next call.
 typedef struct tidings_delivery {
     int32_t kind;               ///< TIDINGS_DELIVERY_MESSAGE or …_MISSED
-    uint32_t flags;             ///< TIDINGS_DELIVERY_RETAINED, …_OWN
+    uint32_t flags;             ///< TIDINGS_DELIVERY_RETAINED, …_OWN, …_IMMEDIATE
     uint64_t sequence;          ///< its place in the order (of a MISSED: where delivery goes on)
     uint64_t missed;            ///< how many (MISSED only)
     const uint32_t *interests;  ///< the interests it matches

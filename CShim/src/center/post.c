@@ -202,6 +202,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     tidings__segment *s = &center->segment;
     tidings__thread *thread = tidings__thread_self();
     uint8_t flags = TIDINGS__RECORD_CHUNK;
+    if (options && options->flags & TIDINGS_POST_IMMEDIATE) flags |= TIDINGS__RECORD_IMMEDIATE;
     uint32_t entry = TIDINGS__NAME_NONE;
     int error = 0;
     if (options && options->flags & TIDINGS_POST_RETAIN) {

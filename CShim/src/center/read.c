@@ -171,7 +171,9 @@ static bool room_to_match(tidings_observer *o, uint32_t count) {
 static void describe(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t matched, uint32_t flags, tidings_delivery *d) {
     tidings_center *center = o->center;
     d->kind = TIDINGS_DELIVERY_MESSAGE;
-    d->flags = flags | (r->participant == (uint16_t)center->participant && r->pid == (uint32_t)(center->pid >> 32) ? TIDINGS_DELIVERY_OWN : 0);
+    // One bit, moved to the other place.
+    d->flags = flags | (r->flags & TIDINGS__RECORD_IMMEDIATE) / (TIDINGS__RECORD_IMMEDIATE / TIDINGS_DELIVERY_IMMEDIATE);
+    if (r->participant == (uint16_t)center->participant && r->pid == (uint32_t)(center->pid >> 32)) d->flags |= TIDINGS_DELIVERY_OWN;
     d->sequence = position;
     d->missed = 0;
     d->interests = o->matched_ids;

@@ -45,6 +45,7 @@ typedef struct tidings__cell {
 #define TIDINGS__RECORD_RETAIN 1u  // flags in `topic`
 #define TIDINGS__RECORD_CHUNK 2u   // the body is in chunk number body[0]
 #define TIDINGS__RECORD_CLEAR 4u   // retained: but as "there is none any more"
+#define TIDINGS__RECORD_IMMEDIATE 8u
 
 // W
 #define TIDINGS__W_LAP_SHIFT 33

@@ -5,6 +5,7 @@ import Glibc
 struct PostOptions {
     var retain: Bool
     var deadline: Duration?
+    var isImmediate = false
 }
 
 extension Topic {
@@ -68,6 +69,7 @@ extension tidings_post_options {
         self.init()
         self.format = format
         flags = options.retain ? UInt8(TIDINGS_POST_RETAIN) : 0
+        if options.isImmediate { flags |= UInt8(TIDINGS_POST_IMMEDIATE) }
         if let deadline = options.deadline { deadline_ns = Self.nanoseconds(deadline) }
     }
 

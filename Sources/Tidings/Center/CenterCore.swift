@@ -15,8 +15,13 @@ final class CenterCore: Sendable {
     }
 
     /// Starts to observe.
+    ///
+    /// - Parameters:
+    ///   - held: for what comes while the center is suspended; `nil`: it makes no difference.
+    ///   - isSuspended: it is at this moment.
     func observe(
-        _ interest: Interest, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, as manner: Manner
+        _ interest: Interest, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, held: HeldItems? = nil,
+        isSuspended: Bool = false, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationAnchor {
         try refuseIfForked()
         if interest.names?.isEmpty == true {
@@ -25,9 +30,12 @@ final class CenterCore: Sendable {
         }
         let bounds = bounds ?? (interest.isLossless ? .losslessClosure : .closure)
         func observation(_ dispatcher: Dispatcher) -> Observation {
-            Observation(
+            let observation = Observation(
                 interest: interest, manner: manner, bounds: bounds, dispatcher: dispatcher, diagnostics: diagnostics,
-                onMissed: onMissed)
+                onMissed: onMissed, held: held)
+            // Nobody else knows it yet.
+            if isSuspended { observation.machine.suspend() }
+            return observation
         }
         if interest.needsOwnDispatcher {
             let dispatcher = try Dispatcher(core: self, for: interest)

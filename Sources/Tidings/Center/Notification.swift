@@ -39,6 +39,8 @@ extension SharedNotificationCenter {
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - object: whom or what it is about, 1 to 255 bytes of UTF-8: the same as a message's subject.
     ///   - userInfo: travels as a CBOR map. `nil`: there is no payload.
+    ///   - deliverImmediately: observers of suspended centers get it as well, with what was held back for them before. Takes memory beside the
+    ///     ring, as a large payload does.
     ///   - retain: keep it for those who register later, until the next retained one of the same name, whatever its object.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
@@ -46,9 +48,10 @@ extension SharedNotificationCenter {
     ///   `.invalidName`.
     @discardableResult
     public func post(
-        name: Name, object: String? = nil, userInfo: UserInfo? = nil, retain: Bool = false, deadline: Duration? = nil
+        name: Name, object: String? = nil, userInfo: UserInfo? = nil, deliverImmediately: Bool = false,
+        retain: Bool = false, deadline: Duration? = nil
     ) throws(SharedNotificationError) -> UInt64 {
-        let options = PostOptions(retain: retain, deadline: deadline)
+        let options = PostOptions(retain: retain, deadline: deadline, isImmediate: deliverImmediately)
         guard let userInfo else { return try core.post(.empty, name: name, subject: object, options: options) }
         return try core.post(encoding: userInfo, name: name, subject: object, options: options)
     }

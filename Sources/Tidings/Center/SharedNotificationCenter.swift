@@ -18,6 +18,7 @@
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
     let targets = TargetTable()
+    let suspension = Suspension()
 
     /// Opens the center of that name, creating it first if there is none (see ``Configuration-swift.struct/creation``).
     ///

@@ -82,7 +82,9 @@ extension Dispatcher {
                     let bytes = owned ?? Array(observer.payload)
                     owned = bytes
                     let envelope = facts.envelope(subject: observer.subject, executables)
-                    keep(.arrival(arrival(for: name, .owned(bytes), .envelope(envelope))), for: observation)
+                    keep(
+                        .arrival(arrival(for: name, .owned(bytes), .envelope(envelope))), for: observation,
+                        isImmediate: observer.isImmediate)
                 }
             case .done(let routed): return routed
             case .drain: return .deposed
@@ -156,11 +158,11 @@ extension Dispatcher {
     }
 
     /// Puts it into the observation's buffer, waiting for room if it is lossless.
-    private func keep(_ item: Item, for observation: Observation) {
+    private func keep(_ item: Item, for observation: Observation, isImmediate: Bool = false) {
         var pulling: UnsafeContinuation<Item?, Never>?
         var pulled: Item?
         let keeps = lock.withLock {
-            var keeps = observation.machine.keep(item)
+            var keeps = observation.machine.keep(item, isImmediate: isImmediate)
             while keeps == .wait {
                 lock.wait()
                 keeps = observation.machine.keep(item)

@@ -8,11 +8,16 @@ extension Observation {
     /// Starts the drain that `ObservationMachine.keep` asked for. Without the lock.
     func startDrain() {
         // The closure itself is not captured by what is started here: it must be gone when `cancel()` has returned.
-        let (manner, queue, isAside) = dispatcher.lock.withLock { (self.manner, self.queue, machine.isAside) }
+        let (manner, queue, isAside) = dispatcher.lock.withLock { () -> (Manner?, DispatchQueue?, Bool) in
+            // A plain closure is drained only when it was set aside or suspended.
+            if case .closure(nil, _) = self.manner, self.queue == nil {
+                self.queue = DispatchQueue(label: "tidings.observer")
+            }
+            return (self.manner, self.queue, machine.isAside)
+        }
         switch manner {
         case nil, .pull: break
         case .closure(let given, _):
-            // A plain closure is drained only when set aside, and then has a queue.
             if let queue = given ?? queue { queue.async { self.drainOnQueue(isTimed: isAside) } }
         case .mainActor:
             Task { @MainActor in self.drainOnMainActor() }

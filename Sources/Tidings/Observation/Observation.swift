@@ -30,8 +30,7 @@ final class Observation: @unchecked Sendable {
 
     init(
         interest: Interest, manner: Manner, bounds: DeliveryBuffer.Bounds, dispatcher: Dispatcher,
-        diagnostics: Diagnostics,
-        onMissed: MissedHandler?
+        diagnostics: Diagnostics, onMissed: MissedHandler?, held: HeldItems? = nil
     ) {
         self.interest = interest
         self.manner = manner
@@ -41,7 +40,8 @@ final class Observation: @unchecked Sendable {
         if case .closure(nil, let handler) = manner { plain = handler }
         let needsDrain = if case .pull = manner { false } else { true }
         machine = ObservationMachine(
-            isInline: plain != nil, needsDrain: needsDrain, isLossless: interest.isLossless, bounds: bounds)
+            isInline: plain != nil, needsDrain: needsDrain, isLossless: interest.isLossless, bounds: bounds,
+            held: held)
     }
 
     /// Tells whoever is to be told of a loss.

@@ -31,6 +31,8 @@ struct ObservationMachine {
     private let isLossless: Bool
     /// A closure without a queue.
     private let isInline: Bool
+    /// Nor while it is suspended.
+    private var runsInline: Bool
     /// Not for one who asks by himself.
     private let needsDrain: Bool
     private(set) var runner = Runner.nobody
@@ -39,8 +41,13 @@ struct ObservationMachine {
     private var aside: Aside?
     private(set) var buffer: DeliveryBuffer
 
-    init(isInline: Bool, needsDrain: Bool, isLossless: Bool, bounds: DeliveryBuffer.Bounds) {
+    /// - Parameter held: for what comes while it is suspended; `nil`: it can't be.
+    init(
+        isInline: Bool, needsDrain: Bool, isLossless: Bool, bounds: DeliveryBuffer.Bounds, held: HeldItems? = nil
+    ) {
         self.isInline = isInline
+        runsInline = isInline
+        self.held = held
         self.needsDrain = needsDrain
         self.isLossless = isLossless
         buffer = DeliveryBuffer(bounds)
@@ -51,13 +58,21 @@ struct ObservationMachine {
     mutating func arrives(on thread: WorkerThread) -> Arrives {
         if isCancelled { return .ignore }
         // Not beside a drain either: what the leader kept just when the last drain ended and took `aside` with it waits for a drain of its own.
-        guard isInline, aside == nil, !isDraining else { return .keep }
+        guard runsInline, aside == nil, !isDraining else { return .keep }
         runner = .thread(thread)
         return .run
     }
 
-    mutating func keep(_ item: Item) -> Keeps {
+    mutating func keep(_ item: Item, isImmediate: Bool = false) -> Keeps {
         if isCancelled { return .ignore }
+        if isSuspended {
+            guard isImmediate else {
+                held!.push(item)
+                return .kept
+            }
+            // What came before it goes before it.
+            held!.moveAll(to: &buffer)
+        }
         if isLossless, buffer.isFull { return .wait }
         buffer.push(item)
         if isDraining || !needsDrain { return .kept }
@@ -101,7 +116,32 @@ struct ObservationMachine {
         guard !isCancelled else { return false }
         isCancelled = true
         buffer.removeAll()
+        held?.removeAll()
         return true
+    }
+
+    // MARK: Suspended
+
+    /// What came while it was suspended.
+    private var held: HeldItems?
+    private(set) var isSuspended = false
+
+    /// From now on what arrives is held back. What waits already does not.
+    mutating func suspend() {
+        guard held != nil else { return }
+        isSuspended = true
+        runsInline = false
+    }
+
+    mutating func resume() -> Keeps {
+        guard isSuspended else { return .ignore }
+        isSuspended = false
+        runsInline = isInline
+        guard !isCancelled, !held!.isEmpty else { return .ignore }
+        held!.moveAll(to: &buffer)
+        if isDraining || !needsDrain { return .kept }
+        isDraining = true
+        return .keptAndDrain
     }
 
     // MARK: Set aside

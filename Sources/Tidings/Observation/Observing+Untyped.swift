@@ -16,6 +16,7 @@ extension SharedNotificationCenter {
     /// - Parameters:
     ///   - name: the name to observe; `nil`: all. An observer of all names is woken by every post.
     ///   - object: only those posted about this object (with this subject); `nil`: all, those without one too.
+    ///   - suspensionBehavior: what becomes of notifications that come while ``isSuspended``.
     ///   - onMissed: told how many notifications of which name (`nil`: of all names together) were lost, before the next one. `nil`:
     ///     ``onDiagnostic`` is told.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
@@ -25,14 +26,18 @@ extension SharedNotificationCenter {
     public func addObserver(
         forName name: Name?,
         object: String?,
+        suspensionBehavior: SuspensionBehavior = .coalesce,
         onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
         queue: DispatchQueue? = nil,
         using handler: @escaping @Sendable (Notification) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         let interest = Interest(
             names: name.map { [$0] }, subject: object, start: .now, excludesOwn: false, isLossless: false)
-        let anchor = try core.observe(
-            interest, onMissed: onMissed, as: .closure(queue) { handler(Notification($0.notification)) })
+        let anchor = try suspension.add(suspensionBehavior) { (held, isSuspended) throws(SharedNotificationError) in
+            try core.observe(
+                interest, onMissed: onMissed, held: held, isSuspended: isSuspended,
+                as: .closure(queue) { handler(Notification($0.notification)) })
+        }
         return ObservationToken(anchor: anchor)
     }
 }

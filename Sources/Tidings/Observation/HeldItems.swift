@@ -1,0 +1,115 @@
+/// What came for an observer while its center was suspended, in order, within bounds. Of what falls out the count is kept, and told in front
+/// of the rest.
+struct HeldItems {
+    enum Kind: Hashable, Sendable {
+        case drop
+        /// The last of each name and subject.
+        case coalesce(limit: Int)
+        case hold(limit: Int)
+    }
+
+    private struct Key: Hashable {
+        var name: SharedNotificationCenter.Name
+        var subject: String?
+    }
+
+    // As many bytes as may wait for a closure.
+    private static let bytes = DeliveryBuffer.Bounds.closure.bytes
+
+    private let kind: Kind
+    private let limit: Int
+    /// In order; `nil` where something has been replaced by a later one, or has fallen out. Before `first` are only these.
+    private var items: [Item?] = []
+    private var first = 0
+    private var count = 0
+    private var size = 0
+    /// Where the last of each name and subject is.
+    private var places: [Key: Int] = [:]
+    private var missed = 0
+    private var missedName: SharedNotificationCenter.Name?
+
+    init(_ kind: Kind) {
+        self.kind = kind
+        switch kind {
+        case .drop: limit = 0
+        case .coalesce(let limit), .hold(let limit): self.limit = max(1, limit)
+        }
+    }
+
+    var isEmpty: Bool { count == 0 && missed == 0 }
+
+    mutating func push(_ item: Item) {
+        switch kind {
+        case .drop:
+            // Asked for. What the ring lost is told nevertheless.
+            if case .missed = item { append(item) }
+        case .hold: append(item)
+        case .coalesce:
+            if case .arrival(let arrival) = item {
+                let key = Key(name: arrival.name, subject: arrival.envelope.subject)
+                if let place = places[key] { removeItem(at: place) }
+                append(item)
+                places[key] = items.count - 1
+            } else {
+                append(item)
+            }
+        }
+    }
+
+    /// What fell out first, then the rest.
+    mutating func moveAll(to buffer: inout DeliveryBuffer) {
+        if missed > 0 { buffer.push(.missed(missed, missedName)) }
+        for item in items { if let item { buffer.push(item) } }
+        removeAll()
+    }
+
+    mutating func removeAll() {
+        self = HeldItems(kind)
+    }
+
+    private mutating func append(_ item: Item) {
+        let isBounded = kind != .drop
+        while isBounded, count > 0, count >= limit || size + item.size > Self.bytes { dropOldest() }
+        if items.count - count > 64, count < items.count / 2 { compact() }
+        items.append(item)
+        count += 1
+        size += item.size
+    }
+
+    @discardableResult
+    private mutating func removeItem(at place: Int) -> Item? {
+        guard let item = items[place] else { return nil }
+        items[place] = nil
+        count -= 1
+        size -= item.size
+        return item
+    }
+
+    private mutating func dropOldest() {
+        while first < items.count, items[first] == nil { first += 1 }
+        guard first < items.count, let item = removeItem(at: first) else { return }
+        let (lost, name): (Int, SharedNotificationCenter.Name?) =
+            switch item {
+            case .arrival(let arrival): (1, arrival.name)
+            case .missed(let count, let name): (count, name)
+            }
+        missedName = missed == 0 || missedName == name ? name : nil
+        missed += lost
+        if case .arrival(let arrival) = item, case .coalesce = kind {
+            places[Key(name: arrival.name, subject: arrival.envelope.subject)] = nil
+        }
+    }
+
+    /// Takes the gaps out.
+    private mutating func compact() {
+        items.removeAll { $0 == nil }
+        first = 0
+        guard case .coalesce = kind else { return }
+        places.removeAll(keepingCapacity: true)
+        for (place, item) in items.enumerated() {
+            if case .arrival(let arrival)? = item {
+                places[Key(name: arrival.name, subject: arrival.envelope.subject)] = place
+            }
+        }
+    }
+}
