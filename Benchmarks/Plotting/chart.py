@@ -1,8 +1,8 @@
 """One chart as SVG: curves with their labels at their right ends, no legend."""
 from html import escape
 
-WIDTH, HEIGHT = 880, 500
-LEFT, RIGHT, TOP, BOTTOM = 78, 236, 70, 60
+WIDTH, HEIGHT = 940, 500
+LEFT, RIGHT, TOP, BOTTOM = 78, 282, 70, 60
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 LIGHT = {

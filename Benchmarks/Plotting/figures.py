@@ -94,6 +94,19 @@ def series_curves(series, figure, least):
             yield Curve(curve["title"], points, "limit" if curve["title"].startswith(LIMITS) else "ours")
 
 
+INDEX = """# Plots
+
+Drawn by `Benchmarks/plot` from [recorded results](../../Benchmarks/Results): {where}. Dashed: what the machine can do there without any
+library. What each curve is: [Benchmarks](../../Benchmarks/README.md).
+"""
+SHOWN = """
+<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="{name}~dark.svg">
+  <img alt="{title}" src="{name}.svg">
+</picture>
+"""
+
+
 def draw(results, into):
     """Writes every chart that there is something for; yields the paths."""
     charts = []
@@ -110,3 +123,6 @@ def draw(results, into):
             path = into / f"{name}{suffix}.svg"
             path.write_text(draw_chart(title, results.where, x_axis(), y_axis(), curves, colors))
             yield path
+    index = into / "README.md"
+    index.write_text(INDEX.format(where=results.where) + "".join(SHOWN.format(name=name, title=title) for name, title, *_ in charts))
+    yield index

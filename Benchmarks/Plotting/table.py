@@ -94,8 +94,19 @@ def rival_lines(results):
         found[title][column] = row["ratio"]
     columns = ["asleep", "awake", "64", "4096", "65536"]
     for title in sorted(order, key=lambda title: found[title].get("asleep", 1e9)):
-        cells = [f"{found[title][column]:.3g} ×" if column in found[title] else NONE for column in columns]
+        cells = [f"{scale.shorten(found[title][column])} ×" if column in found[title] else NONE for column in columns]
         yield f"| {title} | " + " | ".join(cells) + " |"
+
+
+def gait(results):
+    """Processors of a virtual machine are sometimes near each other and sometimes far, which changes what depends on it."""
+    rows = [row for row in map(results.row, results.rows) if row and (row["limitTitle"].startswith("cache line,") or row["id"] == "limit-line")]
+    medians = [row["limit"]["median"] for row in rows]
+    if not medians or max(medians) < 1.5 * min(medians):
+        return ""
+    return (
+        f" Meanwhile a cache line took {scale.time(min(medians))} to {scale.time(max(medians))} from one processor to the other, as the host"
+        " happened to place them: what depends on that is the worse, beside its limit, the nearer they are.")
 
 
 def markdown(results):
@@ -107,7 +118,7 @@ def markdown(results):
         lines += [
             "", "What others take, in times what Tidings takes in the same run (more is slower than Tidings):", "",
             "| | asleep, 64 B, one way | awake | lossless, 64 B | 4 KiB | 64 KiB |", "|---|---|---|---|---|---|", *others]
-    lines += ["", f"Measured on a {results.where}."]
+    lines += ["", f"Measured on a {results.where}.{gait(results)}"]
     return "\n".join(lines)
 
 
