@@ -8,7 +8,7 @@ def distribution(results, name, side, label, kind):
     if not row:
         return []
     values = row[side]["distribution"]
-    points = [(percent, value) for percent, value in zip(results.percentiles, values) if 1 <= percent <= 99.99 and value > 0]
+    points = [(percent, value) for percent, value in zip(results.percentiles, values) if 5 <= percent <= 99.99 and value > 0]
     return [Curve(f"{label}: {scale.time(dict(points)[50])}", points, kind)] if points else []
 
 
