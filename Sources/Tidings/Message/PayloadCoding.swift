@@ -16,6 +16,14 @@ enum PayloadCoding {
     ) throws -> M {
         // The usual ones first.
         if format == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
+        return try messageOtherwise(type, format: format, bytes: bytes)
+    }
+
+    // Apart: a generic function looks up all types that any of its paths needs, and those of this one cost as much as decoding a field.
+    @inline(never)
+    private static func messageOtherwise<M: SharedNotificationCenter.Message>(
+        _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
+    ) throws -> M {
         switch (Format(rawValue: format), M.encoding.kind) {
         case (.bitwise, .bitwise):
             return try bitwise(type, as: type, bytes)
@@ -30,6 +38,13 @@ enum PayloadCoding {
     static func decode<T: Decodable>(_ type: T.Type, format: Format, bytes: UnsafeRawBufferPointer) throws -> T {
         // The usual one first.
         if format.rawValue == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
+        return try decodeOtherwise(type, format: format, bytes: bytes)
+    }
+
+    @inline(never)
+    private static func decodeOtherwise<T: Decodable>(
+        _ type: T.Type, format: Format, bytes: UnsafeRawBufferPointer
+    ) throws -> T {
         switch format {
         case .json:
             return try JSONDecoder().decode(type, from: Data(bytes))
