@@ -60,6 +60,10 @@ void a_removed_center_is_said_or_replaced(void) {
     CHECK(is_new(token), "first");
     OK(notify_post("com.example.a"));
     CHECK(read_token(descriptor) == delivered && is_new(token), "before");
+    uint64_t state;
+    OK(notify_set_state(token, 5));
+    OK(notify_get_state(token, &state));
+    CHECK(state == 5, "%llu", (unsigned long long)state);
     CHECK(tidings_remove("default", NULL) == 0, "not removed");
     EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_post("com.example.a"));
     EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_set_state(token, 3));
@@ -67,7 +71,10 @@ void a_removed_center_is_said_or_replaced(void) {
     OK(notify_post("com.example.a"));
     CHECK(is_new(token), "in the new one");
     CHECK(read_token(descriptor) == delivered, "delivered, from the new one");
-    uint64_t state;
+    // As many posts as the old one had when its state was last read.
+    OK(notify_post("com.example.b"));
+    OK(notify_get_state(token, &state));
+    CHECK(state == 0, "%llu, of the old one", (unsigned long long)state);
     OK(notify_set_state(token, 3));
     OK(notify_get_state(token, &state));
     CHECK(state == 3, "%llu", (unsigned long long)state);

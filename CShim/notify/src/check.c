@@ -125,6 +125,6 @@ uint32_t notify_get_state(int number, uint64_t *state64) {
     if (!error) error = tidings_state_get(state.topic, bytes, &size, &format, NULL);
     if (error && error != -ENOENT && error != -ENOBUFS) return notify__status(error);
     *state64 = !error && format == TIDINGS_FORMAT_CBOR ? decode(bytes, size) : 0;
-    if (quiet && tidings_nothing_since(center, position)) keep(name, *state64, position);
+    if (quiet && tidings_nothing_since(center, position) && atomic_load_explicit(&domain->center, memory_order_acquire) == center) keep(name, *state64, position);
     return NOTIFY_STATUS_OK;
 }

@@ -164,6 +164,11 @@ static void forget_parents(notify__name *name) {
     name->deliveries = NULL;
 }
 
+// A position of another center may be the same number.
+static void forget_state(notify__name *name) {
+    atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
+}
+
 static _Thread_local bool pull_history;
 static void pull_again(notify__name *name) {
     name->pull = 0;
@@ -200,6 +205,7 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     domain->pull_names = 0;
     // The old one stays open: other threads may be posting to it, or looking at its words.
     atomic_store_explicit(&domain->center, center, memory_order_release);
+    if (another) notify__names_each(domain, forget_state);
     uint32_t status = NOTIFY_STATUS_OK;
     if (listens) {
         status = notify__status(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &domain->pull));
