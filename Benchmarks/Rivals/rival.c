@@ -13,6 +13,7 @@
 
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 #define MARKER UINT32_MAX  // in place of a message's number: all that was sent has been sent
+#define START_PATIENCE_S 30  // a daemon or a peer that doesn't answer would leave everybody waiting
 #define SIZE_MAXIMUM (1u << 20)
 
 // To side 1, and its answer.
@@ -212,6 +213,7 @@ int main(int argc, char **argv) {
         return 64;
     }
     rival_begin();
+    alarm(START_PATIENCE_S);
     message = aligned_alloc(64, SIZE_MAXIMUM);
     memset(message, 0, SIZE_MAXIMUM);
     if (this_rival.start != NULL) this_rival.start();
@@ -225,6 +227,7 @@ int main(int argc, char **argv) {
     if (side == 1) serve();
     printf("ready %s %s\n", this_rival.name, this_rival.version());
     fflush(stdout);
+    alarm(0);
     char line[256];
     while (fgets(line, sizeof line, stdin) != NULL) {
         line[strcspn(line, "\n")] = 0;

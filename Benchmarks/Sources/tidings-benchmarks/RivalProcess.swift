@@ -14,6 +14,7 @@ final class RivalProcess {
         FileManager.default.isExecutableFile(atPath: executables.appendingPathComponent(name).path)
     }
 
+    private static let patience: UInt32 = 60
     private let name: String
     private let process = Process()
     private let orders = Pipe()
@@ -29,6 +30,9 @@ final class RivalProcess {
         process.arguments = ["--cpus", "\(bench.here),\(bench.there)"]
         process.standardInput = orders
         process.standardOutput = answers
+        // Between rounds nobody else looks after what hangs.
+        alarm(Self.patience)
+        defer { alarm(0) }
         try process.run()
         let ready = try line()
         guard ready.hasPrefix("ready \(name) ") else { throw BenchError("\(name) is not ready: \(ready)") }
@@ -36,6 +40,8 @@ final class RivalProcess {
 
     /// Ends it and all that it has started.
     func end() {
+        alarm(Self.patience)
+        defer { alarm(0) }
         try? orders.fileHandleForWriting.close()
         process.waitUntilExit()
     }
