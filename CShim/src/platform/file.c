@@ -125,15 +125,18 @@ void tidings__file_close(int fd)
 
 int tidings__file_reopen(int fd, bool writable, const char *path)
 {
+    struct stat ours;
+    if (fstat(fd, &ours) != 0) return -errno;
+    // By its path, which is the quicker way, as long as that leads there.
+    int again = path[0] == '/' ? tidings__file_open(path, writable) : -ENOENT;
+    if (again >= 0 && tidings__file_is(again, ours.st_dev, ours.st_ino)) return again;
+    tidings__file_close(again);
+    // No O_NOFOLLOW here: the entry in /proc is a link, of the kind that leads to the inode whatever has become of its name.
     char self[DESCRIPTOR_PATH_SIZE];
     descriptor_path(self, fd);
-    // No O_NOFOLLOW here: the entry in /proc is a link, of the kind that leads to the inode whatever has become of its name.
-    int again = open_file(self, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY);
-    if (again < 0) again = tidings__file_open(path, writable);
-    if (again < 0) return again;
-    struct stat ours, theirs;
-    if (fstat(fd, &ours) == 0 && fstat(again, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) return again;
-    (void)close(again);
+    again = open_file(self, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY);
+    if (again < 0 || tidings__file_is(again, ours.st_dev, ours.st_ino)) return again;
+    tidings__file_close(again);
     return -ESTALE;
 }
 

@@ -30,6 +30,7 @@ static void write_contents(tidings__segment *segment)
     header->home_namespace = segment->home_namespace;
     header->born_at = tidings__realtime_ns();
     header->companion = segment->companion;
+    header->birthplace = segment->inode;
     header->shape = segment->shape;
     header->magic = TIDINGS__MAGIC;
 }

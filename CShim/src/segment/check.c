@@ -53,7 +53,7 @@ int tidings__segment_unopenable(const tidings__segment *segment, int error, uint
 // The fields of the first page, read, not mapped: what passes the checks is then exactly what we go on with.
 static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
 {
-    uint8_t raw[offsetof(tidings__header, shape) + sizeof(tidings__shape)];
+    uint8_t raw[offsetof(tidings__header, birthplace) + sizeof(uint64_t)];
     const int result = tidings__file_read(fd, raw, sizeof raw, 0);
     if (result != 0) return result;
     memcpy(magic, raw + offsetof(tidings__header, magic), sizeof *magic);
@@ -63,6 +63,7 @@ static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
     memcpy(&identity->instance, raw + offsetof(tidings__header, instance), sizeof identity->instance);
     memcpy(&identity->home_namespace, raw + offsetof(tidings__header, home_namespace), sizeof identity->home_namespace);
     memcpy(&identity->companion, raw + offsetof(tidings__header, companion), sizeof identity->companion);
+    memcpy(&identity->birthplace, raw + offsetof(tidings__header, birthplace), sizeof identity->birthplace);
     memcpy(&identity->shape, raw + offsetof(tidings__header, shape), sizeof identity->shape);
     return 0;
 }

@@ -22,6 +22,7 @@ typedef struct tidings__identity {
     uint64_t instance;
     uint64_t home_namespace;
     uint64_t companion;
+    uint64_t birthplace;
     tidings__shape shape;
     dev_t device;
     ino_t inode;

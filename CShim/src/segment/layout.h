@@ -151,6 +151,7 @@ typedef struct tidings__header {
     uint64_t born_at;
     uint64_t companion;  // inode of the file of those who may write, 0: there is none, locks and doorbells are in this one
     tidings__shape shape;
+    uint64_t birthplace;  // the inode it was born in; another one's is a copy, 0: unknown
     // Page 1: one word, one line pair.
     _Alignas(TIDINGS__PAGE) tidings__padded eviction;     // EV
     tidings__padded frontier_hint;                        // relaxed; wrong means a longer walk

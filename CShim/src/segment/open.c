@@ -61,11 +61,11 @@ int tidings__segment_attach(tidings__segment *segment)
     return segment->chunk_backed ? 0 : -ENOMEM;
 }
 
-// Everything up to `base_size` has had memory since birth. It may have none in a copy that somebody made of a center's file.
-static int ensure_base(tidings__segment *segment)
+// Everything up to `base_size` has had memory since birth. It may have none in a copy that somebody made of a center's file. (Asking takes a walk along all its pages.)
+static int ensure_base(tidings__segment *segment, uint64_t birthplace)
 {
     const uint64_t base = segment->geometry.base_size;
-    if (tidings__file_backed(segment->fd, 0, base)) return 0;
+    if (birthplace == segment->inode || tidings__file_backed(segment->fd, 0, base)) return 0;
     if (!segment->writable) {
         return tidings__segment_refuse(segment, EBADMSG, "open", "parts of %s have no memory; open it once with write access", segment->path);
     }
@@ -103,7 +103,7 @@ int tidings__segment_map(tidings__segment *segment, const tidings__identity *ide
         return tidings__segment_refuse(segment, -result, "open", "mapping %s of addresses failed (%s); raise the limit (ulimit -v)", tidings__amount(segment->size, size),
                                        strerror(-result));
     }
-    const int backed = ensure_base(segment);
+    const int backed = ensure_base(segment, identity->birthplace);
     if (backed != 0) return backed;
     if (tidings__segment_attach(segment) != 0) return tidings__segment_refuse(segment, ENOMEM, "open", "out of memory; free some");
     return 0;
