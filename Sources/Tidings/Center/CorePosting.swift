@@ -39,6 +39,26 @@ extension CenterCore {
         return try postCBOR(value, what: { name }, to: try topics.topic(for: name, subject: subject), options: options)
     }
 
+    // MARK: Payloads that are posted later
+
+    func payload<M: Message>(of message: M) throws(SharedNotificationError) -> RawPayload {
+        switch M.encoding.kind {
+        case .cbor: return try payload(of: message, name: M.name)
+        case .bitwise:
+            var bytes = withUnsafeBytes(of: PayloadCoding.fingerprint(of: M.self).littleEndian) { Array($0) }
+            withUnsafeBytes(of: message) { bytes += $0 }
+            return RawPayload(format: .bitwise, bytes: bytes)
+        case .json:
+            return RawPayload(format: .json, bytes: try encoded(M.name) { try PayloadCoding.jsonBytes(of: message) })
+        case .custom(let coder):
+            return RawPayload(format: coder.format, bytes: try encoded(M.name) { try coder.encode(message) })
+        }
+    }
+
+    func payload<Value: Encodable>(of value: Value, name: Name) throws(SharedNotificationError) -> RawPayload {
+        RawPayload(format: .cbor, bytes: try encoded(name) { try PayloadCoding.cborBytes(of: value) })
+    }
+
     // MARK: State
 
     func state<M: Message>(message: M.Type, subject: String?) throws(SharedNotificationError) -> M? {

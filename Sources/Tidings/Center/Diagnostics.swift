@@ -9,6 +9,8 @@ extension SharedNotificationCenter {
         case missed(Int, Name?)
         /// A sequence could not start to observe, and ended at once.
         case sequenceFailed(SharedNotificationError)
+        /// What was to be posted later (``SharedNotificationCenter/PostingStyle``) could not be, and is lost.
+        case postFailed(Name, SharedNotificationError)
         /// Dispatching ended for the given reason: this center's observers get nothing any more.
         case dispatchFailed(SharedNotificationError)
     }
@@ -89,6 +91,8 @@ final class Diagnostics: @unchecked Sendable {
                 onMissed, or make it lossless; further losses are counted only
                 """
             )
+        case .postFailed(let name, let error):
+            return ("p\(name)", "\(error.message); further ones of this name are not told")
         case .sequenceFailed(let error), .dispatchFailed(let error):
             return ("e\(error.message)", error.message)
         }

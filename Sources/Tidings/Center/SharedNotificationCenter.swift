@@ -19,6 +19,7 @@ public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
     let targets = TargetTable()
     let suspension = Suspension()
+    let deferred: PostingQueue
 
     /// Opens the center of that name, creating it first if there is none (see ``Configuration-swift.struct/creation``).
     ///
@@ -33,10 +34,12 @@ public final class SharedNotificationCenter: Sendable {
     ///   `.tooManyParticipants`.
     public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
         core = CenterCore(name: name, handle: try CenterHandle(name: name, configuration: configuration))
+        deferred = PostingQueue(core: core)
     }
 
     init(core: CenterCore) {
         self.core = core
+        deferred = PostingQueue(core: core)
     }
 
     /// This user's default center, named `default`: the same object for the whole process.

@@ -1,0 +1,59 @@
+/// Posts that wait, as a value: what comes in, and what is due at a time. In order, those for `asap` before those for `whenIdle`.
+struct DeferredPosts {
+    struct Pending {
+        var name: SharedNotificationCenter.Name
+        var subject: String?
+        var payload: SharedNotificationCenter.RawPayload
+        /// When it, or the first that it took the place of, is due in any case.
+        var latest: UInt64 = 0
+    }
+
+    /// Nothing else came for so long: idle. 10 ms: longer than a burst's gaps, shorter than anybody notices.
+    static let idle: UInt64 = 10_000_000
+    /// Nothing waits for longer, however busy it is: 100 ms, what still counts as at once to people.
+    static let patience: UInt64 = 100_000_000
+
+    private var soon: [Pending] = []
+    private var whenIdle: [Pending] = []
+    private var lastCame: UInt64 = 0
+
+    var isEmpty: Bool { soon.isEmpty && whenIdle.isEmpty }
+
+    /// Takes one in, in place of those waiting that it matches. With style `now` it only does the latter.
+    mutating func enqueue(
+        _ pending: Pending, style: SharedNotificationCenter.PostingStyle,
+        coalescing: SharedNotificationCenter.Coalescing, now: UInt64
+    ) {
+        var pending = pending
+        pending.latest = now + Self.patience
+        if !coalescing.isEmpty {
+            func isMatched(_ other: Pending) -> Bool {
+                (!coalescing.contains(.name) || other.name == pending.name)
+                    && (!coalescing.contains(.subject) || other.subject == pending.subject)
+            }
+            let earliest = whenIdle.lazy.filter(isMatched).map(\.latest).min()
+            soon.removeAll(where: isMatched)
+            whenIdle.removeAll(where: isMatched)
+            if let earliest { pending.latest = min(pending.latest, earliest) }
+        }
+        lastCame = now
+        switch style {
+        case .now: break
+        case .asap: soon.append(pending)
+        case .whenIdle: whenIdle.append(pending)
+        }
+    }
+
+    /// What is due; with `all`, everything.
+    mutating func take(now: UInt64, all: Bool) -> [Pending] {
+        defer { soon = [] }
+        guard all || now >= due else { return soon }
+        defer { whenIdle = [] }
+        return soon + whenIdle
+    }
+
+    /// When those for `whenIdle` are due.
+    var due: UInt64 {
+        min(lastCame + Self.idle, whenIdle.lazy.map(\.latest).min() ?? .max)
+    }
+}

@@ -1,0 +1,76 @@
+internal import Dispatch
+
+/// Posts that wait, and the queue that posts them.
+final class PostingQueue: Sendable {
+    private struct State {
+        var posts = DeferredPosts()
+        /// A block is on its way for those for `whenIdle`.
+        var isTimed = false
+    }
+
+    private let core: CenterCore
+    private let state = Locked(State())
+    /// Held while what was taken is posted, so that nothing overtakes it.
+    private let posting = Lock()
+    private let queue = DispatchQueue(label: "tidings.posts")
+    private let generation = Forking.generation
+
+    init(core: CenterCore) {
+        self.core = core
+    }
+
+    func post(
+        _ pending: DeferredPosts.Pending, style: SharedNotificationCenter.PostingStyle,
+        coalescing: SharedNotificationCenter.Coalescing
+    ) throws(SharedNotificationError) {
+        // A forked child has no queue, and may find the lock held.
+        let isForked = generation != Forking.generation
+        if !isForked {
+            let isTimer = state.withLock { state in
+                state.posts.enqueue(pending, style: style, coalescing: coalescing, now: Lock.now)
+                guard style == .whenIdle, !state.isTimed else { return false }
+                state.isTimed = true
+                return true
+            }
+            if isTimer { startTimer() }
+        }
+        if isForked || style == .now {
+            _ = try core.post(
+                pending.payload, name: pending.name, subject: pending.subject,
+                options: PostOptions(retain: false, deadline: nil))
+        } else if style == .asap {
+            queue.async { self.drain(all: false) }
+        }
+    }
+
+    /// Posts what is due, or all.
+    func drain(all: Bool) {
+        guard generation == Forking.generation else { return }
+        var failures: [(SharedNotificationCenter.Name, SharedNotificationError)] = []
+        posting.withLock {
+            for pending in state.withLock({ $0.posts.take(now: Lock.now, all: all) }) {
+                do throws(SharedNotificationError) {
+                    _ = try core.post(
+                        pending.payload, name: pending.name, subject: pending.subject,
+                        options: PostOptions(retain: false, deadline: nil))
+                } catch { failures.append((pending.name, error)) }
+            }
+        }
+        // User code, without the lock.
+        for (name, error) in failures { core.diagnostics.report(.postFailed(name, error)) }
+    }
+
+    private func startTimer() {
+        let now = Lock.now
+        let due = state.withLock { $0.posts.due }
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(due > now ? due - now : 0))) {
+            self.drain(all: false)
+            // More has come meanwhile.
+            let isEmpty = self.state.withLock { state in
+                state.isTimed = !state.posts.isEmpty
+                return state.posts.isEmpty
+            }
+            if !isEmpty { self.startTimer() }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+extension SharedNotificationCenter {
+    /// When something is posted.
+    public enum PostingStyle: Hashable, Sendable {
+        /// Before the call returns.
+        case now
+        /// As soon as a thread of the center's own gets to it: the caller does not even pay for the post.
+        case asap
+        /// When nothing has been put off for 10 ms, at the latest after 100 ms.
+        case whenIdle
+    }
+
+    /// What makes a post take the place of those that wait.
+    public struct Coalescing: OptionSet, Hashable, Sendable {
+        public let rawValue: Int
+
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// The same name.
+        public static let name = Coalescing(rawValue: 1)
+        /// The same subject (object), or none as well.
+        public static let subject = Coalescing(rawValue: 2)
+    }
+
+    /// Posts a message later, in place of equal ones that wait, as `NotificationQueue` does.
+    ///
+    /// ```swift
+    /// struct Moved: SharedNotificationCenter.Message { var x: Int }
+    /// let center = try SharedNotificationCenter.default
+    /// for x in 0..<1000 { try center.post(Moved(x: x), postingStyle: .whenIdle) }   // observers see few of them, and the last one
+    /// center.postPending()
+    /// ```
+    ///
+    /// Promise: what waits is posted in the order of these calls, `asap` before `whenIdle`, each time with those it coalesces with taken out and
+    /// itself at the end. It belongs to this center object, and is posted also when that is gone; what waits when the process ends is lost,
+    /// see ``postPending()``. In a forked child everything is posted at once.
+    ///
+    /// - Parameters:
+    ///   - message: encoded now, posted later.
+    ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8.
+    ///   - style: when. With `.now`, those that wait and match are taken out as well.
+    ///   - coalescing: which of those that wait it takes the place of: those that match in all of it; `[]`: none.
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed`, and with `.now` as ``post(_:subject:retain:deadline:)``. If a later post
+    ///   fails ``onDiagnostic`` is told.
+    public func post<M: Message>(
+        _ message: M, subject: String? = nil, postingStyle style: PostingStyle,
+        coalescing: Coalescing = [.name, .subject]
+    ) throws(SharedNotificationError) {
+        try deferred.post(
+            DeferredPosts.Pending(name: M.name, subject: subject, payload: try core.payload(of: message)), style: style,
+            coalescing: coalescing)
+    }
+
+    /// Posts a name with an object and a dictionary later, in place of equal ones that wait. Otherwise as for a message.
+    public func post(
+        name: Name, object: String? = nil, userInfo: UserInfo? = nil, postingStyle style: PostingStyle,
+        coalescing: Coalescing = [.name, .subject]
+    ) throws(SharedNotificationError) {
+        let payload = try userInfo.map { (userInfo) throws(SharedNotificationError) in
+            try core.payload(of: userInfo, name: name)
+        }
+        try deferred.post(
+            DeferredPosts.Pending(name: name, subject: object, payload: payload ?? .empty), style: style,
+            coalescing: coalescing)
+    }
+
+    /// Posts everything that waits to be posted by this center object, before it returns. Before the process ends, say.
+    public func postPending() {
+        deferred.drain(all: true)
+    }
+}

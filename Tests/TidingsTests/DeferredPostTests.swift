@@ -1,0 +1,98 @@
+import Testing
+
+@testable import Tidings
+
+/// Posts that wait and coalesce.
+@Suite(.timeLimit(.minutes(10)))
+struct DeferredPostTests {
+    struct Ticks: Center.Message {
+        static let name: Center.Name = "ticks"
+        var number: Int
+    }
+
+    private static func pending(_ name: Center.Name, _ subject: String?, _ number: UInt8) -> DeferredPosts.Pending {
+        .init(name: name, subject: subject, payload: .init(format: .bytes, bytes: [number]))
+    }
+
+    private static func numbers(_ posts: [DeferredPosts.Pending]) -> [UInt8] { posts.map { $0.payload.bytes[0] } }
+
+    @Test func equalOnesAreTakenOut() {
+        let all: [(Center.Name, String?)] = [("a", "x"), ("b", "x"), ("a", nil), ("a", "x"), ("a", "x"), ("b", nil)]
+        func left(_ coalescing: Center.Coalescing) -> [UInt8] {
+            var posts = DeferredPosts()
+            for (index, post) in all.enumerated() {
+                posts.enqueue(
+                    Self.pending(post.0, post.1, UInt8(index + 1)), style: .whenIdle, coalescing: coalescing,
+                    now: UInt64(index))
+            }
+            return Self.numbers(posts.take(now: 0, all: true))
+        }
+        #expect(left([]) == [1, 2, 3, 4, 5, 6])
+        #expect(left([.name, .subject]) == [2, 3, 5, 6])
+        #expect(left([.name]) == [5, 6])
+        #expect(left([.subject]) == [5, 6])
+    }
+
+    @Test func soonComesBeforeIdleAndIdleWaits() {
+        var posts = DeferredPosts()
+        posts.enqueue(Self.pending("a", nil, 1), style: .whenIdle, coalescing: [], now: 0)
+        posts.enqueue(Self.pending("a", nil, 2), style: .asap, coalescing: [], now: 1)
+        #expect(Self.numbers(posts.take(now: 2, all: false)) == [2])
+        #expect(Self.numbers(posts.take(now: 2, all: false)) == [])
+        // Something new every 5 ms: not idle, but not for ever.
+        var now: UInt64 = 1
+        while now < DeferredPosts.patience {
+            #expect(posts.take(now: now, all: false).isEmpty)
+            posts.enqueue(Self.pending("a", nil, 3), style: .whenIdle, coalescing: [.name], now: now)
+            now += DeferredPosts.idle / 2
+        }
+        #expect(Self.numbers(posts.take(now: DeferredPosts.patience, all: false)) == [3])
+        posts.enqueue(Self.pending("a", nil, 4), style: .whenIdle, coalescing: [.name], now: now)
+        #expect(posts.take(now: now + DeferredPosts.idle - 1, all: false).isEmpty)
+        #expect(Self.numbers(posts.take(now: now + DeferredPosts.idle, all: false)) == [4])
+        // `now` takes out, and is not kept.
+        posts.enqueue(Self.pending("a", nil, 5), style: .asap, coalescing: [], now: now)
+        posts.enqueue(Self.pending("a", nil, 6), style: .now, coalescing: [.name], now: now)
+        #expect(posts.isEmpty)
+    }
+
+    @Test func anotherProcessGetsThemInOrder() async throws {
+        let test = try TestCenter()
+        let peer = try Peer(test, "observe", "ticks", "202")
+        #expect(await peer.line() == "observing")
+        for number in 0..<100 { try test.center.post(Ticks(number: number), postingStyle: .asap, coalescing: []) }
+        test.center.postPending()
+        for number in 100..<200 { try test.center.post(Ticks(number: number), postingStyle: .whenIdle, coalescing: []) }
+        test.center.postPending()
+        // Comes by itself.
+        try test.center.post(name: "ticks", userInfo: ["number": 200], postingStyle: .whenIdle)
+        _ = await peer.lines.wait(for: 202)
+        try test.center.post(Ticks(number: 201), postingStyle: .now)
+        await peer.waitForEnd()
+        let numbers = await peer.lines.wait(for: 203).dropFirst().map { Int($0.split(separator: " ")[1]) }
+        #expect(numbers == Array(0..<202))
+    }
+
+    @Test func theLastOfABurstComesAndOrderHolds() async throws {
+        let test = try TestCenter()
+        let got = Events<Int>()
+        let token = try test.other().addObserver(for: Ticks.self) { got.add($0.number) }
+        for number in 0..<10_000 { try test.center.post(Ticks(number: number), postingStyle: .whenIdle) }
+        while got.all.last != 9999 { await Task.yield() }
+        let all = got.all
+        #expect(all == all.sorted() && Set(all).count == all.count)
+        #expect(all.count < 10_000)
+        token.cancel()
+    }
+
+    @Test func failuresAreTold() async throws {
+        let test = try TestCenter(.init(maximumPayloadSize: 1024))
+        let told = Events<Center.Name>()
+        test.center.onDiagnostic = { if case .postFailed(let name, _) = $0 { told.add(name) } }
+        try test.center.post(Track(1, title: String(repeating: "x", count: 5000)), postingStyle: .asap)
+        #expect(await told.wait(for: 1) == ["test.track"])
+        #expect(throws: SharedNotificationError.self) {
+            try test.center.post(Track(1, title: String(repeating: "x", count: 5000)), postingStyle: .now)
+        }
+    }
+}
