@@ -25,14 +25,12 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     if (!s->writable && !s->observable)
         return tidings__fail(EACCES, "can't observe center \"%s\" read-only: it was made for those who may post, and its posters wake nobody else; create it with mode 0640 or 0644", s->name);
     tidings_observer *observer = calloc(1, sizeof *observer);
-    tidings__table *table = tidings__table_with(NULL, &(tidings__interest){0});
+    tidings__table *table = tidings__table_empty();
     if (!observer || !table) {
         free(observer);
-        free(table);
+        tidings__table_free(table);
         return tidings__fail(ENOMEM, "can't observe center \"%s\": no memory for the observer", s->name);
     }
-    table->count = 0;
-    memset(table->map, 0, (table->map_mask + 1) * sizeof table->map[0]);
     observer->reader = !s->writable;
     if (!observer->reader) error = tidings__observer_take(s, center->participant, &observer->index);
     if (error) {
@@ -41,7 +39,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
         error = tidings__observer_take(s, center->participant, &observer->index);
         if (error) {
             free(observer);
-            free(table);
+            tidings__table_free(table);
             return error;
         }
     }
@@ -81,7 +79,7 @@ void tidings_observer_close(tidings_observer *observer) {
     for (uint32_t i = 0; i < table->count; i++) interest_free(table->of[i]);
     tidings__interests_free(observer);
     if (ours) tidings__observer_release(s, observer->index);
-    free(table);
+    tidings__table_free(table);
     free(observer->buffer);
     free(observer->matched);
     free(observer->matched_ids);

@@ -38,8 +38,11 @@ typedef struct tidings__table {
     bool fresh;            // some interest is; the thread in `tidings_next` takes it back
     uint32_t bells;        // those of all names looked at, one bit each
     uint32_t special;      // how many still have history or a retained record to deliver, at most
-    uint32_t *map;         // entry → index of its first interest + 1, by open addressing
-    tidings__interest *of[];  // by entry; those of one entry together
+    // One allocation, with room for `room`: interests, those of one entry together; then entry → index of its first interest + 1, by open addressing. A table that came of
+    // another by adding an interest of a new entry has these in common with it: what was added lies beyond the other's `count`.
+    uint32_t room;
+    tidings__interest **of;
+    _Atomic uint32_t *map;
 } tidings__table;
 
 // A claimed position that somebody waits for, and since when.
@@ -112,9 +115,11 @@ struct tidings_observer {
 #define TIDINGS__SPIN_FOREVER UINT32_MAX
 
 // table.c
+tidings__table *tidings__table_empty(void);
+void tidings__table_free(tidings__table *table);
 tidings__table *tidings__table_with(const tidings__table *old, tidings__interest *more);
 tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__interest **gone);
-// Puts a new table in place and returns when nobody uses the old one, which it frees.
+// Puts a new table in place and returns when nobody uses the old one, which it frees. The new one must come of it.
 void tidings__table_swap(tidings_observer *observer, tidings__table *table);
 // The interests of an entry: `*count` of them.
 static inline tidings__interest *const *tidings__table_find(const tidings__table *t, uint32_t entry, uint32_t *count) {
@@ -122,8 +127,9 @@ static inline tidings__interest *const *tidings__table_find(const tidings__table
     if (t->count == 0) return NULL;
     uint32_t slot = entry * 0x9e3779b1u;
     for (slot ^= slot >> 15;; slot++) {
-        uint32_t first = t->map[slot & t->map_mask];
-        if (first == 0) return NULL;
+        uint32_t first = tidings__acquire(&t->map[slot & t->map_mask]);
+        // Beyond: somebody is just adding it. When it was free, what is here could not be further on.
+        if (first == 0 || first > t->count) return NULL;
         if (t->of[first - 1]->entry != entry) continue;
         uint32_t last = first;
         while (last < t->count && t->of[last]->entry == entry) last++;

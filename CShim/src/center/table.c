@@ -5,57 +5,80 @@
 #include "platform/barrier.h"
 #include "platform/clock.h"
 
-static tidings__table *make(uint32_t count) {
+static tidings__table *make(uint32_t room) {
     uint32_t slots = 4;
-    while (slots < 2 * count) slots *= 2;
-    tidings__table *t = calloc(1, sizeof *t + count * sizeof t->of[0] + slots * sizeof t->map[0]);
-    if (!t) return NULL;
-    t->count = count;
+    while (slots < 2 * room) slots *= 2;
+    tidings__table *t = calloc(1, sizeof *t);
+    tidings__interest **of = t ? calloc(1, room * sizeof *of + slots * sizeof *t->map) : NULL;
+    if (!of) {
+        free(t);
+        return NULL;
+    }
+    t->room = room;
     t->map_mask = slots - 1;
-    t->map = (uint32_t *)&t->of[count];
+    t->of = of;
+    t->map = (_Atomic uint32_t *)&of[room];
     return t;
 }
 
-static void index_entries(tidings__table *t) {
-    for (uint32_t i = 0; i < t->count; i++) {
-        const tidings__interest *interest = t->of[i];
-        t->all |= interest->entry == TIDINGS__NAME_ALL;
-        t->bells |= interest->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << interest->bell;
-        if (i > 0 && t->of[i - 1]->entry == interest->entry) continue;
-        uint32_t slot = interest->entry * 0x9e3779b1u;
-        for (slot ^= slot >> 15; t->map[slot & t->map_mask] != 0;) slot++;
-        t->map[slot & t->map_mask] = i + 1;
-    }
+tidings__table *tidings__table_empty(void) { return make(1); }
+
+void tidings__table_free(tidings__table *table) {
+    if (table) free(table->of);
+    free(table);
+}
+
+// The interest at `i`, the last so far, in the map.
+static void index_last(tidings__table *t, uint32_t i) {
+    const tidings__interest *interest = t->of[i];
+    t->all |= interest->entry == TIDINGS__NAME_ALL;
+    t->bells |= interest->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << interest->bell;
+    if (i > 0 && t->of[i - 1]->entry == interest->entry) return;
+    uint32_t slot = interest->entry * 0x9e3779b1u;
+    for (slot ^= slot >> 15; tidings__relaxed(&t->map[slot & t->map_mask]) != 0;) slot++;
+    tidings__set_release(&t->map[slot & t->map_mask], i + 1);
 }
 
 tidings__table *tidings__table_with(const tidings__table *old, tidings__interest *more) {
-    uint32_t count = old ? old->count : 0;
-    tidings__table *t = make(count + 1);
-    if (!t) return NULL;
-    // Those of one entry side by side: after the last of its own, or at the end.
-    uint32_t at = count;
-    for (uint32_t i = 0; i < count; i++)
-        if (old->of[i]->entry == more->entry) at = i + 1;
-    if (at > 0) memcpy(t->of, old->of, at * sizeof t->of[0]);
-    t->of[at] = more;
-    if (count > at) memcpy(&t->of[at + 1], &old->of[at], (count - at) * sizeof t->of[0]);
-    index_entries(t);
+    uint32_t same;
+    tidings__interest *const *of = tidings__table_find(old, more->entry, &same);
+    tidings__table *t;
+    if (!of && old->count < old->room) {
+        // The usual one, so that ten thousand names don't take ten thousand times ten thousand steps.
+        t = malloc(sizeof *t);
+        if (!t) return NULL;
+        *t = *old;
+        t->of[t->count++] = more;
+        index_last(t, old->count);
+    } else {
+        // Those of one entry side by side: after the last of its own, or at the end.
+        const uint32_t at = of ? (uint32_t)(of - old->of) + same : old->count;
+        t = make(old->count + 1 + old->count / 2);
+        if (!t) return NULL;
+        if (at > 0) memcpy(t->of, old->of, at * sizeof t->of[0]);
+        t->of[at] = more;
+        if (old->count > at) memcpy(&t->of[at + 1], &old->of[at], (old->count - at) * sizeof t->of[0]);
+        t->count = old->count + 1;
+        for (uint32_t i = 0; i < t->count; i++) index_last(t, i);
+        t->special = old->special;
+    }
     t->fresh = true;
-    t->special = (old ? old->special : 0) + (more->retained || more->history_count > 0);
+    t->special += more->retained || more->history_count > 0;
     return t;
 }
 
 tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__interest **gone) {
     *gone = NULL;
-    for (uint32_t i = 0; old && i < old->count; i++)
+    for (uint32_t i = 0; i < old->count; i++)
         if (old->of[i]->id == id) *gone = old->of[i];
     if (!*gone) return NULL;
-    tidings__table *t = make(old->count - 1);
+    tidings__table *t = make(old->count);
     if (!t) return NULL;
-    uint32_t to = 0;
-    for (uint32_t i = 0; i < old->count; i++)
-        if (old->of[i] != *gone) t->of[to++] = old->of[i];
-    index_entries(t);
+    for (uint32_t i = 0; i < old->count; i++) {
+        if (old->of[i] == *gone) continue;
+        t->of[t->count++] = old->of[i];
+        index_last(t, t->count - 1);
+    }
     // What the old table promised to look at may still be to be looked at.
     t->fresh = true;
     t->special = old->special;
@@ -69,6 +92,7 @@ void tidings__table_swap(tidings_observer *observer, tidings__table *table) {
     // the user's look at `table` comes later and sees ours.
     tidings__heavy_barrier();
     while (tidings__acquire(&observer->in_next)) tidings__yield();
+    if (old->of != table->of) free(old->of);
     free(old);
 }
 
