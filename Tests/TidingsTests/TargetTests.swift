@@ -238,8 +238,18 @@ struct TargetTests {
         #expect(tidy == nil)
     }
 
+    private static var memoryIsUsedAnew: Bool {
+        (0..<100).contains { _ in
+            let address = ObjectIdentifier(Target())
+            var kept: [Target] = []
+            while kept.last.map(ObjectIdentifier.init) != address, kept.count < 1000 { kept.append(Target()) }
+            return kept.count < 1000
+        }
+    }
+
     /// A registration of an object that is gone says nothing about one that has its address now.
-    @Test func anAddressUsedAnewIsAnotherTarget() async throws {
+    @Test(.enabled("a sanitizer uses freed memory anew much later, if ever") { Self.memoryIsUsedAnew })
+    func anAddressUsedAnewIsAnotherTarget() async throws {
         let test = try TestCenter()
         for round in 1... {
             var address: ObjectIdentifier?

@@ -17,7 +17,7 @@ static inline int bench_topic(tidings_center *center, const char *name, tidings_
     return tidings_topic_open(center, name, strlen(name), NULL, 0, topic);
 }
 
-// Opens an observer of one name. Nothing here is closed again by peers: their process ends instead.
+// Opens an observer of one name. Who comes to its end closes what it has opened; on failure, and where it is killed, the process's end does that.
 static inline int bench_observe(tidings_center *center, const char *name, uint32_t flags, uint32_t spin_ns,
                                 tidings_observer **observer) {
     uint32_t interest;

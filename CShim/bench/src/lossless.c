@@ -47,5 +47,7 @@ int bench_peer_lossless(bench_arena *arena, const char *center_name) {
         received += 1;
     }
     bench_arena_count(arena, received, missed, wrong);
+    tidings_observer_close(observer);
+    tidings_close(center);
     return 0;
 }

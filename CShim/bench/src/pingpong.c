@@ -14,6 +14,12 @@ static int open_side(const char *center_name, const char *mine, const char *thei
     return bench_observe(made->center, theirs, 0, spin_ns, &made->observer);
 }
 
+static void close_side(const side *it) {
+    tidings_observer_close(it->observer);
+    tidings_topic_close(it->topic);
+    tidings_close(it->center);
+}
+
 static int send(const side *it, uint64_t number, size_t size) {
     bench_message message;
     bench_fill(&message, number);
@@ -48,9 +54,7 @@ int bench_pingpong(bench_arena *arena, const char *center, size_t size, uint32_t
         if (i >= 0) samples[i] = bench_picoseconds(ticks) / (uint64_t)(2 * batch);
     }
     BENCH_TRY(tidings_post(it.topic, NULL, 0, NULL, NULL));  // empty: the end
-    tidings_observer_close(it.observer);
-    tidings_topic_close(it.topic);
-    tidings_close(it.center);
+    close_side(&it);
     return count;
 }
 
@@ -62,8 +66,10 @@ int bench_peer_pingpong(bench_arena *arena, const char *center, uint32_t spin_ns
     for (uint64_t number = 0;; number++) {
         size_t size;
         BENCH_TRY(receive(&it, number, &size));
-        if (size == 0) return 0;
+        if (size == 0) break;
         if (hold_ns > 0) atomic_store(&arena->held, bench_hold(hold_ns));
         BENCH_TRY(send(&it, number, size));
     }
+    close_side(&it);
+    return 0;
 }

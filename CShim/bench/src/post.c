@@ -115,6 +115,8 @@ int bench_peer_follow(bench_arena *arena, const char *center_name, const char *n
         }
     }
     bench_arena_count(arena, received, missed, 0);
+    tidings_observer_close(observer);
+    tidings_close(center);
     return 0;
 }
 
