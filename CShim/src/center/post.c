@@ -182,7 +182,7 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     thread->inside++;
     tidings__fence_compiler();
     const posting p = {topic, thread, payload, size, deadline, time, tidings__owner(center, thread), options ? options->format : 0};
-    tidings__claim claim;
+    tidings__claim claim = {0};
     uint32_t rung = 0;
     error = center->segment.observable ? AGAIN : attempt(p, false, NULL, &claim, &rung);
     if (__builtin_expect(error == AGAIN, 0)) {
