@@ -238,17 +238,13 @@ struct TargetTests {
         #expect(tidy == nil)
     }
 
+    /// A sanitizer keeps freed memory back. CI tells each how, so that we know of it.
     private static var memoryIsUsedAnew: Bool {
-        (0..<100).contains { _ in
-            let address = ObjectIdentifier(Target())
-            var kept: [Target] = []
-            while kept.last.map(ObjectIdentifier.init) != address, kept.count < 1000 { kept.append(Target()) }
-            return kept.count < 1000
-        }
+        getenv("TSAN_OPTIONS") == nil && getenv("ASAN_OPTIONS") == nil
     }
 
     /// A registration of an object that is gone says nothing about one that has its address now.
-    @Test(.enabled("a sanitizer uses freed memory anew much later, if ever") { Self.memoryIsUsedAnew })
+    @Test(.enabled(if: Self.memoryIsUsedAnew, "a sanitizer uses freed memory anew much later, if ever"))
     func anAddressUsedAnewIsAnotherTarget() async throws {
         let test = try TestCenter()
         for round in 1... {
