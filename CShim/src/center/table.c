@@ -47,8 +47,10 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__interest
         // The usual one, so that ten thousand names don't take ten thousand times ten thousand steps.
         t = malloc(sizeof *t);
         if (!t) return NULL;
-        *t = *old;
-        t->of[t->count++] = more;
+        // One by one: the thread in `tidings_next` may be taking back the old one's `fresh`.
+        *t = (tidings__table){.count = old->count + 1, .map_mask = old->map_mask, .all = old->all, .bells = old->bells, .special = old->special,
+                              .room = old->room, .of = old->of, .map = old->map};
+        t->of[old->count] = more;
         index_last(t, old->count);
     } else {
         // Those of one entry side by side: after the last of its own, or at the end.
