@@ -150,7 +150,8 @@ static void harm_centers(uint32_t with_mode, void (*set_scene)(void), void (*bod
         suffers(pid);
     }
     length = SANITIZED ? 2000 : path.length;
-    const uint64_t count = full() ? path.count : SANITIZED ? 1 : SAMPLE;
+    // After the last call there may be fewer.
+    const uint64_t count = SANITIZED ? 1 : full() || path.count < SAMPLE ? path.count : SAMPLE;
     for (int harm = 0; harm < 2; harm++) {
         stopped = harm == 1;
         for (uint64_t i = 0; i < count; i++) {
