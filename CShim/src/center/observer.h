@@ -121,12 +121,16 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__interest
 tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__interest **gone);
 // Puts a new table in place and returns when nobody uses the old one, which it frees. The new one must come of it.
 void tidings__table_swap(tidings_observer *observer, tidings__table *table);
+// Where the search for an entry begins in the map (to be masked).
+static inline uint32_t tidings__table_slot(uint32_t entry) {
+    const uint32_t spread = entry * 0x9e3779b1u;
+    return spread ^ spread >> 15;
+}
 // The interests of an entry: `*count` of them.
 static inline tidings__interest *const *tidings__table_find(const tidings__table *t, uint32_t entry, uint32_t *count) {
     *count = 0;
     if (t->count == 0) return NULL;
-    uint32_t slot = entry * 0x9e3779b1u;
-    for (slot ^= slot >> 15;; slot++) {
+    for (uint32_t slot = tidings__table_slot(entry);; slot++) {
         uint32_t first = tidings__acquire(&t->map[slot & t->map_mask]);
         // Beyond: somebody is just adding it. When it was free, what is here could not be further on.
         if (first == 0 || first > t->count) return NULL;

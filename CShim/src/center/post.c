@@ -64,8 +64,8 @@ static inline __attribute__((always_inline)) int claim_position(tidings_center *
                                                                 tidings__claim *claim) {
     for (;;) {
         int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, claim);
-        if (__builtin_expect(error != 0, 0)) error = make_way(center, owner, thread, deadline, error);
-        else return 0;
+        if (__builtin_expect(error == 0, 1)) return 0;
+        error = make_way(center, owner, thread, deadline, error);
         if (error) return error;
     }
 }

@@ -34,8 +34,8 @@ static void index_last(tidings__table *t, uint32_t i) {
     t->all |= interest->entry == TIDINGS__NAME_ALL;
     t->bells |= interest->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << interest->bell;
     if (i > 0 && t->of[i - 1]->entry == interest->entry) return;
-    uint32_t slot = interest->entry * 0x9e3779b1u;
-    for (slot ^= slot >> 15; tidings__relaxed(&t->map[slot & t->map_mask]) != 0;) slot++;
+    uint32_t slot = tidings__table_slot(interest->entry);
+    while (tidings__relaxed(&t->map[slot & t->map_mask]) != 0) slot++;
     tidings__set_release(&t->map[slot & t->map_mask], i + 1);
 }
 
