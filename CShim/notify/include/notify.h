@@ -34,8 +34,8 @@ extern "C" {
 #endif
 
 #define NOTIFY_STATUS_OK 0
-#define NOTIFY_STATUS_INVALID_NAME 1      ///< empty, longer than 511 bytes, or of a user that can't be
-#define NOTIFY_STATUS_INVALID_TOKEN 2     ///< never registered, or canceled
+#define NOTIFY_STATUS_INVALID_NAME 1      ///< NULL, empty, longer than 511 bytes, or of a user that can't be
+#define NOTIFY_STATUS_INVALID_TOKEN 2     ///< never registered, or canceled; NULL where a token is to be put
 #define NOTIFY_STATUS_INVALID_PORT 3      ///< there are no Mach ports here
 #define NOTIFY_STATUS_INVALID_FILE 4      ///< not a descriptor of an earlier registration that is still there
 #define NOTIFY_STATUS_INVALID_SIGNAL 5    ///< no such signal
@@ -43,7 +43,7 @@ extern "C" {
 #define NOTIFY_STATUS_NOT_AUTHORIZED 7    ///< another user's name, or one that this user may only observe
 #define NOTIFY_STATUS_OPT_DISABLE 8       ///< `notify_set_options` has switched all of it off
 #define NOTIFY_STATUS_SERVER_NOT_FOUND 9  ///< the name's center isn't there, or was removed
-#define NOTIFY_STATUS_NULL_INPUT 10       ///< an argument that is needed is NULL
+#define NOTIFY_STATUS_NULL_INPUT 10       ///< an argument that is needed is NULL (a name, token, port or descriptor: INVALID_NAME and so on)
 #define NOTIFY_STATUS_FAILED 1000000      ///< no memory, no descriptor, no room; `tidings_last_error()` says which
 
 #define NOTIFY_REUSE 0x00000001  ///< use the descriptor that is passed in

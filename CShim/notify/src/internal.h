@@ -44,7 +44,7 @@ static inline uint64_t notify__hash(const char *bytes, size_t length) {
     hash = (hash ^ word) * factor;
     return hash ^ hash >> 29;
 }
-uint32_t notify__length(const char *name, size_t *length);  // NOTIFY_STATUS_OK, INVALID_NAME, NULL_INPUT
+uint32_t notify__length(const char *name, size_t *length);  // NOTIFY_STATUS_OK, INVALID_NAME
 
 // MARK: Domains
 

@@ -119,9 +119,10 @@ void notify__pipes_flush(void) {
 }
 
 uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int flags, int *out_token) {
-    if (!out_token) return NOTIFY_STATUS_NULL_INPUT;
+    if (!out_token) return NOTIFY_STATUS_INVALID_TOKEN;
     *out_token = NOTIFY_TOKEN_INVALID;
     if (!notify_fd) return NOTIFY_STATUS_INVALID_FILE;
+    if (flags & ~NOTIFY_REUSE) return NOTIFY_STATUS_INVALID_REQUEST;
     // Counted before registering, so that nobody's cancel closes it under us.
     pthread_mutex_lock(&notify__lock);
     notify__pipe *pipe = flags & NOTIFY_REUSE ? find(*notify_fd) : make();

@@ -65,7 +65,7 @@ static uint32_t add(notify__domain *domain, const notify__text *text, int *numbe
 
 uint32_t notify__register(const char *name, int *number, notify__token *like) {
     size_t length;
-    if (!number) return NOTIFY_STATUS_NULL_INPUT;
+    if (!number) return NOTIFY_STATUS_INVALID_TOKEN;
     *number = NOTIFY_TOKEN_INVALID;
     uint32_t status = notify__length(name, &length);
     if (status == NOTIFY_STATUS_OK && disabled()) status = NOTIFY_STATUS_OPT_DISABLE;

@@ -9,7 +9,7 @@
 #define LONG_STATE OURS ".state#"  // and the digest of one
 
 uint32_t notify__length(const char *name, size_t *length) {
-    if (!name) return NOTIFY_STATUS_NULL_INPUT;
+    if (!name) return NOTIFY_STATUS_INVALID_NAME;
     *length = strnlen(name, NOTIFY__NAME_MAX + 1);
     return *length == 0 || *length > NOTIFY__NAME_MAX ? NOTIFY_STATUS_INVALID_NAME : NOTIFY_STATUS_OK;
 }
