@@ -51,6 +51,70 @@ void siblings_on_one_name_have_their_own_memory_and_blocks(void) {
     dispatch_release(queue);
 }
 
+void blocks_of_one_token_run_one_at_a_time_on_a_concurrent_queue(void) {
+    enum { POSTS = 20 };
+    static sem_t ran, all_sent;
+    static _Atomic int inside, wrong, sent;
+    static _Atomic bool begins;
+    sem_init(&ran, 0, 0);
+    sem_init(&all_sent, 0, 0);
+    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    int token, other;
+    OK(notify_register_dispatch("com.example.a", &token, dispatch_get_global_queue(0, 0), ^(int given) {
+        (void)given;
+        if (inside++ != 0) wrong++;
+        // The first of a round runs until all others have been handed to the queue, which has threads for them.
+        if (atomic_exchange(&begins, false)) wait_for(&all_sent);
+        inside--;
+        sem_post(&ran);
+    }));
+    OK(notify_register_dispatch("com.example.a", &other, queue, ^(int given) {
+        (void)given;
+        if (++sent == POSTS) sem_post(&all_sent);
+    }));
+    for (int round = 0; round < (SANITIZED ? 20 : 100); round++) {
+        sent = 0, begins = true;
+        for (int i = 0; i < POSTS; i++) OK(notify_post("com.example.a"));
+        for (int i = 0; i < POSTS; i++) wait_for(&ran);
+        dispatch_sync(queue, ^{});
+        CHECK(wrong == 0, "round %d: %d began while another ran", round, wrong);
+    }
+    OK(notify_cancel(token));
+    OK(notify_cancel(other));
+    dispatch_release(queue);
+}
+
+void blocks_on_one_queue_run_in_the_order_of_posts(void) {
+    enum { POSTS = 100, NAMES = 5 };
+    static sem_t ran;
+    static int order[POSTS], count;
+    sem_init(&ran, 0, 0);
+    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    char names[NAMES][32];
+    int tokens[NAMES];
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(names[i], sizeof names[i], "com.example.%d", i);
+        OK(notify_register_dispatch(names[i], &tokens[i], queue, ^(int given) {
+            order[count++] = given;
+            sem_post(&ran);
+        }));
+    }
+    for (int round = 0; round < 20; round++) {
+        int posted[POSTS];
+        count = 0;
+        for (int i = 0; i < POSTS; i++) {
+            const int which = (int)random_below(NAMES);
+            posted[i] = tokens[which];
+            OK(notify_post(names[which]));
+        }
+        for (int i = 0; i < POSTS; i++) wait_for(&ran);
+        dispatch_sync(queue, ^{});
+        for (int i = 0; i < POSTS; i++) CHECK(order[i] == posted[i], "round %d, post %d: token %d, not %d", round, i, order[i], posted[i]);
+    }
+    for (int i = 0; i < NAMES; i++) OK(notify_cancel(tokens[i]));
+    dispatch_release(queue);
+}
+
 void a_block_cancels_its_own_token(void) {
     static sem_t ran, other_ran;
     sem_init(&ran, 0, 0);

@@ -68,7 +68,7 @@ uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int f
 
 #ifdef NOTIFY_HAS_DISPATCH
 typedef void (^notify_handler_t)(int token);
-/// A token that calls a block on a queue. The block may cancel its own token. It doesn't begin to run after `notify_cancel` has returned. (Library tidings-notify-dispatch.)
+/// A token that calls a block on a queue: one run at a time, whatever the queue. The block may cancel its own token. It doesn't begin to run after `notify_cancel` has returned. (Library tidings-notify-dispatch.)
 uint32_t notify_register_dispatch(const char *name, int *out_token, dispatch_queue_t queue, notify_handler_t handler);
 #endif
 

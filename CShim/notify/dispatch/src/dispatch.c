@@ -16,6 +16,7 @@ typedef struct registration {
     notify_handler_t handler;
     _Atomic uint32_t users;  // the token, and each block that is on its way
     _Atomic int queued;
+    _Atomic uint32_t turns;  // of blocks that have begun, the one that runs among them
 } registration;
 
 static void leave(registration *r) {
@@ -23,6 +24,17 @@ static void leave(registration *r) {
     _Block_release(r->handler);
     dispatch_release(r->queue);
     free(r);
+}
+
+// A concurrent queue begins a block while the one before it still runs. Apple promises that blocks of one registration don't: whoever comes meanwhile leaves its turn to the one that runs,
+// and no thread waits.
+static void run(registration *r, int token) {
+    if (atomic_fetch_add_explicit(&r->turns, 1, memory_order_acq_rel) != 0) return;
+    do {
+        // Before the look: what is posted from here on gets a block of its own.
+        atomic_fetch_sub_explicit(&r->queued, 1, memory_order_seq_cst);
+        if (tidings_notify_may_run(token)) r->handler(token);
+    } while (atomic_fetch_sub_explicit(&r->turns, 1, memory_order_acq_rel) != 1);
 }
 
 static void deliver(void *context, int token) {
@@ -33,9 +45,7 @@ static void deliver(void *context, int token) {
     }
     atomic_fetch_add_explicit(&r->users, 1, memory_order_relaxed);
     dispatch_async(r->queue, ^{
-        // Before the look: what is posted from here on gets a block of its own.
-        atomic_fetch_sub_explicit(&r->queued, 1, memory_order_seq_cst);
-        if (tidings_notify_may_run(token)) r->handler(token);
+        run(r, token);
         leave(r);
     });
 }
@@ -45,7 +55,7 @@ static void end(void *context) {
 }
 
 uint32_t notify_register_dispatch(const char *name, int *out_token, dispatch_queue_t queue, notify_handler_t handler) {
-    if (!out_token) return NOTIFY_STATUS_NULL_INPUT;
+    if (!out_token) return NOTIFY_STATUS_INVALID_TOKEN;
     *out_token = NOTIFY_TOKEN_INVALID;
     if (!queue || !handler) return NOTIFY_STATUS_NULL_INPUT;
     registration *r = calloc(1, sizeof *r);
