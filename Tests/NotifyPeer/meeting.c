@@ -1,4 +1,6 @@
 // The same names by notify.h and by tidings.h, which is what the Swift library stands on.
+#include <sched.h>
+
 #include "peer.h"
 
 static tidings_topic *topic_of(tidings_center *center, const char *name) {
@@ -82,4 +84,57 @@ void a_removed_center_is_said_or_replaced(void) {
     OK(notify_post("com.example.a"));
     OK(notify_post("com.example.a"));
     CHECK(is_new(token) && read_token(descriptor) == delivered, "a third");
+}
+
+static void posts_once(void) {
+    OK(notify_post("com.example.a"));
+}
+
+void who_only_listens_goes_on_in_the_successor_of_a_removed_center(void) {
+    const int early = check_of("com.example.a");
+    CHECK(is_new(early), "first");
+    notify_set_options(NOTIFY_OPT_REGEN);
+    int delivered;
+    for (int round = 0; round < 5; round++) {
+        // By whoever has the right to, in one round by a mere deletion.
+        if (round == 2) {
+            char path[512];
+            tidings_center *center = default_center();
+            snprintf(path, sizeof path, "%s", tidings_path(center));
+            tidings_close(center);
+            CHECK(unlink(path) == 0, "errno %d", errno);
+        } else {
+            CHECK(tidings_remove("default", NULL) == 0, "not removed");
+        }
+        // Something may have been lost, so each token is told, and that is how this one knows that it is there again.
+        while (!is_new(early)) sched_yield();
+        if (round == 3) (void)descriptor_of("com.example.a", &delivered);
+        CHECK(!is_new(early), "once");
+        ends_well(start(posts_once));
+        CHECK(is_new(early) && !is_new(early), "posted in the new one, round %d", round);
+    }
+}
+
+static int told_by_child;
+static channel listening;
+static void listens_on(void) {
+    CHECK(!is_new(told_by_child), "nothing yet");
+    tell(&listening);
+    while (!is_new(told_by_child)) sched_yield();
+}
+
+void a_forked_child_that_only_listens_goes_on_in_the_successor_too(void) {
+    notify_set_options(NOTIFY_OPT_REGEN);
+    listening = channel_open();
+    told_by_child = check_of("com.example.a");
+    int delivered;
+    const int descriptor = descriptor_of("com.example.a", &delivered);
+    CHECK(is_new(told_by_child), "first");
+    OK(notify_post("com.example.b"));
+    const pid_t pid = start(listens_on);
+    told(&listening);
+    CHECK(tidings_remove("default", NULL) == 0, "not removed");
+    CHECK(read_token(descriptor) == delivered, "told in the parent");
+    ends_well(pid);
+    CHECK(is_new(told_by_child), "and by a check");
 }

@@ -1,5 +1,6 @@
 // Other users, and centers that one may only observe. They need root, which makes itself somebody else.
 #include <grp.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 #include "peer.h"
@@ -95,5 +96,34 @@ void the_systems_names_are_everybodys_where_the_administrator_says_so(void) {
     CHECK(state == 8, "%llu", (unsigned long long)state);
     OK(notify_post("com.example.a"));
     tell(&go);
+    ends_well(pid);
+}
+
+static void waits_for_successor(void) {
+    become_other();
+    notify_set_options(NOTIFY_OPT_REGEN);
+    told(&go);
+    const int token = check_of("com.example.a");
+    CHECK(is_new(token) && !is_new(token), "first");
+    tell(&ready);
+    // Only its owner can make the center anew.
+    while (!is_new(token)) sched_yield();
+    tell(&ready);
+    while (!is_new(token)) sched_yield();
+}
+
+void who_cant_make_a_removed_center_anew_waits_for_who_can(void) {
+    ready = channel_open(), go = channel_open();
+    write_configuration("0666");
+    const pid_t pid = start(waits_for_successor);
+    const int token = check_of("com.example.a");
+    tell(&go);
+    told(&ready);
+    const tidings_configuration place = {.directory = getenv("TIDINGS_DIRECTORY")};
+    CHECK(tidings_remove("notify", &place) == 0, "not removed");
+    notify_set_options(NOTIFY_OPT_REGEN);
+    told(&ready);
+    CHECK(is_new(token), "in the new one");
+    OK(notify_post("com.example.a"));
     ends_well(pid);
 }

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #define NOTIFY_OPT_DISPATCH 0x00000001  ///< accepted: deliveries never interrupt a thread here
-#define NOTIFY_OPT_REGEN 0x00000002     ///< if a center is removed, go on with its successor rather than answer NOTIFY_STATUS_SERVER_NOT_FOUND
+#define NOTIFY_OPT_REGEN 0x00000002     ///< if a center is removed, go on with its successor rather than answer NOTIFY_STATUS_SERVER_NOT_FOUND; looks out for that with a thread
 #define NOTIFY_OPT_ENABLE 0x04000000    ///< undo NOTIFY_OPT_DISABLE
 #define NOTIFY_OPT_DISABLE 0x08000000   ///< from now on every call answers NOTIFY_STATUS_OPT_DISABLE
 

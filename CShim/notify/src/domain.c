@@ -109,6 +109,7 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
     }
     domain->kind = kind;
     domain->uid = uid;
+    domain->watch = -1;
     // Without the lock: opening may take a while, and who loses the race closes again.
     const int error = open_center(domain, &center, &domain->read_only);
     if (error) {
@@ -127,6 +128,8 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
         atomic_store_explicit(&domain->center, center, memory_order_relaxed);
         domain->next = atomic_load_explicit(&notify__domains, memory_order_relaxed);
         atomic_store_explicit(&notify__domains, domain, memory_order_release);
+        notify__removal_identify(domain);
+        notify__removal_watch(domain);
     }
     pthread_mutex_unlock(&notify__lock);
     return domain;
@@ -205,7 +208,10 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     domain->pull_names = 0;
     // The old one stays open: other threads may be posting to it, or looking at its words.
     atomic_store_explicit(&domain->center, center, memory_order_release);
-    if (another) notify__names_each(domain, forget_state);
+    if (another) {
+        notify__removal_identify(domain);
+        notify__names_each(domain, forget_state);
+    }
     uint32_t status = NOTIFY_STATUS_OK;
     if (listens) {
         status = notify__status(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &domain->pull));
@@ -227,6 +233,7 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     if (status == NOTIFY_STATUS_OK) atomic_store_explicit(&domain->stale, 0, memory_order_release);
     notify__reading_end(domain);
     if (anew && status == NOTIFY_STATUS_OK) notify__names_each(domain, push_again);
+    notify__removal_watch(domain);
     return status;
 }
 

@@ -79,6 +79,8 @@ struct notify__domain {
     notify__kind kind;
     uint32_t uid;
     bool read_only;
+    uint64_t device, inode;  // of the center's file; 0: it has none, or was removed at once
+    int watch;               // of its removal, -1: none
 
     tidings_observer *pull, *push;
     uint32_t pull_names, push_names;  // with an interest of their own
@@ -191,6 +193,8 @@ void notify__pipes_forget(void);  // a child's copies of its parent's
 void notify__worker_wake(void);  // starts it, too
 void notify__monitor_end(notify__token *token);
 void notify__worker_forked(void);
+void notify__removal_identify(notify__domain *domain);  // of a center that was just opened
+void notify__removal_watch(notify__domain *domain);     // if NOTIFY_OPT_REGEN says so
 
 // For tidings-notify-dispatch.
 uint32_t tidings_notify_register_handler(const char *name, int *number, const notify__handler *handler);

@@ -12,7 +12,10 @@ static bool disabled(void) {
 void notify_set_options(uint32_t opts) {
     if (opts & NOTIFY_OPT_ENABLE) atomic_store_explicit(&notify__disabled, 0, memory_order_relaxed);
     else if (opts & NOTIFY_OPT_DISABLE) atomic_store_explicit(&notify__disabled, 1, memory_order_relaxed);
-    if (opts & NOTIFY_OPT_REGEN) atomic_store_explicit(&notify__regenerating, 1, memory_order_relaxed);
+    if (!(opts & NOTIFY_OPT_REGEN) || atomic_exchange_explicit(&notify__regenerating, 1, memory_order_relaxed)) return;
+    pthread_mutex_lock(&notify__lock);
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__removal_watch(domain);
+    pthread_mutex_unlock(&notify__lock);
 }
 
 static void unlink_token(notify__name *name, notify__token *token) {

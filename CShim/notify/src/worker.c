@@ -12,14 +12,16 @@ static bool running;
 
 static void *run(void *argument) {
     (void)argument;
-    struct pollfd polls[PIPES_MOST + 2];
+    struct pollfd polls[PIPES_MOST + 3];
     pthread_mutex_lock(&notify__lock);
     for (;;) {
+        notify__removals_look();
         notify__pipes_flush();
         const int64_t due = notify__monitors_due();
         uint32_t count = 0;
         polls[count++] = (struct pollfd){.fd = wake, .events = POLLIN};
         polls[count++] = (struct pollfd){.fd = notify__monitors_descriptor(), .events = POLLIN};
+        polls[count++] = (struct pollfd){.fd = notify__removals_descriptor(), .events = POLLIN};
         count += notify__pipes_full(&polls[count], PIPES_MOST);
         pthread_mutex_unlock(&notify__lock);
         (void)poll(polls, count, (int)due);
@@ -27,6 +29,7 @@ static void *run(void *argument) {
         if (polls[0].revents) (void)!read(wake, &turns, sizeof turns);
         pthread_mutex_lock(&notify__lock);
         if (polls[1].revents) notify__monitors_read();
+        if (polls[2].revents) notify__removals_read();
     }
     return NULL;
 }
@@ -55,4 +58,5 @@ void notify__worker_forked(void) {
     running = false;
     notify__pipes_forked();
     notify__monitors_forked();
+    notify__removals_forked();
 }

@@ -1,0 +1,77 @@
+// Looking out for the removal of centers. Posts and set states meet it by themselves; a process that only listens does so with NOTIFY_OPT_REGEN, by inotify, and goes on in the successor.
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "worker.h"
+
+static int inotify = -1;  // all under notify__lock
+static bool doubtful;     // a center may be gone
+
+static const char *path_of(const notify__domain *domain) {
+    return tidings_path(atomic_load_explicit(&domain->center, memory_order_relaxed));
+}
+
+void notify__removal_identify(notify__domain *domain) {
+    struct stat file;
+    // One that is removed in this very moment is noticed by the next post, like those that nobody looks out for.
+    const bool known = domain->kind != NOTIFY__SELF && stat(path_of(domain), &file) == 0;
+    domain->device = known ? file.st_dev : 0;
+    domain->inode = known ? file.st_ino : 0;
+}
+
+static bool is_gone(const notify__domain *domain) {
+    struct stat now;
+    return domain->inode != 0 && (stat(path_of(domain), &now) != 0 || now.st_dev != domain->device || now.st_ino != domain->inode);
+}
+
+static void watch(notify__domain *domain, const char *path, uint32_t events) {
+    const int before = domain->watch;
+    domain->watch = inotify_add_watch(inotify, path, events);
+    if (before < 0) return;
+    for (const notify__domain *other = notify__domains; other; other = other->next)
+        if (other->watch == before) return;
+    inotify_rm_watch(inotify, before);
+}
+
+void notify__removal_watch(notify__domain *domain) {
+    if (domain->inode == 0 || !atomic_load_explicit(&notify__regenerating, memory_order_relaxed)) return;
+    if (inotify < 0) inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (inotify < 0) return;
+    // A file that is still open loses its name: that is a change of its attributes.
+    watch(domain, path_of(domain), IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF);
+    doubtful = true;
+    notify__worker_wake();
+}
+
+int notify__removals_descriptor(void) {
+    return inotify;
+}
+
+void notify__removals_read(void) {
+    char events[4096];
+    while (inotify >= 0 && read(inotify, events, sizeof events) > 0) doubtful = true;
+}
+
+void notify__removals_look(void) {
+    while (doubtful) {
+        doubtful = false;
+        for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
+            if (!is_gone(domain) || notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) continue;
+            // Another user's, who has yet to make it anew: any new file in its directory may be it.
+            char path[PATH_MAX];
+            snprintf(path, sizeof path, "%s", path_of(domain));
+            watch(domain, dirname(path), IN_CREATE | IN_MOVED_TO | IN_ATTRIB);
+            (void)notify__domain_renew(domain, true);  // it may have come before the watch
+        }
+    }
+}
+
+void notify__removals_forked(void) {
+    if (inotify >= 0) close(inotify);
+    inotify = -1;
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next) domain->watch = -1;
+}
