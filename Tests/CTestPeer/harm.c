@@ -353,6 +353,14 @@ static uint32_t moments_asked(void) {
     return asked ? (uint32_t)strtoul(asked, NULL, 10) : 0;
 }
 
+// A full run can be dealt out to several processes, by harms and centers: TIDINGS_TEST_PART=2/5 is the second of five.
+static bool is_of_this_part(uint32_t number) {
+    const char *asked = getenv("TIDINGS_TEST_PART");
+    uint32_t part = 1, parts = 1;
+    CHECK(!asked || (sscanf(asked, "%u/%u", &part, &parts) == 2 && part >= 1 && part <= parts), "TIDINGS_TEST_PART=%s is none, as 2/5 is", asked);
+    return number % parts == part - 1;
+}
+
 // Under a sanitizer most steps are its own, too many to record: a few moments, sooner or later.
 static void harm_somewhere(void) {
     on_used = random_below(2);
@@ -372,8 +380,9 @@ static uint64_t harm_everywhere(bool used) {
     current_length = path.length;
     const uint64_t sample = full() ? UINT64_MAX : asked ? asked : SAMPLE;
     const uint64_t count = path.count < sample ? path.count : sample;
-    uint64_t detours = 0;
+    uint64_t detours = 0, done = 0;
     for (current = KILLED; current < HARMS; current++) {
+        if (!is_of_this_part((used ? HARMS - KILLED : 0) + current - KILLED)) continue;
         for (uint64_t i = 0; i < count; i++) {
             const uint64_t at = path.moments[moment((uint32_t)i, (uint32_t)count, path.count)];
             // What depends on the clock goes one way now and another then: again, and at last step by step. Of a sample, another will do.
@@ -381,6 +390,7 @@ static uint64_t harm_everywhere(bool used) {
             while (!one_moment(tries < 3 ? &path : NULL, at) && (in_full || tries < 2)) tries++;
             detours += tries;
         }
+        done += count;
     }
     if (full()) {
         fprintf(stderr, "%s on a %s center: at %lu of %lu instructions; %lu detours, %u forks delayed\n", operation->text, used ? "used" : "fresh",
@@ -388,7 +398,7 @@ static uint64_t harm_everywhere(bool used) {
     }
     path_end(&path);
     path_end(&approach);
-    return count * (HARMS - KILLED);
+    return done;
 }
 
 void harm_anywhere(const struct operation *asked) {
