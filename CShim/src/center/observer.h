@@ -35,7 +35,8 @@ typedef struct tidings__interest {
 typedef struct tidings__table {
     uint32_t count, map_mask;
     bool all;              // somebody looks at all names
-    bool fresh;            // some interest is; the thread in `tidings_next` takes it back
+    _Atomic bool fresh;    // some interest is; the thread in `tidings_next` takes it back
+    uint32_t fresh_from;   // none before this index is
     uint32_t bells;        // those of all names looked at, one bit each
     uint32_t special;      // how many still have history or a retained record to deliver, at most
     // One allocation, with room for `room`: interests, those of one entry together; then entry → index of its first interest + 1, by open addressing. A table that came of

@@ -229,20 +229,20 @@ static bool deliver_retained(tidings_observer *o, const tidings__table *t, tidin
 }
 
 // The first look with a table that has new interests. Since they were added the old table may have been used, and the cursor be beyond where they begin: back to
-// there, for them alone.
+// there, for them alone: the others have passed it, up to here. Otherwise the others aren't looked at: there may be a hundred thousand, and one more each time.
 static void welcome(tidings_observer *o, tidings__table *t) {
     uint64_t from = o->cursor;
-    for (uint32_t i = 0; i < t->count; i++) {
+    for (uint32_t i = t->fresh_from; i < t->count; i++) {
         if (!t->of[i]->fresh) continue;
         if ((int64_t)(from - t->of[i]->since) > 0) from = t->of[i]->since;
     }
-    for (uint32_t i = 0; i < t->count; i++) {
+    for (uint32_t i = from != o->cursor ? 0 : t->fresh_from; i < t->count; i++) {
         tidings__interest *in = t->of[i];
         if (!in->fresh && (int64_t)(o->cursor - in->replayed) > 0 && from != o->cursor) in->replayed = o->cursor;
         in->fresh = false;
         if (in->id > o->youngest) o->youngest = in->id;
     }
-    t->fresh = false;
+    tidings__set_relaxed(&t->fresh, false);
     o->cursor = from;
 }
 
@@ -262,7 +262,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     if (__builtin_expect(o->left_count != 0, 0)) tidings__reader_settle(o, t);
     if (__builtin_expect(o->telling, 0) && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
     if (__builtin_expect(t->special != 0, 0) && deliver_retained(o, t, d)) return TIDINGS__DELIVERED;
-    if (__builtin_expect(t->fresh, 0)) welcome(o, t);
+    if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) welcome(o, t);
     // Often enough that a poster that waits for room and is still awake finds some soon; as much as an eviction takes at most.
     const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
     // Never further than the ring can reach, whatever its words say.

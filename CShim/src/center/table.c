@@ -39,22 +39,26 @@ static void index_last(tidings__table *t, uint32_t i) {
     tidings__set_release(&t->map[slot & t->map_mask], i + 1);
 }
 
+// Before which index of a new table nothing waits for its first look, if in the old one it is this.
+static uint32_t fresh_from(const tidings__table *old, uint32_t otherwise) {
+    return tidings__relaxed(&old->fresh) && old->fresh_from < otherwise ? old->fresh_from : otherwise;
+}
+
 tidings__table *tidings__table_with(const tidings__table *old, tidings__interest *more) {
     uint32_t same;
     tidings__interest *const *of = tidings__table_find(old, more->entry, &same);
+    // Those of one entry side by side: after the last of its own, or at the end.
+    const uint32_t at = of ? (uint32_t)(of - old->of) + same : old->count;
     tidings__table *t;
     if (!of && old->count < old->room) {
         // The usual one, so that ten thousand names don't take ten thousand times ten thousand steps.
         t = malloc(sizeof *t);
         if (!t) return NULL;
-        // One by one: the thread in `tidings_next` may be taking back the old one's `fresh`.
         *t = (tidings__table){.count = old->count + 1, .map_mask = old->map_mask, .all = old->all, .bells = old->bells, .special = old->special,
                               .room = old->room, .of = old->of, .map = old->map};
         t->of[old->count] = more;
         index_last(t, old->count);
     } else {
-        // Those of one entry side by side: after the last of its own, or at the end.
-        const uint32_t at = of ? (uint32_t)(of - old->of) + same : old->count;
         t = make(old->count + 1 + old->count / 2);
         if (!t) return NULL;
         if (at > 0) memcpy(t->of, old->of, at * sizeof t->of[0]);
@@ -65,6 +69,7 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__interest
         t->special = old->special;
     }
     t->fresh = true;
+    t->fresh_from = fresh_from(old, at);
     t->special += more->retained || more->history_count > 0;
     return t;
 }
@@ -76,13 +81,17 @@ tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, t
     if (!*gone) return NULL;
     tidings__table *t = make(old->count);
     if (!t) return NULL;
+    // What the old table promised to look at may still be to be looked at.
+    t->fresh_from = fresh_from(old, old->count);
     for (uint32_t i = 0; i < old->count; i++) {
-        if (old->of[i] == *gone) continue;
+        if (old->of[i] == *gone) {
+            if (i < t->fresh_from) t->fresh_from--;
+            continue;
+        }
         t->of[t->count++] = old->of[i];
         index_last(t, t->count - 1);
     }
-    // What the old table promised to look at may still be to be looked at.
-    t->fresh = true;
+    t->fresh = t->fresh_from < t->count;
     t->special = old->special;
     return t;
 }
