@@ -60,10 +60,11 @@ static uint64_t processor_ns(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+// How often it went to sleep, but for pages of the program that the kernel had dropped and fetches again: for the page, and for who is fetching it.
 static long naps(void) {
     struct rusage usage;
     CHECK(getrusage(RUSAGE_THREAD, &usage) == 0, "%s", strerror(errno));
-    return usage.ru_nvcsw;
+    return usage.ru_nvcsw - 2 * usage.ru_majflt;
 }
 
 // One delivery to `prompt`.
