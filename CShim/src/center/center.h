@@ -40,7 +40,8 @@ struct tidings_topic {
     tidings__key key_subject;   // of name and subject; subject NULL: none
     uint64_t poster;            // the cell word without the participant's half: lengths of subject and name
     uint32_t name_words, subject_words;
-    uint64_t text[];            // name, subject, each padded to 8: as they lie in a body
+    uint64_t plain;             // payloads smaller than this go the straight way: there is room for them in a cell, and nothing to be asked first
+    uint64_t text[];            // name, subject, each padded to 8: as they lie in a body; and padded to 16 in all
 };
 
 // A post option of our own: with TIDINGS_POST_RETAIN, there is no value any more.
@@ -141,9 +142,9 @@ uint64_t tidings__deadline(const tidings_post_options *options);
 static inline size_t tidings__text_size(const tidings_topic *topic) {
     return 8 * (size_t)(topic->name_words + topic->subject_words);
 }
-// Bytes of the largest body a cell takes: payload, name, subject, each rounded up to 8.
+// Does a cell take the body: the payload, rounded up to 8, and name and subject, as much as is written of them?
 static inline bool tidings__fits_cell(const tidings_topic *topic, size_t size) {
-    return size <= TIDINGS__BODY_SIZE && tidings__round8(size) + tidings__text_size(topic) <= TIDINGS__BODY_SIZE;
+    return size <= TIDINGS__BODY_SIZE && tidings__round8(size) + tidings__round16(tidings__text_size(topic)) <= TIDINGS__BODY_SIZE;
 }
 
 #endif

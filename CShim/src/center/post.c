@@ -61,9 +61,9 @@ static __attribute__((noinline)) int make_way(tidings_center *center, uint32_t o
 
 // Inlined, as a post is not much more than this.
 static inline __attribute__((always_inline)) int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline,
-                                                                tidings__claim *claim) {
+                                                                bool followed, tidings__claim *claim) {
     for (;;) {
-        int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, claim);
+        int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, followed, claim);
         if (__builtin_expect(error == 0, 1)) return 0;
         error = make_way(center, owner, thread, deadline, error);
         if (error) return error;
@@ -72,19 +72,21 @@ static inline __attribute__((always_inline)) int claim_position(tidings_center *
 
 #define WITHOUT_NAME (~(UINT64_C(0xff) << 56))  // a poster word when the name entry has the text
 
-static inline int begin(tidings_topic *topic, tidings__thread *thread, size_t size) {
+static int removed(const tidings_center *center) {
+    return tidings__fail(ESTALE, "can't post to center \"%s\": it was removed; open it again to create a new one", center->segment.name);
+}
+
+static int begin(tidings_topic *topic, tidings__thread *thread, size_t size) {
     tidings_center *center = topic->center;
     tidings__segment *s = &center->segment;
     int error = tidings__center_check(center, thread);
     if (error) return error;
-    if (__builtin_expect(size > s->shape.maximum_payload, 0))
+    if (size > s->shape.maximum_payload)
         return tidings__fail(EMSGSIZE, "can't post %zu bytes under \"%.*s\" to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", size,
                              (int)topic->key.name_length, topic->key.name, s->name, (unsigned long long)s->shape.maximum_payload);
-    if (__builtin_expect(!s->writable, 0)) return tidings__center_read_only(center, "post to");
-    if (__builtin_expect(tidings__relaxed(&s->header->removed.word) != 0, 0))
-        return tidings__fail(ESTALE, "can't post to center \"%s\": it was removed; open it again to create a new one", s->name);
-    if (__builtin_expect(s->observable, 0)) return tidings__topic_prepare(topic);
-    return 0;
+    if (!s->writable) return tidings__center_read_only(center, "post to");
+    if (tidings__relaxed(&s->header->removed.word) != 0) return removed(center);
+    return s->observable ? tidings__topic_prepare(topic) : 0;
 }
 
 // A name that has to be there once a position is claimed was not: claimed for nothing, and to be added anew. By chance seldom twice on end, in a damaged table for ever.
@@ -112,7 +114,9 @@ typedef struct posting {
 static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew, tidings__claim *claim, uint32_t *rung) {
     tidings_topic *topic = p.topic;
     tidings_center *center = topic->center;
-    int error = claim_position(center, p.owner, p.thread, p.deadline, claim);
+    // Only what it was last: nothing hangs on it but speed.
+    const bool followed = tidings__relaxed(&topic->resolved) != 0;
+    int error = claim_position(center, p.owner, p.thread, p.deadline, followed, claim);
     if (__builtin_expect(error != 0, 0)) return error;
     // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
     uint64_t resolved = tidings__resolved(topic);
@@ -133,10 +137,10 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     body += tidings__round8(p.size) / 8;
     if (name == TIDINGS__NAME_NONE) {
         tidings__set_relaxed(&cell->poster, center->poster | topic->poster);
-        tidings__body_write(body, topic->text, tidings__text_size(topic));
+        tidings__text_write(body, topic->text, topic->name_words + topic->subject_words);
     } else {
         tidings__set_relaxed(&cell->poster, center->poster | (topic->poster & WITHOUT_NAME));
-        if (topic->subject_words) tidings__body_write(body, &topic->text[topic->name_words], 8 * (size_t)topic->subject_words);
+        tidings__text_write(body, &topic->text[topic->name_words], topic->subject_words);
     }
     // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
     if (resolved) *rung = ring(&center->segment, resolved);
@@ -144,7 +148,7 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     return __builtin_expect(tidings__commit(claim, p.owner, p.thread), 1) ? 0 : AGAIN;
 }
 
-// All of a post but its beginning, as often as it takes: for who was revoked, and in a center that others may read.
+// As often as it takes: for who was revoked, and in a center that others may read.
 static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *sequence) {
     tidings_topic *topic = p->topic;
     tidings_center *center = topic->center;
@@ -163,28 +167,44 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *seque
     return 0;
 }
 
-int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence) {
-    tidings__thread *thread = tidings__thread_self();
-    int error = begin(topic, thread, size);
-    if (__builtin_expect(error != 0, 0)) return error;
-    tidings_center *center = topic->center;
-    if (!tidings__fits_cell(topic, size) || (options && options->flags)) {
-        uint32_t chunk;
-        error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(topic), tidings__deadline(options), &chunk);
-        if (error) return error;
-        uint64_t capacity;
-        if (size) memcpy(tidings__chunk_bytes(&center->segment, chunk, &capacity) + TIDINGS__CHUNK_HEADER, payload, size);
-        return tidings__post_chunk(topic, chunk, size, options, sequence);
-    }
-
-    uint64_t deadline = options && options->deadline_ns ? tidings__deadline(options) : 0;
+static inline posting begun(tidings_topic *topic, tidings__thread *thread, const void *payload, size_t size, const tidings_post_options *options) {
+    const uint64_t deadline = options && options->deadline_ns ? tidings__deadline(options) : 0;
     uint64_t time = tidings__stamp(thread);
     thread->inside++;
     tidings__fence_compiler();
-    const posting p = {topic, thread, payload, size, deadline, time, tidings__owner(center, thread), options ? options->format : 0};
+    return (posting){topic, thread, payload, size, deadline, time, tidings__owner(topic->center, thread), options ? options->format : 0};
+}
+
+// What doesn't go the straight way: it may be too large for a cell, or for anything, or somewhere where nothing can be posted.
+static __attribute__((noinline)) int post_otherwise(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options,
+                                                    uint64_t *sequence) {
+    tidings__thread *thread = tidings__thread_self();
+    tidings_center *center = topic->center;
+    int error = begin(topic, thread, size);
+    if (error) return error;
+    if (tidings__fits_cell(topic, size) && !(options && options->flags)) {
+        const posting p = begun(topic, thread, payload, size, options);
+        return post_anew(&p, sequence);
+    }
+    uint32_t chunk;
+    error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(topic), tidings__deadline(options), &chunk);
+    if (error) return error;
+    uint64_t capacity;
+    if (size) memcpy(tidings__chunk_bytes(&center->segment, chunk, &capacity) + TIDINGS__CHUNK_HEADER, payload, size);
+    return tidings__post_chunk(topic, chunk, size, options, sequence);
+}
+
+int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence) {
+    if (__builtin_expect(size >= topic->plain || (options && options->flags), 0)) return post_otherwise(topic, payload, size, options, sequence);
+    tidings__thread *thread = tidings__thread_self();
+    tidings_center *center = topic->center;
+    int error = tidings__center_check(center, thread);
+    if (__builtin_expect(error != 0, 0)) return error;
+    if (__builtin_expect(tidings__relaxed(&center->segment.header->removed.word) != 0, 0)) return removed(center);
+    const posting p = begun(topic, thread, payload, size, options);
     tidings__claim claim = {0};
     uint32_t rung = 0;
-    error = center->segment.observable ? AGAIN : attempt(p, false, NULL, &claim, &rung);
+    error = attempt(p, false, NULL, &claim, &rung);
     if (__builtin_expect(error == AGAIN, 0)) {
         const posting again = p;  // only this one has an address
         return post_anew(&again, sequence);
@@ -225,7 +245,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     uint32_t rung = 0;
     bool done = false;
     for (int anew = 0; !error && !done;) {
-        error = claim_position(center, owner, thread, deadline, &claim);
+        error = claim_position(center, owner, thread, deadline, true, &claim);
         if (error) break;
         if ((claim.position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {
             // In a chunk's word this position reads "not claimed yet", and the chunk would never be free again. Once in 2^48 positions.

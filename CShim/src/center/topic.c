@@ -20,7 +20,7 @@ static int check(const char *name, size_t name_length, const char *subject, size
 }
 
 size_t tidings_topic_size(size_t name_length, size_t subject_length) {
-    return sizeof(tidings_topic) + tidings__round8(name_length) + tidings__round8(subject_length);
+    return sizeof(tidings_topic) + tidings__round16(tidings__round8(name_length) + tidings__round8(subject_length));
 }
 
 static void prepare(tidings_topic *topic, tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length) {
@@ -35,6 +35,10 @@ static void prepare(tidings_topic *topic, tidings_center *center, const char *na
     if (subject_length) tidings__key_make(&topic->key_subject, name_text, name_length, subject_text, subject_length);
     topic->poster = (uint64_t)subject_length << 48 | (uint64_t)name_length << 56;
     tidings__set_relaxed(&topic->resolved_at, TIDINGS__TOPIC_NEVER);
+    const tidings__segment *s = &center->segment;
+    if (!s->writable || s->observable || !tidings__fits_cell(topic, 0)) return;
+    const uint64_t room = TIDINGS__BODY_SIZE - tidings__round16(tidings__text_size(topic));
+    topic->plain = (room < s->shape.maximum_payload ? room : s->shape.maximum_payload) + 1;
 }
 
 int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,

@@ -22,6 +22,10 @@ static inline uint64_t tidings__round8(uint64_t size) {
     return (size + 7) & ~UINT64_C(7);
 }
 
+static inline uint64_t tidings__round16(uint64_t size) {
+    return (size + 15) & ~UINT64_C(15);
+}
+
 static inline uint64_t tidings__topic_word(uint32_t name, uint32_t name_subject, uint8_t flags, uint8_t format) {
     return (uint64_t)name | (uint64_t)flags << 24 | (uint64_t)name_subject << 32 | (uint64_t)format << 56;
 }
@@ -52,6 +56,9 @@ static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes
         memcpy(&word, (const uint8_t *)bytes + done, size - done < 8 ? size - done : 8);
         tidings__set_relaxed(&body[done / 8], word);
     }
+}
+static inline void tidings__text_write(_Atomic uint64_t *body, const uint64_t *text, size_t words) {
+    for (size_t i = 0; i < words; i++) tidings__set_relaxed(&body[i], text[i]);
 }
 static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes, size_t size) {
     for (size_t done = 0; done < size; done += 8) {
@@ -84,6 +91,11 @@ static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes
     } else {
         for (size_t i = 0; i < size; i++) to[i] = from[i];
     }
+}
+// Moves whole 16 bytes: `text` and `body` have room for an odd word's neighbour.
+static inline void tidings__text_write(_Atomic uint64_t *body, const uint64_t *text, size_t words) {
+#pragma GCC unroll 1
+    for (size_t i = 0; i < words; i += 2) *(tidings__16 *)(void *)&body[i] = *(const tidings__16 *)&text[i];
 }
 // Moves whole 16 bytes: `bytes` has room up to the next multiple of 16.
 static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes, size_t size) {
