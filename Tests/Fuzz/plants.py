@@ -19,18 +19,18 @@ CORE = {
         (
             "if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;",
             "if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;\n"
-            "        tidings__record again;\n"
-            "        tidings__record_read(tidings__cell_at(s, position), &again);\n"
-            "        total = tidings__round8(again.size) + tidings__round8(again.name_length) + "
+            "    tidings__record again;\n"
+            "    tidings__record_read(tidings__cell_at(s, position), &again);\n"
+            "    total = tidings__round8(again.size) + tidings__round8(again.name_length) + "
             "tidings__round8(again.subject_length);",
         ),
     ),
     "record-text-beyond-body": (
         "image", "center/read.c",
         (
-            "uint64_t total = tidings__round8(r->size) + tidings__round8(r->name_length) + "
-            "tidings__round8(r->subject_length);",
-            "uint64_t total = tidings__round8(r->size);",
+            "uint64_t total = tidings__round8(r.size) + tidings__round8(r.name_length) + "
+            "tidings__round8(r.subject_length);",
+            "uint64_t total = tidings__round8(r.size);",
         ),
     ),
     "chunk-size-unchecked": (

@@ -109,7 +109,7 @@ static bool same_text(tidings_observer *observer, const tidings__interest *inter
     tidings__record record;
     tidings__record_read(tidings__cell_at(&observer->center->segment, position), &record);
     uint32_t name_length, subject_length;
-    if (!tidings__record_copy(observer, position, &record, false) ||
+    if (!tidings__record_copy(observer, position, &record) ||
         !tidings__record_text(observer, &record, &name_length, &subject_length))
         return false;
     return name_length == interest->name_length && memcmp(observer->name, interest->name, name_length) == 0 &&

@@ -155,10 +155,9 @@ enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
 // Tells as missed what the entry's tally has counted and this interest has not passed.
 void tidings__account(const tidings__segment *segment, tidings__interest *interest, uint32_t entry);
-// The interests of this entry that a record at this position matches, added to observer->matched.
-void tidings__match(tidings_observer *observer, const tidings__table *table, uint32_t entry, uint64_t position, uint32_t *matched);
+// Copies a record's body. False: its lengths can't be (a hostile record), it is gone, or there is no memory.
+bool tidings__record_copy(tidings_observer *observer, uint64_t position, const tidings__record *record);
 // The record's text, whether in cell, chunk or name entry, into observer->name and ->subject. After tidings__record_copy.
-bool tidings__record_copy(tidings_observer *observer, uint64_t position, const tidings__record *record, bool retained);
 bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length, uint32_t *subject_length);
 
 // wait.c

@@ -35,26 +35,33 @@ static uint64_t text_at(const tidings_observer *o, const tidings__record *r) {
     return o->flags & TIDINGS_OBSERVE_BARE ? 0 : tidings__round8(r->size);
 }
 
-// Copies a record's body. False: its lengths can't be (a hostile record), it is gone, or there is no memory.
-bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r, bool retained) {
+static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t position, const tidings__record *r, uint64_t total, uint64_t skipped) {
     tidings__segment *s = &o->center->segment;
-    if (r->size > s->shape.maximum_payload) return false;
-    uint64_t total = tidings__round8(r->size) + tidings__round8(r->name_length) + tidings__round8(r->subject_length);
-    const uint64_t skipped = text_at(o, r) == 0 ? tidings__round8(r->size) : 0;
-    if (!(r->flags & TIDINGS__RECORD_CHUNK)) {
-        if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;
-        tidings__body_read(tidings__cell_at(s, position)->body + skipped / 8, o->buffer, total - skipped);
-        return true;
-    }
     uint64_t capacity;
     const uint8_t *bytes = tidings__chunk_bytes(s, r->chunk, &capacity);
     if (!bytes || total + TIDINGS__CHUNK_HEADER > capacity) return false;
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
     if (!room_for(o, total - skipped + 8) || tidings__back_chunk(s, r->chunk, total + TIDINGS__CHUNK_HEADER) != 0) return false;
     tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
-    (void)retained;
     return tidings__chunk_holds(s, r->chunk, position);
 }
+
+// By value, here and in `describe`: what is a variable of its caller's stays in registers.
+static inline __attribute__((always_inline)) bool record_copy(tidings_observer *o, uint64_t position, const tidings__record r) {
+    tidings__segment *s = &o->center->segment;
+    if (r.size > s->shape.maximum_payload) return false;
+    uint64_t total = tidings__round8(r.size) + tidings__round8(r.name_length) + tidings__round8(r.subject_length);
+    const uint64_t skipped = text_at(o, &r) == 0 ? tidings__round8(r.size) : 0;
+    if (__builtin_expect(r.flags & TIDINGS__RECORD_CHUNK, 0)) {
+        const tidings__record in_memory = r;
+        return chunk_copy(o, position, &in_memory, total, skipped);
+    }
+    if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;
+    tidings__body_read(tidings__cell_at(s, position)->body + skipped / 8, o->buffer, total - skipped);
+    return true;
+}
+
+bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r) { return record_copy(o, position, *r); }
 
 bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_t *name_length, uint32_t *subject_length) {
     const uint8_t *text = o->buffer + text_at(o, r);
@@ -130,7 +137,8 @@ static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_de
     return false;
 }
 
-void tidings__match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
+// The interests of this entry that a record at this position matches, added to `o->matched`.
+static inline __attribute__((always_inline)) void match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
     if (entry == TIDINGS__NAME_NONE) return;
     if (__builtin_expect(o->reader, 0) && entry != TIDINGS__NAME_ALL) {
         tidings__reader_match(o, t, entry, position, matched);
@@ -141,6 +149,10 @@ void tidings__match(tidings_observer *o, const tidings__table *t, uint32_t entry
     // Room for each interest once: a hostile record may name the same entry twice.
     for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++)
         if (tidings__due(of[i], position)) o->matched[(*matched)++] = of[i];
+}
+
+static __attribute__((noinline)) void match_more(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
+    match(o, t, entry, position, matched);
 }
 
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
@@ -168,38 +180,45 @@ static bool room_to_match(tidings_observer *o, uint32_t count) {
     return true;
 }
 
-static void describe(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t matched, uint32_t flags, tidings_delivery *d) {
-    tidings_center *center = o->center;
-    d->kind = TIDINGS_DELIVERY_MESSAGE;
-    // One bit, moved to the other place.
-    d->flags = flags | (r->flags & TIDINGS__RECORD_IMMEDIATE) / (TIDINGS__RECORD_IMMEDIATE / TIDINGS_DELIVERY_IMMEDIATE);
-    if (r->participant == (uint16_t)center->participant && r->pid == (uint32_t)(center->pid >> 32)) d->flags |= TIDINGS_DELIVERY_OWN;
-    d->sequence = position;
-    d->missed = 0;
-    d->interests = o->matched_ids;
-    d->interest_count = matched;
-    d->payload = o->flags & TIDINGS_OBSERVE_BARE ? (const uint8_t *)"" : o->buffer;
-    d->size = r->size;
-    d->posted_at_ns = r->time;
-    d->pid = (int32_t)r->pid;
-    d->uid = r->uid;
-    d->participant = r->participant;
-    d->format = r->format;
-    const tidings__interest *first = o->matched[0];
-    if (first->name_length && r->subject_length == 0) {
-        // The usual case: our own copy of the text will do.
-        d->name = first->name;
-        d->name_length = first->name_length;
-        d->subject = "";
-        d->subject_length = 0;
-        return;
-    }
+// The text as it was posted: of an interest in all names, or with a subject.
+static __attribute__((noinline)) void describe_text(tidings_observer *o, const tidings__record *r, tidings_delivery *d) {
     uint32_t name_length = 0, subject_length = 0;
     if (!tidings__record_text(o, r, &name_length, &subject_length)) o->name[0] = o->subject[0] = 0, name_length = subject_length = 0;
     d->name = o->name;
     d->name_length = name_length;
     d->subject = o->subject;
     d->subject_length = subject_length;
+}
+
+static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r, uint64_t position, uint32_t matched, uint32_t flags,
+                                                           tidings_delivery *d) {
+    tidings_center *center = o->center;
+    d->kind = TIDINGS_DELIVERY_MESSAGE;
+    // One bit, moved to the other place.
+    d->flags = flags | (r.flags & TIDINGS__RECORD_IMMEDIATE) / (TIDINGS__RECORD_IMMEDIATE / TIDINGS_DELIVERY_IMMEDIATE);
+    if (r.participant == (uint16_t)center->participant && r.pid == (uint32_t)(center->pid >> 32)) d->flags |= TIDINGS_DELIVERY_OWN;
+    d->sequence = position;
+    d->missed = 0;
+    d->interests = o->matched_ids;
+    d->interest_count = matched;
+    d->payload = o->flags & TIDINGS_OBSERVE_BARE ? (const uint8_t *)"" : o->buffer;
+    d->size = r.size;
+    d->posted_at_ns = r.time;
+    d->pid = (int32_t)r.pid;
+    d->uid = r.uid;
+    d->participant = r.participant;
+    d->format = r.format;
+    const tidings__interest *first = o->matched[0];
+    if (__builtin_expect(first->name_length == 0 || r.subject_length != 0, 0)) {
+        const tidings__record in_memory = r;
+        describe_text(o, &in_memory, d);
+        return;
+    }
+    // The usual case: our own copy of the text will do.
+    d->name = first->name;
+    d->name_length = first->name_length;
+    d->subject = "";
+    d->subject_length = 0;
 }
 
 // A retained record that an interest was to get first.
@@ -217,10 +236,10 @@ static bool deliver_retained(tidings_observer *o, const tidings__table *t, tidin
             tidings__record r;
             uint64_t position;
             if (!tidings__retained_find(s, entry, in->since, &position, &chunk, &r)) break;
-            if (!tidings__record_copy(o, position, &r, true)) continue;
+            if (!tidings__record_copy(o, position, &r)) continue;
             o->matched[0] = in;
             o->matched_ids[0] = in->id;
-            describe(o, &r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
+            describe(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
             if (in->with_subject && (d->subject_length != in->subject_length || memcmp(d->subject, in->subject, in->subject_length) != 0)) break;
             return true;
         }
@@ -286,9 +305,9 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             __builtin_prefetch(ahead + TIDINGS__LINE);
             uint64_t topic = tidings__relaxed(&cell->topic);
             uint32_t matched = 0;
-            tidings__match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
-            tidings__match(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
-            if (t->all) tidings__match(o, t, TIDINGS__NAME_ALL, position, &matched);
+            match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
+            if (topic >> 32 & 0xffffff) match_more(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
+            if (t->all) match_more(o, t, TIDINGS__NAME_ALL, position, &matched);
             if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, &matched);
             if (matched == 0) {
                 if (!tidings__still(s, position)) finding = TIDINGS__LAPPED;
@@ -296,7 +315,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             } else {
                 tidings__record r;
                 tidings__record_read(cell, &r);
-                bool copied = tidings__record_copy(o, position, &r, false);
+                bool copied = record_copy(o, position, r);
                 if (!tidings__still(s, position) ||
                     (!copied && r.flags & TIDINGS__RECORD_CHUNK && (int64_t)(tidings__oldest(s) - position) > 0)) {
                     finding = TIDINGS__LAPPED;
@@ -311,7 +330,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
                         if (!copied) in->missed++, o->telling = true;
                     }
                     if (copied) {
-                        describe(o, &r, position, matched, 0, d);
+                        describe(o, r, position, matched, 0, d);
                         if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK) publish_chunk(o, r.chunk);
                         else if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
                         return TIDINGS__DELIVERED;
