@@ -330,14 +330,14 @@ static uint32_t calls_of_all(void) {
     return calls;
 }
 
-// False: it went another way.
-static bool one_moment(const path *path, uint64_t at) {
+// Along the path until `known`, and from there step by step. False: it went another way.
+static bool one_moment(const path *path, uint64_t known, uint64_t at) {
     current_at = at;
     const pid_t pid = begin();
     bool there = (!operation->revoked || until_revoked(pid)) && make_calls(pid, skipped) == skipped;
-    if (there && path) there = step_along(pid, path, at);
+    if (there && path) there = step_along(pid, path, known);
     if (there) {
-        if (!path) step(pid, at, false);
+        step(pid, at - known, false);
         suffer(pid);
     } else {
         kill_and_reap(pid);
@@ -364,7 +364,7 @@ static bool is_of_this_part(uint32_t number) {
 // Under a sanitizer most steps are its own, too many to record: a few moments, sooner or later.
 static void harm_somewhere(void) {
     on_used = random_below(2);
-    for (current = KILLED; current <= FORKED_BESIDE; current++) one_moment(NULL, random_below(UINT64_C(1) << random_below(13)));
+    for (current = KILLED; current <= FORKED_BESIDE; current++) one_moment(NULL, 0, random_below(UINT64_C(1) << random_below(13)));
 }
 
 static uint64_t harm_everywhere(bool used) {
@@ -383,11 +383,13 @@ static uint64_t harm_everywhere(bool used) {
     uint64_t detours = 0, done = 0;
     for (current = KILLED; current < HARMS; current++) {
         if (!is_of_this_part((used ? HARMS - KILLED : 0) + current - KILLED)) continue;
-        for (uint64_t i = 0; i < count; i++) {
+        for (uint64_t i = 0, known = 0; i < count; i++) {
             const uint64_t at = path.moments[moment((uint32_t)i, (uint32_t)count, path.count)];
-            // What depends on the clock goes one way now and another then: again, and at last step by step. Of a sample, another will do.
+            // What depends on the clock, or on a number's length, goes one way now and another then: again, and at last step by step from where it was known
+            // to come by. Of a sample, another will do.
             uint32_t tries = 0;
-            while (!one_moment(tries < 3 ? &path : NULL, at) && (in_full || tries < 2)) tries++;
+            while (!one_moment(tries < 6 ? &path : NULL, tries < 3 ? at : tries < 6 ? known : 0, at) && (in_full || tries < 2)) tries++;
+            if (tries == 0) known = at;
             detours += tries;
         }
         done += count;
