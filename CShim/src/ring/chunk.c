@@ -14,12 +14,13 @@ typedef struct soonest {
     uint64_t distance[SOONEST_MAX];  // from the oldest position, in order
 } soonest;
 
-static void note(soonest *found, uint32_t chunk, uint64_t distance) {
-    if (found->count == found->most && distance >= found->distance[found->most - 1]) return;
+// From which distance on none is soon enough: `beyond` while there is room for more.
+static uint64_t note(soonest *found, uint32_t chunk, uint64_t distance, uint64_t beyond) {
     uint32_t at = found->count < found->most ? found->count++ : found->most - 1;
     for (; at > 0 && found->distance[at - 1] > distance; at--) found->distance[at] = found->distance[at - 1];
     found->distance[at] = distance;
     if (at == 0) found->first = chunk;
+    return found->count < found->most ? beyond : found->distance[found->most - 1];
 }
 
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, _Atomic uint32_t *turn, uint32_t *chunk,
@@ -33,18 +34,19 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
         any_class = true;
         uint64_t start = tidings__oldest(s);
         soonest found = {.most = class->count < SHARE ? 1 : class->count / SHARE < SOONEST_MAX ? class->count / SHARE : SOONEST_MAX};
-        uint32_t first = tidings__relaxed(&turn[c]);
+        uint64_t beyond = s->shape.slots;
+        uint32_t next = tidings__relaxed(&turn[c]);
         for (uint32_t i = 0; i < class->count; i++) {
-            uint32_t candidate = class->first + (first + i) % class->count;
+            const uint32_t candidate = class->first + next;
+            next = next + 1 < class->count ? next + 1 : 0;
             uint64_t word = tidings__acquire(&s->chunk_words[candidate]);
-            uint32_t state = tidings__chunk_state(word);
-            bool free = state == TIDINGS__CHUNK_FREE || (state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, start));
-            if (!free) {
-                if (state == TIDINGS__CHUNK_IN_RING) {
-                    // 48 bits of a position at or after start: unfold it.
-                    uint64_t distance = (tidings__chunk_position(word) - start) & TIDINGS__CHUNK_NOWHERE;
-                    if (distance < s->shape.slots) note(&found, candidate, distance);
-                }
+            const uint32_t state = tidings__chunk_state(word);
+            if (state == TIDINGS__CHUNK_IN_RING) {
+                // 48 bits of a position, before or after start by less than half of what they count.
+                const int64_t distance = tidings__chunk_distance(word, start);
+                if ((uint64_t)distance < beyond) beyond = note(&found, candidate, (uint64_t)distance, beyond);
+                if (distance >= 0 || tidings__chunk_position(word) == TIDINGS__CHUNK_NOWHERE) continue;
+            } else if (state != TIDINGS__CHUNK_FREE) {
                 continue;
             }
             // Refused once, don't ask for more memory hundreds of times on end (a class has up to 512): only for one that has its own, given while there was some.
@@ -59,7 +61,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             }
             // The word before the first byte: who reads a byte of ours and then the word, sees ours.
             tidings__fence_release();
-            tidings__set_relaxed(&turn[c], (first + i + 1) % class->count);
+            tidings__set_relaxed(&turn[c], next);
             *chunk = candidate;
             return 0;
         }

@@ -16,11 +16,13 @@ static inline uint32_t tidings__chunk_owner(uint64_t word) {
 static inline uint64_t tidings__chunk_position(uint64_t word) {
     return word >> 16;
 }
-// Is this word's position (48 bits of it) before `start`? NOWHERE is never.
+// How far this word's position, of which it has 48 bits, lies behind `start`.
+static inline int64_t tidings__chunk_distance(uint64_t word, uint64_t start) {
+    return (int64_t)((word & ~UINT64_C(0xffff)) - (start << 16)) >> 16;
+}
+// Is it before `start`? NOWHERE is never.
 static inline bool tidings__chunk_before(uint64_t word, uint64_t start) {
-    uint64_t position = tidings__chunk_position(word);
-    if (position == TIDINGS__CHUNK_NOWHERE) return false;
-    return (int64_t)((position << 16) - (start << 16)) < 0;
+    return tidings__chunk_position(word) != TIDINGS__CHUNK_NOWHERE && tidings__chunk_distance(word, start) < 0;
 }
 
 // Up to which position to evict: that frees one chunk, that a few.
