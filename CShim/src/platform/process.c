@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,21 +79,23 @@ uint64_t tidings__pid_namespace(void)
     return number;
 }
 
+// As it was executed: what the kernel told us at our start, where /proc takes as long as the rest of opening a center.
+static const char *executed_as(void)
+{
+    const char *path = (const char *)getauxval(AT_EXECFN);
+    if (!path) return "";
+    const char *slash = strrchr(path, '/');
+    // fexecve names a descriptor.
+    if (strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/", 6) == 0) return "";
+    return slash ? slash + 1 : path;
+}
+
 size_t tidings__executable_name(char *text, size_t size)
 {
     if (size == 0) return 0;
-    char path[4096];
-    const int saved = errno;
-    const ssize_t got = readlink("/proc/self/exe", path, sizeof path - 1);
-    errno = saved;
-    path[got > 0 ? got : 0] = 0;
-    static const char deleted[] = " (deleted)";  // what the kernel adds when the program was replaced by an update
-    size_t length = strlen(path);
-    if (length > sizeof deleted - 1 && strcmp(path + length - (sizeof deleted - 1), deleted) == 0) path[length - (sizeof deleted - 1)] = 0;
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = executed_as();
     if (!*base) base = program_invocation_short_name;
-    length = strlen(base);
+    size_t length = strlen(base);
     if (length > size - 1) {
         length = size - 1;
         while (length > 0 && ((unsigned char)base[length] & 0xc0) == 0x80) length--;  // not in the middle of a character

@@ -20,7 +20,7 @@ uint32_t tidings__process_id(void);     // cached
 uint32_t tidings__user_id(void);        // effective
 uint64_t tidings__pid_namespace(void);  // inode number, cached; 0: unknown
 
-// Its basename, at most TIDINGS_EXECUTABLE_MAX bytes, whole UTF-8 characters, no control characters. `size` counts the NUL. Returns the length.
+// The basename of what was executed (of a script that one, not its interpreter), at most TIDINGS_EXECUTABLE_MAX bytes, whole UTF-8 characters, no control characters. `size` counts the NUL. Returns the length.
 size_t tidings__executable_name(char *text, size_t size);
 
 uint64_t tidings__random(void);  // never 0
