@@ -198,7 +198,7 @@ static void fork_beside(void) {
     ends_well(child);
 }
 
-// Its second thread forks. While the victim stands where fork has to wait (in its allocator, or opening a center), it goes on a little.
+// Its second thread forks. While the victim stands where fork has to wait (in its allocator, or opening a center), it goes on a little, and then a little more.
 static void fork_within(pid_t pid) {
     tell(&child_onward);
     until(&board->forker);
@@ -208,7 +208,7 @@ static void fork_within(pid_t pid) {
         usleep(50);
         if (asleep < 4) continue;
         forks_delayed += steps == 0;
-        steps += (uint32_t)step(pid, 50, true);
+        steps += (uint32_t)step(pid, steps < 50 ? 50 : steps, true);
         asleep = 0;
     }
     SO(atomic_load(&board->forked) == 1, "it could not fork");
