@@ -144,3 +144,47 @@ void a_late_comer_is_told_that_it_is_retained(void) {
     const tidings_delivery delivery = receive(of_subject);
     CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && strcmp(delivery.subject, "s") == 0, "with its subject");
 }
+
+static tidings_topic *kept_topic(tidings_center *center, uint32_t number) {
+    char name[32];
+    snprintf(name, sizeof name, "kept.%u", number);
+    return topic_of(center, name);
+}
+
+void values_that_have_taken_every_place_can_be_cleared(void) {
+    const tidings_configuration configuration = {.slots = 256, .names = 4096, .maximum_payload = 1000, .flags = TIDINGS_OPEN_EXCLUSIVE};
+    tidings_center *center;
+    OK(tidings_open("full of values", &configuration, &center));
+    tidings_observer *observer = observer_of(center, "kept.0");
+    uint8_t bytes[900] = {0};
+    uint32_t kept = 0;
+    int result;
+    while ((result = tidings_state_set(kept_topic(center, kept), &kept, sizeof kept, NULL)) == 0) CHECK(++kept < 4000, "there is no end of places");
+    CHECK(result == -EAGAIN && strstr(tidings_last_error(), "hold kept values; clear some"), "%d: %s", result, tidings_last_error());
+    CHECK(kept > 8, "only %u values", kept);
+    CHECK(tidings_post(kept_topic(center, 0), bytes, sizeof bytes, NULL, NULL) == -EAGAIN, "a large payload has found a place");
+    account account = drain(observer);
+    // One is cleared with a subject, which travels in the slot.
+    tidings_topic *with_subject;
+    OK(tidings_topic_open(center, "kept.0", 6, "subject", 7, &with_subject));
+    OK(tidings_state_set(with_subject, NULL, 0, NULL));
+    tidings_delivery delivery;
+    OK(tidings_next(observer, 0, &delivery));
+    CHECK(delivery.size == 0 && delivery.subject_length == 7 && memcmp(delivery.subject, "subject", 7) == 0 && strcmp(delivery.name, "kept.0") == 0,
+          "%zu bytes of \"%s\" (\"%s\")", delivery.size, delivery.name, delivery.subject);
+    for (uint32_t i = 1; i < kept; i++) OK(tidings_state_set(kept_topic(center, i), NULL, 0, NULL));
+    for (uint32_t i = 0; i < kept; i++) {
+        uint32_t value;
+        size_t size = sizeof value;
+        CHECK(tidings_state_get(kept_topic(center, i), &value, &size, NULL, NULL) == -ENOENT, "value %u is still there", i);
+    }
+    OK(tidings_post(kept_topic(center, 0), bytes, sizeof bytes, NULL, NULL));
+    OK(tidings_state_set(kept_topic(center, 1), bytes, sizeof bytes, NULL));
+    account = drain(observer);
+    CHECK(account.received == 1, "%lu of one", (unsigned long)account.received);
+    // Turned over once, every place serves again and no name is left but that value's.
+    for (uint32_t i = 0; i < 2 * 256; i++) post_number(topic_of(center, "filler"), i);
+    CHECK(tidings_tidy(center) >= 0 && statistics_of(center).chunks_used == 1, "%u places in use", statistics_of(center).chunks_used);
+    tidings_observer_close(observer);
+    CHECK(statistics_of(center).names == 1, "%u names", statistics_of(center).names);
+}

@@ -116,8 +116,8 @@ CORE = {
     "promoted-chunk-unchecked": (
         "image", "center/retained.c",
         (
-            "if (!entry || record.chunk >= s->geometry.chunk_count || ",
-            "if (!entry || ",
+            "if (chunk >= s->geometry.chunk_count) return false;\n    uint64_t now",
+            "uint64_t now",
         ),
     ),
     "state-larger-than-buffer": (

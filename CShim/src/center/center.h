@@ -135,7 +135,8 @@ static inline uint64_t tidings__resolved(tidings_topic *topic) {
 
 // Takes a chunk, evicting and tidying as needed.
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk);
-// Posts what is in a chunk already: payload first, name and subject are added. The chunk is used up, also on failure.
+// Posts what is in a chunk already: payload first, name and subject are added. The chunk is used up, also on failure. NO_CHUNK: nothing, to clear a kept value.
+#define TIDINGS__NO_CHUNK UINT32_MAX
 int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const tidings_post_options *options, uint64_t *sequence);
 
 uint64_t tidings__deadline(const tidings_post_options *options);

@@ -168,11 +168,12 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *seque
 }
 
 static inline posting begun(tidings_topic *topic, tidings__thread *thread, const void *payload, size_t size, const tidings_post_options *options) {
+    tidings_center *center = topic->center;
     const uint64_t deadline = options && options->deadline_ns ? tidings__deadline(options) : 0;
     uint64_t time = tidings__stamp(thread);
     thread->inside++;
     tidings__fence_compiler();
-    return (posting){topic, thread, payload, size, deadline, time, tidings__owner(topic->center, thread), options ? options->format : 0};
+    return (posting){topic, thread, payload, size, deadline, time, tidings__owner(center, thread), options ? options->format : 0};
 }
 
 // What doesn't go the straight way: it may be too large for a cell, or for anything, or somewhere where nothing can be posted.
@@ -186,6 +187,9 @@ static __attribute__((noinline)) int post_otherwise(tidings_topic *topic, const 
         const posting p = begun(topic, thread, payload, size, options);
         return post_anew(&p, sequence);
     }
+    // Clearing a value takes no place, or there would be no way out when kept values have taken all there are.
+    if (options && options->flags & TIDINGS__POST_CLEAR && size == 0 && tidings__fits_cell(topic, 0))
+        return tidings__post_chunk(topic, TIDINGS__NO_CHUNK, 0, options, sequence);
     uint32_t chunk;
     error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(topic), tidings__deadline(options), &chunk);
     if (error) return error;
@@ -221,7 +225,8 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     tidings_center *center = topic->center;
     tidings__segment *s = &center->segment;
     tidings__thread *thread = tidings__thread_self();
-    uint8_t flags = TIDINGS__RECORD_CHUNK;
+    const bool in_chunk = chunk != TIDINGS__NO_CHUNK;
+    uint8_t flags = in_chunk ? TIDINGS__RECORD_CHUNK : 0;
     if (options && options->flags & TIDINGS_POST_IMMEDIATE) flags |= TIDINGS__RECORD_IMMEDIATE;
     uint32_t entry = TIDINGS__NAME_NONE;
     int error = 0;
@@ -235,8 +240,8 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     uint64_t deadline = tidings__deadline(options);
     uint64_t time = tidings__stamp(thread);
     uint64_t capacity;
-    uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
-    memcpy(bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), topic->text, tidings__text_size(topic));
+    uint8_t *bytes = in_chunk ? tidings__chunk_bytes(s, chunk, &capacity) : NULL;
+    if (in_chunk) memcpy(bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), topic->text, tidings__text_size(topic));
 
     thread->inside++;
     tidings__fence_compiler();
@@ -269,15 +274,19 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         }
         tidings__cell *cell = claim.cell;
         tidings__fence_release();
-        uint64_t header[4] = {time, center->pid | size, center->poster | topic->poster,
+        uint64_t header[4] = {time, center->pid | size, center->poster | (in_chunk ? topic->poster : topic->poster & WITHOUT_NAME),
                               tidings__topic_word((uint32_t)resolved, (uint32_t)(resolved >> 32) & 0x7fffffff, flags, options ? options->format : 0)};
         tidings__set_relaxed(&cell->time, header[0]);
         tidings__set_relaxed(&cell->size_pid, header[1]);
         tidings__set_relaxed(&cell->poster, header[2]);
         tidings__set_relaxed(&cell->topic, header[3]);
-        tidings__set_relaxed(&cell->body[0], chunk);
-        memcpy(bytes, header, sizeof header);
-        tidings__chunk_claimed(s, center->participant, chunk, claim.position);
+        if (in_chunk) {
+            tidings__set_relaxed(&cell->body[0], chunk);
+            memcpy(bytes, header, sizeof header);
+            tidings__chunk_claimed(s, center->participant, chunk, claim.position);
+        } else {
+            tidings__text_write(cell->body, &topic->text[topic->name_words], topic->subject_words);
+        }
         if (resolved) rung = ring(s, resolved);
         if (s->observable) tidings__topic_bell(topic);
         done = tidings__commit(&claim, owner, thread);
@@ -285,10 +294,10 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     tidings__fence_compiler();
     thread->inside--;
     if (error) {
-        tidings__chunk_release(s, center->participant, chunk);
+        if (in_chunk) tidings__chunk_release(s, center->participant, chunk);
         return error;
     }
-    tidings__chunk_publish(s, center->participant, chunk, claim.position);
+    if (in_chunk) tidings__chunk_publish(s, center->participant, chunk, claim.position);
     tell_early(&claim, rung);
     if (s->observable) watch_for_readers(center, claim.position);
     if (sequence) *sequence = claim.position;

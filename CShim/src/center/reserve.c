@@ -8,6 +8,22 @@
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
+// All places of this size are being filled, or retained.
+static int no_place(const tidings__segment *s, uint64_t size) {
+    uint32_t of_size = 0, kept = 0;
+    for (uint32_t c = 0; c < s->geometry.class_count; c++) {
+        const tidings__class *class = &s->geometry.classes[c];
+        if (class->size < size) continue;
+        of_size += class->count;
+        for (uint32_t i = 0; i < class->count; i++) kept += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) == TIDINGS__CHUNK_RETAINED;
+    }
+    if (2 * kept < of_size)
+        return tidings__fail(EAGAIN, "can't post %llu bytes to center \"%s\": all places for payloads of this size are being filled by others; try again",
+                             (unsigned long long)size, s->name);
+    return tidings__fail(EAGAIN, "can't post %llu bytes to center \"%s\": %u of the %u places for payloads of this size hold kept values; clear some", (unsigned long long)size,
+                         s->name, kept, of_size);
+}
+
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
     tidings__segment *s = &center->segment;
     bool tidied = false;
@@ -25,9 +41,7 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
             if (error) return error;
             continue;
         }
-        if (tidied)
-            return tidings__fail(EAGAIN, "can't post %llu bytes to center \"%s\": all places for payloads of this size are being filled by others; try again",
-                                 (unsigned long long)size, s->name);
+        if (tidied) return no_place(s, size);
         // All are being filled, or retained. Some of their owners may be dead.
         tidied = true;
         for (uint32_t i = 0; i < s->shape.participants; i++) tidings__tidy_participant(center, i);

@@ -20,34 +20,39 @@ static void free_chunk(tidings__segment *s, uint64_t retained) {
         if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
 }
 
+// The chunk before the entry: once EV has moved on, "in ring" would mean free. False: there can't be such a chunk, or a helper comes too late.
+static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
+    if (chunk >= s->geometry.chunk_count) return false;
+    uint64_t now = tidings__acquire(&s->chunk_words[chunk]);
+    for (;;) {
+        const uint32_t state = tidings__chunk_state(now);
+        if (tidings__chunk_position(now) != (position & POSITION48)) return false;
+        if (state == TIDINGS__CHUNK_RETAINED) return true;
+        if (state != TIDINGS__CHUNK_OWNED && state != TIDINGS__CHUNK_IN_RING) return false;
+        if (tidings__cas(&s->chunk_words[chunk], &now, (now & ~UINT64_C(0xf)) | TIDINGS__CHUNK_RETAINED)) return true;
+    }
+}
+
 void tidings__retained_promote(tidings__segment *s, uint64_t position) {
     tidings__record record;
     tidings__record_read(tidings__cell_at(s, position), &record);
     if (!tidings__still(s, position)) return;
     tidings__name *entry = tidings__name_at(s, record.name);
-    if (!entry || record.chunk >= s->geometry.chunk_count || !(record.flags & TIDINGS__RECORD_CHUNK)) return;
-    bool clear = record.flags & TIDINGS__RECORD_CLEAR;
-    _Atomic uint64_t *word = &s->chunk_words[record.chunk];
-    uint64_t now = tidings__acquire(word);
-    // The chunk first: once EV has moved on, "in ring" would mean free.
-    for (;;) {
-        uint32_t state = tidings__chunk_state(now);
-        if (tidings__chunk_position(now) != (position & POSITION48)) return;  // a helper that comes too late
-        if (state == TIDINGS__CHUNK_RETAINED) break;
-        if (state != TIDINGS__CHUNK_OWNED && state != TIDINGS__CHUNK_IN_RING) return;
-        if (tidings__cas(word, &now, (now & ~UINT64_C(0xf)) | TIDINGS__CHUNK_RETAINED)) break;
-    }
-    uint64_t value = position << 16 | (clear ? TIDINGS__RETAINED_EXPECTED : record.chunk + 1);
+    if (!entry) return;
+    const bool clear = record.flags & TIDINGS__RECORD_CLEAR, in_chunk = record.flags & TIDINGS__RECORD_CHUNK;
+    if (in_chunk ? !keep_chunk(s, record.chunk, position) : !clear || (int64_t)(tidings__oldest(s) - position) > 0) return;
+    const uint64_t own = position << 16 | (in_chunk ? record.chunk + 1 : 0);
+    uint64_t value = clear ? position << 16 | TIDINGS__RETAINED_EXPECTED : own;
     uint64_t old = tidings__acquire(&entry->retained);
     do {
         if (old == value) return;
         if (newer(old, position)) {
-            free_chunk(s, position << 16 | (record.chunk + 1));
+            free_chunk(s, own);
             return;
         }
     } while (!tidings__cas(&entry->retained, &old, value));
     free_chunk(s, old);
-    if (clear) free_chunk(s, position << 16 | (record.chunk + 1));
+    if (clear) free_chunk(s, own);
 }
 
 // 1, 0: there is none; -1: it was replaced while we looked.
