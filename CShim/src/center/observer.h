@@ -75,6 +75,7 @@ struct tidings_observer {
     uint64_t published, woken;  // what posters know of it, and where they were last woken (lossless only)
     uint32_t chunks_taken;      // since then
     bool lossless, telling;
+    uint32_t telling_at;   // index in the table of who was told last what it missed
     bool without_memory;  // for the payload that was just to be copied
     _Atomic bool started;  // `tidings_next` has been called: no more history
     tidings__stuck stuck;

@@ -115,23 +115,29 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
     return evicted;
 }
 
+static void describe_missed(const tidings_observer *o, tidings__interest *in, tidings_delivery *d) {
+    memset(d, 0, sizeof *d);
+    d->kind = TIDINGS_DELIVERY_MISSED;
+    d->sequence = o->cursor;
+    d->missed = in->missed;
+    d->interests = &in->id;
+    d->interest_count = 1;
+    d->name = in->name;
+    d->name_length = in->name_length;
+    d->subject = in->subject;
+    d->subject_length = in->subject_length;
+    d->payload = "";
+    in->missed = 0;
+}
+
 static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
-    for (uint32_t i = 0; i < t->count; i++) {
-        tidings__interest *in = t->of[i];
-        if (in->missed == 0) continue;
-        memset(d, 0, sizeof *d);
-        d->kind = TIDINGS_DELIVERY_MISSED;
-        d->sequence = o->cursor;
-        d->missed = in->missed;
-        d->interests = &in->id;
-        d->interest_count = 1;
-        d->name = in->name;
-        d->name_length = in->name_length;
-        d->subject = in->subject;
-        d->subject_length = in->subject_length;
-        d->payload = "";
-        in->missed = 0;
-        return true;
+    // On from the one that was told last, as there may be a hundred thousand; then once from the beginning, as others may have missed something since.
+    for (int rounds = o->telling_at ? 2 : 1; rounds > 0; rounds--, o->telling_at = 0) {
+        for (; o->telling_at < t->count; o->telling_at++) {
+            if (t->of[o->telling_at]->missed == 0) continue;
+            describe_missed(o, t->of[o->telling_at], d);
+            return true;
+        }
     }
     o->telling = false;
     return false;
