@@ -3,6 +3,7 @@
 #     make                        shared and static libraries, notifyutil          make CC=clang
 #     make install PREFIX=/usr    headers, libraries, pkg-config files, manual     DESTDIR=… for packagers
 #     make check                  the stories of notify(3)
+#     make install-command        the command `tidings`, which needs Swift: with completions for bash, zsh and fish, and its manual page
 #     make uninstall, make clean
 #
 # libtidings-notify-dispatch (notify_register_dispatch) is built where the compiler knows blocks and finds Dispatch: DISPATCH=DIRECTORY says where its headers are (a Swift toolchain's usr/lib/swift).
@@ -34,7 +35,7 @@ libraries := libtidings libtidings-notify $(if $(has_dispatch),libtidings-notify
 headers := CShim/include/tidings.h CShim/notify/include/notify.h CShim/notify/include/notify_private.h CShim/notify/include/notify_keys.h
 manual := $(wildcard CShim/notify/man/*)
 
-.PHONY: all check install uninstall clean
+.PHONY: all check install install-command uninstall clean
 all: $(libraries:%=$(BUILD)/%.so) $(libraries:%=$(BUILD)/%.a) $(if $(utility),$(BUILD)/notifyutil)
 
 $(core): own += -ICShim/src
@@ -83,11 +84,22 @@ install: all
 	for page in $(manual); do install -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.} || exit 1; done
 	if test -e $(BUILD)/notifyutil; then install -m 755 $(BUILD)/notifyutil $(DESTDIR)$(BINDIR); fi
 
+COMMAND ?= $(shell swift build -c release --show-bin-path)/tidings
+completions := bash-completion/completions/tidings zsh/site-functions/_tidings fish/vendor_completions.d/tidings.fish
+install-command:
+	$(if $(filter file,$(origin COMMAND)),swift build -c release --product tidings)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(completions)))
+	install -m 755 $(COMMAND) $(DESTDIR)$(BINDIR)/tidings
+	install -m 644 Docs/Manual/tidings.1 $(DESTDIR)$(MANDIR)/man1
+	for file in $(completions); do \
+		$(COMMAND) --generate-completion-script $${file%%[-/]*} >$(DESTDIR)$(PREFIX)/share/$$file || exit 1; \
+	done
+
 uninstall:
 	for header in $(notdir $(headers)); do rm -f $(DESTDIR)$(INCLUDEDIR)/$$header; done
 	for library in $(libraries); do rm -f $(DESTDIR)$(LIBDIR)/$$library.a $(DESTDIR)$(LIBDIR)/$$library.so* $(DESTDIR)$(LIBDIR)/pkgconfig/$${library#lib}.pc; done
 	for page in $(notdir $(manual)); do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
-	rm -f $(DESTDIR)$(BINDIR)/notifyutil
+	rm -f $(DESTDIR)$(BINDIR)/notifyutil $(DESTDIR)$(BINDIR)/tidings $(DESTDIR)$(MANDIR)/man1/tidings.1 $(addprefix $(DESTDIR)$(PREFIX)/share/,$(completions))
 
 clean:
 	rm -rf $(BUILD)

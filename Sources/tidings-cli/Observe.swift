@@ -11,11 +11,22 @@ struct Observe: ParsableCommand {
             after that line is printed), and how many notifications were missed, whenever any were.
 
               tidings observe com.example.changed
+              tidings observe 'com.example.*'
               tidings observe --all --format json | jq .payload
               tidings observe com.example.saved --count 1 --timeout 10 && echo saved
               tidings observe com.example.saved --exec 'jq -r .path | xargs process'
 
-            SIGINT (Control-C) and SIGTERM end it with status 0; so does a reader of its output that goes away.
+            A name that ends in * stands for all names that begin with what is before it (quote it, or the shell looks for files). \
+            The command is then woken by every name of the center, as with --all, and leaves out what was not asked for; what it \
+            says of missed ones counts all names, too. Values that were kept before (--retain, state) come to who observes their \
+            very name, not with --all or a *.
+
+            With --exec, commands run one after the other, in the order of the notifications, and what comes meanwhile waits: up to \
+            8,192 notifications or 64 MiB, then the oldest are dropped and told as missed. A command that fails is told on standard \
+            error, and the next notification is its next chance.
+
+            SIGINT (Control-C) and SIGTERM end it with status 0; so does a reader of its output that goes away. A command of --exec \
+            that is under way gets a second to come to its end, and is left alone if it takes longer; no other is started.
             """)
 
     enum From: String, ExpressibleByArgument, CaseIterable {
@@ -26,7 +37,9 @@ struct Observe: ParsableCommand {
         case pretty, json
     }
 
-    @Argument(help: "The names to observe.")
+    @Argument(
+        help: "The names to observe; com.example.* for all that begin with com.example.",
+        completion: .custom(Completions.observedNames))
     var names: [String] = []
 
     @OptionGroup var options: CenterOptions
@@ -85,23 +98,26 @@ struct Observe: ParsableCommand {
             if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.message)) }
         }
         let printer = NotificationPrinter(format: format, command: exec, limit: count, finish: finish)
-        var unique = Set<String>()
+        let selection = NameSelection(all ? nil : names)
         let token = try center.addObserver(
-            forNames: all ? nil : names.filter { unique.insert($0).inserted }.map { Center.Name($0) },
+            forNames: selection.names,
             subject: subject,
             from: from == .oldest ? .oldest : .now,
             onMissed: { count, name in
                 guard !finish.hasEnded else { return }
-                Terminal.note("missed \(counted(count, "notification"))\(name.map { " of \($0)" } ?? "")")
+                let of = name.map { " of \($0)" } ?? (selection.isFiltered ? " of any name" : "")
+                Terminal.note("missed \(counted(count, "notification"))\(of)")
             },
             // Printing is quick, or held up by whoever reads; a command may take its time.
             queue: exec == nil ? nil : DispatchQueue(label: "tidings.exec"),
-            using: { printer.handle($0) })
+            using: { if selection.includes($0.name) { printer.handle($0) } })
         Terminal.note("observing \(all ? "all names" : names.joined(separator: ", ")) in center \(options.center)")
 
         let reason = finish.wait(seconds: timeout)
         finish.end(.complete)
-        endObserving(token)
+        if !endObserving(token), let sequence = printer.commandUnderWay {
+            Terminal.note("the command for #\(sequence) is still running")
+        }
         switch reason {
         case .failed(let line): throw Failure(line)
         case nil where count != nil: throw ExitCode(2)
@@ -110,12 +126,14 @@ struct Observe: ParsableCommand {
     }
 
     /// Lets a line or a command that is under way come to its end, but not for long: who reads our lines may have stopped reading.
-    private func endObserving(_ token: Center.ObservationToken) {
+    ///
+    /// - Returns: whether it did.
+    private func endObserving(_ token: Center.ObservationToken) -> Bool {
         let ended = DispatchSemaphore(value: 0)
         DispatchQueue.global().async {
             token.cancel()
             ended.signal()
         }
-        _ = ended.wait(timeout: .now() + .seconds(1))
+        return ended.wait(timeout: .now() + .seconds(1)) == .success
     }
 }

@@ -14,7 +14,8 @@ struct Post: ParsableCommand {
               inotifywait -m /srv/in | tidings post com.example.files --stdin-lines
             """)
 
-    @Argument(help: "The notification's name: 1 to 255 bytes of UTF-8.")
+    @Argument(
+        help: "The notification's name: 1 to 255 bytes of UTF-8.", completion: .custom(Completions.observedNames))
     var name: String
 
     @OptionGroup var options: CenterOptions
@@ -25,7 +26,7 @@ struct Post: ParsableCommand {
     @Option(help: "The payload, as text.")
     var text: String?
 
-    @Option(help: ArgumentHelp("The payload: the bytes of this file.", valueName: "path"))
+    @Option(help: ArgumentHelp("The payload: the bytes of this file.", valueName: "path"), completion: .file())
     var file: String?
 
     @Flag(help: "Post each line of standard input, as text, as soon as it is there.")

@@ -11,7 +11,7 @@ struct Remove: ParsableCommand {
               tidings remove com.example.player
             """)
 
-    @Argument(help: "The center's name.")
+    @Argument(help: "The center's name.", completion: .custom(Completions.centers))
     var center: String
 
     func run() throws {

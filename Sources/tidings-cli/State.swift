@@ -22,7 +22,7 @@ struct State: ParsableCommand {
                   tidings state get com.example.player.volume
                 """)
 
-        @Argument(help: "The name.")
+        @Argument(help: "The name.", completion: .custom(Completions.retainedNames))
         var name: String
 
         @OptionGroup var options: CenterOptions
@@ -56,7 +56,7 @@ struct State: ParsableCommand {
                   tidings state set com.example.player --clear
                 """)
 
-        @Argument(help: "The name.")
+        @Argument(help: "The name.", completion: .custom(Completions.retainedNames))
         var name: String
 
         @Argument(help: "The value.")

@@ -4,7 +4,9 @@ import Tidings
 
 /// Which center a command means.
 struct CenterOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The center's name.", valueName: "name"))
+    @Option(
+        name: .long, help: ArgumentHelp("The center's name.", valueName: "name"),
+        completion: .custom(Completions.centers))
     var center = "default"
 
     @Option(help: ArgumentHelp("The user whose center it is, by name or number. Default: yourself.", valueName: "user"))

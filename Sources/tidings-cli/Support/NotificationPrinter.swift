@@ -7,6 +7,7 @@ final class NotificationPrinter: Sendable {
     private let command: String?
     private let finish: Finish
     private let left: Locked<Int?>
+    private let underWay = Locked<UInt64?>(nil)
 
     init(format: Observe.Format, command: String?, limit: Int?, finish: Finish) {
         self.format = format
@@ -14,6 +15,9 @@ final class NotificationPrinter: Sendable {
         self.finish = finish
         left = Locked(limit)
     }
+
+    /// The sequence number of the notification whose command is running.
+    var commandUnderWay: UInt64? { underWay.withLock { $0 } }
 
     /// For one thread at a time, in order: an observer's closure.
     func handle(_ notification: Center.RawNotification) {
@@ -99,6 +103,8 @@ final class NotificationPrinter: Sendable {
             close(pipe.writing)
             throw error
         }
+        underWay.withLock { $0 = notification.envelope.sequence }
+        defer { underWay.withLock { $0 = nil } }
         // A command that doesn't read its input is as good as one that does.
         _ = Array((notification.payload.json + "\n").utf8).withUnsafeBytes { Terminal.writeAll($0, to: pipe.writing) }
         close(pipe.writing)

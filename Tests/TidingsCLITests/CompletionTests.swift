@@ -1,0 +1,53 @@
+import Foundation
+import Glibc
+import Testing
+import Tidings
+
+@testable import tidings
+
+/// What shells ask the command for.
+struct CompletionTests {
+    @Test(.timeLimit(.minutes(10)), arguments: ["bash", "zsh", "fish"])
+    func thereIsAScriptThatTheShellTakes(shell: String) async throws {
+        let directory = try CenterDirectory()
+        let outcome = try await tidings("--generate-completion-script", shell, in: directory)
+        #expect(outcome.status == 0)
+        let script = outcome.output.joined(separator: "\n")
+        for word in ["observe", "doctor", "exec", "---completion"] { #expect(script.contains(word), "\(word)") }
+        guard let path = ["/bin/", "/usr/bin/"].map({ $0 + shell }).first(where: { access($0, X_OK) == 0 }) else {
+            return
+        }
+        let file = directory.path + "/script"
+        try script.write(toFile: file, atomically: false, encoding: .utf8)
+        let process = try ChildProcess.start(path, ["-n", file])
+        #expect(process.waitUntilEnded() == .exited(0))
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func centersAndNamesAreOffered() async throws {
+        let directory = try CenterDirectory()
+        // Nothing is created by asking.
+        #expect(try await names(for: "observe", in: directory).isEmpty)
+        #expect(directory.files.isEmpty)
+
+        let observer = try await observe("com.example.b", "com.example.$(touch a)", in: directory)
+        try await tidings("post", "com.example.a", "--retain", "--text", "x", in: directory)
+        try await tidings("post", "com.example.c", "--center", "other", "--retain", "--text", "x", in: directory)
+        #expect(try await names(for: "observe", in: directory) == ["com.example.a", "com.example.b"])
+        #expect(try await names(for: "observe", "--center", "other", in: directory) == ["com.example.c"])
+        #expect(try await names(for: "observe", "--center=other", in: directory) == ["com.example.c"])
+        let centers = try await tidings("---completion", "remove", "--", "positional@0", "0", "0", "", in: directory)
+        #expect(centers.output == ["default", "other"])
+        _ = observer
+    }
+
+    /// As the scripts ask: which subcommand, which of its arguments, the index of the word and of the place in it, and all words.
+    private func names(
+        for subcommand: String, _ arguments: String..., in directory: CenterDirectory
+    ) async throws -> [String] {
+        let words = ["---completion", subcommand, "--", "positional@0", "2", "0", "tidings", subcommand] + arguments
+        let invocation = try Invocation(words + [""], in: directory)
+        #expect(await invocation.ending() == 0)
+        return await invocation.output.all().filter { !$0.isEmpty }
+    }
+}
