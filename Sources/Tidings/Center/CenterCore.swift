@@ -19,9 +19,10 @@ final class CenterCore: Sendable {
     /// - Parameters:
     ///   - held: for what comes while the center is suspended; `nil`: it makes no difference.
     ///   - isSuspended: it is at this moment.
+    ///   - notesArrivals: somebody may wait for it to have come to a place in the order.
     func observe(
         _ interest: Interest, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, held: HeldItems? = nil,
-        isSuspended: Bool = false, as manner: Manner
+        isSuspended: Bool = false, notesArrivals: Bool = false, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationAnchor {
         try refuseIfForked()
         if interest.names?.isEmpty == true {
@@ -32,7 +33,7 @@ final class CenterCore: Sendable {
         func observation(_ dispatcher: Dispatcher) -> Observation {
             let observation = Observation(
                 interest: interest, manner: manner, bounds: bounds, dispatcher: dispatcher, diagnostics: diagnostics,
-                onMissed: onMissed, held: held)
+                onMissed: onMissed, held: held, notesArrivals: notesArrivals)
             // Nobody else knows it yet.
             if isSuspended { observation.machine.suspend() }
             return observation

@@ -9,7 +9,10 @@ extension SharedNotificationCenter {
         case missed(Int, Name?)
         /// A sequence could not start to observe, and ended at once.
         case sequenceFailed(SharedNotificationError)
-        /// What was to be posted later (``SharedNotificationCenter/PostingStyle``) could not be, and is lost.
+        /// An observer of a message with a subject could not start: its closure is never called.
+        case observerFailed(Name, SharedNotificationError)
+        /// What was to be posted later (``SharedNotificationCenter/PostingStyle``) or without `throws`
+        /// (``SharedNotificationCenter/MainActorMessage``) could not be, and is lost.
         case postFailed(Name, SharedNotificationError)
         /// Dispatching ended for the given reason: this center's observers get nothing any more.
         case dispatchFailed(SharedNotificationError)
@@ -93,6 +96,7 @@ final class Diagnostics: @unchecked Sendable {
             )
         case .postFailed(let name, let error):
             return ("p\(name)", "\(error.message); further ones of this name are not told")
+        case .observerFailed(let name, let error): return ("o\(name)", error.message)
         case .sequenceFailed(let error), .dispatchFailed(let error):
             return ("e\(error.message)", error.message)
         }

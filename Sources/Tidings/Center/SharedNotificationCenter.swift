@@ -4,9 +4,12 @@
 /// A center has one order: each observer sees the notifications it asked for in that order, whoever posted them.
 ///
 /// ```swift
+/// struct TrackChanged: SharedNotificationCenter.Message {
+///     var title: String
+/// }
 /// let center = try SharedNotificationCenter(named: "com.example.player")
 /// let token = try center.addObserver(for: TrackChanged.self) { change in print(change.title) }
-/// try center.post(TrackChanged(title: "So What", artist: "Miles Davis", position: 0))
+/// try center.post(TrackChanged(title: "So What"))
 /// ```
 ///
 /// A center object is one participant. Observers keep what they need of it alive: they go on until their
@@ -20,6 +23,7 @@ public final class SharedNotificationCenter: Sendable {
     let targets = TargetTable()
     let suspension = Suspension()
     let deferred: PostingQueue
+    let subjects = SubjectObservers()
 
     /// Opens the center of that name, creating it first if there is none (see ``Configuration-swift.struct/creation``).
     ///
@@ -40,6 +44,20 @@ public final class SharedNotificationCenter: Sendable {
     init(core: CenterCore) {
         self.core = core
         deferred = PostingQueue(core: core)
+    }
+
+    /// A center of this process alone, for what Foundation's `NotificationCenter()` is for: nobody else can open it, unless it is sent to them
+    /// (it is a ``sealed(named:configuration:)`` one).
+    ///
+    /// Ends the process if the operating system has no memory or descriptor left for it; where that is to be an error, use `sealed(named:)`.
+    public convenience init() {
+        do {
+            self.init(
+                core: try CenterCore(
+                    name: "unnamed", handle: CenterHandle(sealedNamed: "unnamed", configuration: .init())))
+        } catch {
+            fatalError(error.message)
+        }
     }
 
     /// This user's default center, named `default`: the same object for the whole process.

@@ -101,7 +101,7 @@ extension Observation {
         return taken
     }
 
-    private func pause() {
+    func pause() {
         let ending = dispatcher.lock.withLock {
             machine.pauses()
             return ended()

@@ -2,10 +2,13 @@
 final class Feed: Sendable {
     private let anchor: ObservationAnchor?
 
+    var observation: Observation? { anchor?.observation }
+
     /// Starts to observe. A failure is told to the center's diagnostics; there is nothing to read then.
-    init(core: CenterCore, interest: Interest, bufferSize: Int) {
+    init(core: CenterCore, interest: Interest, bufferSize: Int, notesArrivals: Bool = false) {
         do {
-            anchor = try core.observe(interest, onMissed: nil, bounds: .sequence(bufferSize), as: .pull)
+            anchor = try core.observe(
+                interest, onMissed: nil, bounds: .sequence(bufferSize), notesArrivals: notesArrivals, as: .pull)
         } catch {
             core.diagnostics.report(.sequenceFailed(error))
             anchor = nil

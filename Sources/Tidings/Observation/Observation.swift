@@ -25,13 +25,18 @@ final class Observation: @unchecked Sendable {
     var ending: [UnsafeContinuation<Void, Never>] = []
     /// The task that drains.
     var task: Task<Void, Never>?
+    /// Whether it is noted how far it has come: to before which sequence, and how often something was lost.
+    let notesArrivals: Bool
+    var reached: UInt64 = 0
+    var losses = 0
     /// Where a plain closure runs that was set aside.
     var queue: DispatchQueue?
 
     init(
         interest: Interest, manner: Manner, bounds: DeliveryBuffer.Bounds, dispatcher: Dispatcher,
-        diagnostics: Diagnostics, onMissed: MissedHandler?, held: HeldItems? = nil
+        diagnostics: Diagnostics, onMissed: MissedHandler?, held: HeldItems? = nil, notesArrivals: Bool = false
     ) {
+        self.notesArrivals = notesArrivals
         self.interest = interest
         self.manner = manner
         self.dispatcher = dispatcher

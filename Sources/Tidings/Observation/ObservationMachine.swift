@@ -99,6 +99,13 @@ struct ObservationMachine {
         return item
     }
 
+    /// Takes ahead of the drain, which finds nothing then. `nil`: there is nothing, or the closure is running.
+    mutating func takeEarly(for runner: Runner) -> Item? {
+        guard self.runner == .nobody, !isCancelled, let item = buffer.pop() else { return nil }
+        self.runner = runner
+        return item
+    }
+
     /// The drain makes a pause, and will be started again.
     mutating func pauses() {
         runner = .nobody

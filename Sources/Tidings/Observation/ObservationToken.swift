@@ -1,7 +1,8 @@
 extension SharedNotificationCenter {
     /// Keeps an observation going. It ends with ``cancel()``, or when the last copy of the token goes away.
     public struct ObservationToken: Hashable, Sendable {
-        let anchor: ObservationAnchor
+        /// `nil`: observing could not start, and that has been told.
+        let anchor: ObservationAnchor?
 
         /// Ends the observation. Idempotent, from any thread.
         ///
@@ -13,16 +14,16 @@ extension SharedNotificationCenter {
         /// for it; but inside any task, and on the main thread, it does not wait, since the closure may need that very
         /// actor or thread to come to its end. There, ``cancelAndWait()`` has the whole promise.
         public func cancel() {
-            anchor.cancel(waiting: true)
+            anchor?.cancel(waiting: true)
         }
 
         /// Ends the observation, and returns when the closure is not running any more. Inside the closure itself it returns at once.
         public func cancelAndWait() async {
-            await anchor.cancelAndWait()
+            await anchor?.cancelAndWait()
         }
 
         /// Whether the observation has been ended.
-        public var isCancelled: Bool { anchor.isCancelled }
+        public var isCancelled: Bool { anchor?.isCancelled ?? true }
 
         /// Keeps the token in a set.
         public func store(in tokens: inout Set<ObservationToken>) {
@@ -39,12 +40,14 @@ extension SharedNotificationCenter {
         }
 
         public func hash(into hasher: inout Hasher) {
-            hasher.combine(ObjectIdentifier(anchor))
+            hasher.combine(anchor.map(ObjectIdentifier.init))
         }
     }
 
-    /// Ends an observation: the same as the token's ``ObservationToken/cancel()``.
+    /// Ends an observation of this center object: the same as the token's ``ObservationToken/cancel()``. Of another one's tokens it leaves
+    /// alone what they stand for, as Foundation's does.
     public func removeObserver(_ token: ObservationToken) {
+        guard token.anchor?.observation.diagnostics === core.diagnostics else { return }
         token.cancel()
     }
 }

@@ -3,7 +3,8 @@ public import Dispatch
 extension SharedNotificationCenter {
     /// Calls a closure for every notification of some names, or of all names, with the payload as it travels.
     ///
-    /// Promises and parameters as for typed observers; the order is one over all names.
+    /// Promises and parameters as for typed observers; the order is one over all names. Retained values come to observers of their very
+    /// name: an observer of all names gets those that are posted from then on.
     ///
     /// - Parameters:
     ///   - names: the names to observe; `nil`: all.

@@ -1,0 +1,76 @@
+// Spelled as Foundation's `NotificationCenter` spells it, so without `throws`: failures are diagnostics.
+extension SharedNotificationCenter {
+    /// Posts a message of the main actor.
+    ///
+    /// Promise: when this has returned, this center object's own observers of it have been called (see ``MainActorMessage``). Waits for no other
+    /// process. If it can't be posted ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``, and nobody is called.
+    @MainActor
+    public func post<M: MainActorMessage>(_ message: M) {
+        post(message, subjectText: nil)
+    }
+
+    /// Posts a message of the main actor about an object. Otherwise as ``post(_:)-(M)``.
+    ///
+    /// - Parameters:
+    ///   - message: encoded now.
+    ///   - subject: whom or what it is about. If it is `Identifiable` by a text, a number or a UUID, that is its name in other processes; any other
+    ///     object nobody can ask for there.
+    @MainActor
+    public func post<M: MainActorMessage>(_ message: M, subject: M.Subject) where M.Subject: AnyObject {
+        post(message, subjectText: SubjectIdentity.text(of: subject))
+    }
+
+    /// Posts a message of the main actor about a value that is identified by a text or a number, in all processes.
+    @MainActor
+    @_disfavoredOverload
+    public func post<M: MainActorMessage>(_ message: M, subject: M.Subject)
+    where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
+        post(message, subjectText: subject.id.description)
+    }
+
+    /// Posts a message, from any thread.
+    ///
+    /// Promise: when this has returned, this center object's own sequences of it have it in their buffers (see ``AsyncMessage``). Waits for no other
+    /// process. If it can't be posted ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``, and nobody gets it.
+    public func post<M: AsyncMessage>(_ message: M) {
+        post(message, subjectText: nil)
+    }
+
+    /// Posts a message about an object, from any thread.
+    ///
+    /// - Parameters:
+    ///   - message: encoded now.
+    ///   - subject: whom or what it is about. If it is `Identifiable` by a text, a number or a UUID, that is its name in other processes; any other
+    ///     object nobody can ask for there.
+    public func post<M: AsyncMessage>(_ message: M, subject: M.Subject) where M.Subject: AnyObject {
+        post(message, subjectText: SubjectIdentity.text(of: subject))
+    }
+
+    /// Posts a message about a value that is identified by a text or a number, in all processes, from any thread.
+    @_disfavoredOverload
+    public func post<M: AsyncMessage>(_ message: M, subject: M.Subject)
+    where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
+        post(message, subjectText: subject.id.description)
+    }
+
+    @MainActor
+    private func post<M: MainActorMessage>(_ message: M, subjectText: String?) {
+        guard let sequence = posted(message, name: M.name, subject: subjectText) else { return }
+        subjects.settleOnMainActor(M.name, subjectText, sequence)
+    }
+
+    private func post<M: AsyncMessage>(_ message: M, subjectText: String?) {
+        guard let sequence = posted(message, name: M.name, subject: subjectText) else { return }
+        subjects.settle(M.name, subjectText, sequence)
+    }
+
+    private func posted(_ message: some Encodable, name: Name, subject: String?) -> UInt64? {
+        do throws(SharedNotificationError) {
+            return try core.post(
+                encoding: message, name: name, subject: subject, options: PostOptions(retain: false, deadline: nil))
+        } catch {
+            core.diagnostics.report(.postFailed(name, error))
+            return nil
+        }
+    }
+}

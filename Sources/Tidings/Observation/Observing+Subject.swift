@@ -1,0 +1,245 @@
+// Spelled as Foundation's `NotificationCenter` spells it, so without `throws`: failures are diagnostics.
+extension SharedNotificationCenter {
+    // MARK: On the main actor
+
+    /// Calls a closure on the main actor for every message about an object.
+    ///
+    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes.
+    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
+        of subject: M.Subject,
+        for identifier: Identifier,
+        using observer: @escaping @MainActor (M) -> Void
+    ) -> ObservationToken where Identifier.MessageType == M, M.Subject: AnyObject {
+        observeOnMainActor(SubjectIdentity.text(of: subject), observer)
+    }
+
+    /// Calls a closure on the main actor for every message of a type about an object, or about anything and nothing.
+    ///
+    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all, and
+    ///     those posted without one.
+    ///   - messageType: which message.
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    public func addObserver<M: MainActorMessage>(
+        of subject: M.Subject? = nil,
+        for messageType: M.Type,
+        using observer: @escaping @MainActor (M) -> Void
+    ) -> ObservationToken where M.Subject: AnyObject {
+        observeOnMainActor(subject.map { SubjectIdentity.text(of: $0) }, observer)
+    }
+
+    /// Calls a closure on the main actor for every message about a value that is identified by a text or a number.
+    ///
+    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: has its identifier as its name in all processes.
+    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    @_disfavoredOverload
+    public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
+        of subject: M.Subject,
+        for identifier: Identifier,
+        using observer: @escaping @MainActor (M) -> Void
+    ) -> ObservationToken
+    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
+        observeOnMainActor(subject.id.description, observer)
+    }
+
+    /// Calls a closure on the main actor for every message of a type about a value that is identified by a text or a number.
+    ///
+    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: has its identifier as its name in all processes.
+    ///   - messageType: which message.
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    @_disfavoredOverload
+    public func addObserver<M: MainActorMessage>(
+        of subject: M.Subject,
+        for messageType: M.Type,
+        using observer: @escaping @MainActor (M) -> Void
+    ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
+        observeOnMainActor(subject.id.description, observer)
+    }
+
+    /// Calls a closure on the main actor for every message about any subject of a type, and those posted without one.
+    ///
+    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: its type.
+    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
+        of subject: M.Subject.Type,
+        for identifier: Identifier,
+        using observer: @escaping @MainActor (M) -> Void
+    ) -> ObservationToken where Identifier.MessageType == M {
+        observeOnMainActor(nil, observer)
+    }
+
+    // MARK: Anywhere
+
+    /// Calls an asynchronous closure for every message about an object.
+    ///
+    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes.
+    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
+        of subject: M.Subject,
+        for identifier: Identifier,
+        using observer: @escaping @Sendable (M) async -> Void
+    ) -> ObservationToken where Identifier.MessageType == M, M.Subject: AnyObject {
+        observeInTask(SubjectIdentity.text(of: subject), observer)
+    }
+
+    /// Calls an asynchronous closure for every message of a type about an object, or about anything and nothing.
+    ///
+    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all, and
+    ///     those posted without one.
+    ///   - messageType: which message.
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    public func addObserver<M: AsyncMessage>(
+        of subject: M.Subject? = nil,
+        for messageType: M.Type,
+        using observer: @escaping @Sendable (M) async -> Void
+    ) -> ObservationToken where M.Subject: AnyObject {
+        observeInTask(subject.map { SubjectIdentity.text(of: $0) }, observer)
+    }
+
+    /// Calls an asynchronous closure for every message about a value that is identified by a text or a number.
+    ///
+    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: has its identifier as its name in all processes.
+    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    @_disfavoredOverload
+    public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
+        of subject: M.Subject,
+        for identifier: Identifier,
+        using observer: @escaping @Sendable (M) async -> Void
+    ) -> ObservationToken
+    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
+        observeInTask(subject.id.description, observer)
+    }
+
+    /// Calls an asynchronous closure for every message of a type about a value that is identified by a text or a number.
+    ///
+    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: has its identifier as its name in all processes.
+    ///   - messageType: which message.
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    @_disfavoredOverload
+    public func addObserver<M: AsyncMessage>(
+        of subject: M.Subject,
+        for messageType: M.Type,
+        using observer: @escaping @Sendable (M) async -> Void
+    ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
+        observeInTask(subject.id.description, observer)
+    }
+
+    /// Calls an asynchronous closure for every message about any subject of a type, and those posted without one.
+    ///
+    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    ///
+    /// - Parameters:
+    ///   - subject: its type.
+    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: what to do with a message.
+    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
+    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
+        of subject: M.Subject.Type,
+        for identifier: Identifier,
+        using observer: @escaping @Sendable (M) async -> Void
+    ) -> ObservationToken where Identifier.MessageType == M {
+        observeInTask(nil, observer)
+    }
+
+    private func observeOnMainActor<M: MainActorMessage>(
+        _ subject: String?, _ observer: @escaping @MainActor (M) -> Void
+    ) -> ObservationToken {
+        let undecodable = UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics)
+        let token = observe(
+            M.name, subject, notesArrivals: true,
+            as: .mainActor { arrival in
+                // Decoded here: the value need not be one that may cross threads.
+                if let message = undecodable.decoded(M.self, from: arrival) { observer(message) }
+            })
+        if let observation = token.anchor?.observation { subjects.add(observation, name: M.name) }
+        return token
+    }
+
+    private func observeInTask<M: AsyncMessage>(
+        _ subject: String?, _ observer: @escaping @Sendable (M) async -> Void
+    ) -> ObservationToken {
+        let undecodable = UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics)
+        return observe(
+            M.name, subject, notesArrivals: false,
+            as: .task { arrival in
+                if let message = undecodable.decoded(M.self, from: arrival) { await observer(message) }
+            })
+    }
+
+    private func observe(_ name: Name, _ subject: String?, notesArrivals: Bool, as manner: Manner) -> ObservationToken {
+        do throws(SharedNotificationError) {
+            let interest = Interest(names: [name], subject: subject, start: .now, excludesOwn: false, isLossless: false)
+            return ObservationToken(
+                anchor: try core.observe(interest, onMissed: nil, notesArrivals: notesArrivals, as: manner))
+        } catch {
+            core.diagnostics.report(.observerFailed(name, error))
+            return ObservationToken(anchor: nil)
+        }
+    }
+}
+
+extension UndecodableReport {
+    /// `nil`: it does not decode, and that has been told.
+    func decoded<Value: Decodable>(_ type: Value.Type, from arrival: Arrival) -> Value? {
+        do {
+            return try arrival.withBytes {
+                try PayloadCoding.decode(
+                    type, format: SharedNotificationCenter.PayloadFormat(rawValue: arrival.format), bytes: $0)
+            }
+        } catch {
+            report(arrival, error)
+            return nil
+        }
+    }
+}

@@ -1,0 +1,96 @@
+/// A center object's own observers of messages with subjects, whom a post must have reached when it returns.
+final class SubjectObservers: Sendable {
+    private struct Reference: Sendable {
+        weak let observation: Observation?
+    }
+
+    private struct State: Sendable {
+        var references: [SharedNotificationCenter.Name: [Reference]] = [:]
+    }
+
+    private let generation = Forking.generation
+    private let state = Locked(State())
+
+    func add(_ observation: Observation, name: SharedNotificationCenter.Name) {
+        state.withLock { state in
+            // Those who are gone go when somebody of that name comes: there are never more of them than were there at a time.
+            state.references[name, default: []].removeAll { $0.observation == nil }
+            state.references[name, default: []].append(Reference(observation: observation))
+        }
+    }
+
+    /// Whom a notification is for, in the order in which they were added.
+    private func observations(of name: SharedNotificationCenter.Name, _ subject: String?) -> [Observation] {
+        // In a forked child nobody dispatches, and the lock may be anybody's.
+        guard generation == Forking.generation else { return [] }
+        return state.withLock { state in
+            (state.references[name] ?? []).compactMap { reference in
+                guard let observation = reference.observation else { return nil }
+                let asked = observation.interest.subject
+                return asked == nil || asked == subject ? observation : nil
+            }
+        }
+    }
+
+    /// Returns when it has come to all of them.
+    func settle(_ name: SharedNotificationCenter.Name, _ subject: String?, _ sequence: UInt64) {
+        for observation in observations(of: name, subject) { observation.waitUntilReached(sequence) }
+    }
+
+    /// Returns when it has come to all of them, and their closures have been called.
+    @MainActor
+    func settleOnMainActor(_ name: SharedNotificationCenter.Name, _ subject: String?, _ sequence: UInt64) {
+        for observation in observations(of: name, subject) {
+            observation.waitUntilReached(sequence)
+            observation.runOnMainActor(through: sequence)
+        }
+    }
+}
+
+extension Observation {
+    /// 10 s: no measure, but the end of a wait that would be without one: for a dispatcher thread that is stopped.
+    private static let patience: UInt64 = 10_000_000_000
+
+    /// Notes how far it has come. With the lock held.
+    func note(_ item: Item) {
+        switch item {
+        case .arrival(let arrival): reached = max(reached, arrival.envelope.sequence + 1)
+        case .missed: losses += 1
+        }
+        dispatcher.lock.wakeAll()
+    }
+
+    fileprivate func waitUntilReached(_ sequence: UInt64) {
+        guard !dispatcher.isForked else { return }
+        let deadline = Lock.now + Self.patience
+        dispatcher.lock.withLock {
+            // A closure on the dispatcher thread would wait for itself.
+            guard dispatcher.thread != .current else { return }
+            let before = losses
+            // After a loss it may never come.
+            while reached <= sequence, losses == before, !machine.isCancelled {
+                guard dispatcher.lock.wait(until: deadline) else { return }
+            }
+        }
+    }
+
+    /// Calls the closure for what waits, up to that one, unless it is running: then it follows by itself.
+    @MainActor
+    fileprivate func runOnMainActor(through sequence: UInt64) {
+        while true {
+            let (taken, manner) = dispatcher.lock.withLock { () -> (Item?, Manner?) in
+                (self.manner == nil ? nil : machine.takeEarly(for: .thread(.current)), self.manner)
+            }
+            guard let taken, case .mainActor(let handler) = manner else { return }
+            var isLast = false
+            switch taken {
+            case .arrival(let arrival):
+                handler(arrival)
+                isLast = arrival.envelope.sequence >= sequence
+            case .missed(let count, let name): reportMissed(count, of: name)
+            }
+            pause()
+            if isLast { return }
+        }
+    }
+}
