@@ -1,0 +1,80 @@
+import Testing
+
+@testable import Tidings
+
+/// For programs that come from `BlockNotificationCenter` (ATKit).
+@Suite(.timeLimit(.minutes(10)))
+struct BlockCenterTests {
+    static let progress = Center.Key<Int, String>("com.example.import.progress")
+    static let extended = Center.Key<Int, String, Double>("com.example.import.progress", defaults: (nil, nil, 1))
+
+    @MainActor final class View {
+        let heard: Events<String>
+        init(_ heard: Events<String>) { self.heard = heard }
+        func progressed(_ percent: Int, _ stage: String) { heard.add("\(percent) \(stage)") }
+    }
+
+    @Test @MainActor func severalArgumentsOnTheMainThreadHeldWeakly() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<String>()
+        var view: View? = View(heard)
+        try center.addTarget(view!, action: View.progressed, for: Self.progress)
+        let peer = try Peer(
+            test, "observe-key", "com.example.import.progress", "1", "key", "com.example.import.progress", "1")
+        #expect(await peer.line() == "observing")
+        try center.post(Self.progress, 42, "decoding")
+        #expect(await peer.line(2) == "got 42 decoding -")
+        #expect(await heard.wait(for: 2) == ["42 decoding", "0 stage"])
+        view = nil
+        let poster = try Peer(test, "key", "com.example.import.progress", "1")
+        await poster.waitForEnd()
+        #expect(heard.count == 2)
+    }
+
+    /// There every observer's block changes with it.
+    @Test func anArgumentMoreTouchesNoObserver() async throws {
+        let test = try TestCenter()
+        let heard = Events<String>()
+        let old = try test.center.addObserver(for: Self.progress) { heard.add("old \($0) \($1)") }
+        let new = try test.center.addObserver(for: Self.extended) { heard.add("new \($0) \($1) \($2)") }
+        // A peer of before, one of now.
+        let peer = try Peer(
+            test, "key", "com.example.import.progress", "1", "post-json", "com.example.import.progress",
+            #"[1,"new",0.5]"#)
+        #expect(await heard.wait(for: 4) == ["old 0 stage", "new 0 stage 1.0", "old 1 new", "new 1 new 0.5"])
+        _ = (old, new, peer)
+    }
+
+    @Test func removalPerNamePerObserverAndAltogether() async throws {
+        final class Target: Sendable {
+            let heard: Events<String>
+            init(_ heard: Events<String>) { self.heard = heard }
+            func progressed(_ percent: Int, _ stage: String) { heard.add("progress") }
+            func ticked(_ tick: TargetTests.Ticks) { heard.add("tick") }
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let (one, other) = (Events<String>(), Events<String>())
+        let (target, second) = (Target(one), Target(other))
+        for each in [target, second] {
+            try center.addTarget(each, action: Target.progressed, for: Self.progress)
+            try center.addTarget(each, action: Target.ticked, for: TargetTests.Ticks.self)
+        }
+        func postAll() async throws {
+            let peer = try Peer(test, "key", "com.example.import.progress", "1", "post", "ticks", "1")
+            await peer.waitForEnd()
+        }
+        center.removeTarget(target, for: Self.progress)
+        try await postAll()
+        #expect(await one.wait(for: 1) == ["tick"])
+        #expect(await other.wait(for: 2) == ["progress", "tick"])
+        center.removeTarget(target)
+        try await postAll()
+        #expect(await other.wait(for: 4).count == 4)
+        center.removeTarget(second)
+        #expect(try center.statistics.observers == 0)
+        try await postAll()
+        #expect(one.count == 1 && other.count == 4)
+    }
+}

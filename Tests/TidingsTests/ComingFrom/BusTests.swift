@@ -1,0 +1,33 @@
+import Testing
+
+@testable import Tidings
+
+/// For programs that come from MQTT or D-Bus. Names that begin with something: `PrefixTests`, of the command.
+@Suite(.timeLimit(.minutes(10)))
+struct BusTests {
+    @Test func everythingIsHeardWithItsPoster() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<String>()
+        let token = try center.addObserver(forName: nil, object: nil) { notification in
+            heard.add("\(notification.name) \(notification.envelope.poster.pid)")
+        }
+        let peer = try Peer(test, "post", "home/kitchen/light", "1", "post-subject", "home/hall", "lamp", "1")
+        await peer.waitForEnd()
+        #expect(await heard.wait(for: 2) == ["home/kitchen/light \(peer.pid)", "home/hall \(peer.pid)"])
+        _ = token
+    }
+
+    @Test func aRetainedValueIsThereUntilItIsCleared() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        try center.setState(21.5, for: "home/kitchen/temperature")
+        let peer = try Peer(test, "observe", "home/kitchen/temperature", "1")
+        #expect(await peer.lines.wait(for: 2).contains { $0.hasPrefix("got ") })
+        try center.clearState(for: "home/kitchen/temperature")
+        let late = try Peer(test, "observe", "home/kitchen/temperature", "1")
+        #expect(await late.line() == "observing")
+        try center.setState(22, for: "home/kitchen/temperature")
+        #expect(await late.lines.wait(for: 2).count == 2)
+    }
+}

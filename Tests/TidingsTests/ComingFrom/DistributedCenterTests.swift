@@ -1,0 +1,63 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import Tidings
+
+/// For programs that come from `DistributedNotificationCenter`, or GNUstep's with `gdnc`.
+@Suite(.timeLimit(.minutes(10)))
+struct DistributedCenterTests {
+    @Test func theSameCallsAcrossProcesses() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<String>()
+        let token = try center.addObserver(
+            forName: "com.example.changed", object: "player-1", suspensionBehavior: .hold
+        ) { notification in heard.add("\(notification.envelope.isOwn)") }
+        let peer = try Peer(
+            test, "observe-untyped", "com.example.changed", "player-1", "1", "untyped", "com.example.changed",
+            "player-1",
+            "untyped", "com.example.changed", "player-2")
+        #expect(await peer.line() == "observing")
+        try center.post(name: "com.example.changed", object: "player-1", userInfo: ["volume": 0.5])
+        #expect(await peer.line(2) == #"com.example.changed player-1 {"volume":0.5}"#)
+        await peer.waitForEnd()
+        #expect(await heard.wait(for: 2) == ["true", "false"])
+        center.removeObserver(token)
+    }
+
+    /// There is no daemon whose restart could lose them: an observer outlives every other process of its center, and whoever made it.
+    @Test func observersOutliveEveryOtherProcess() async throws {
+        let test = try TestCenter()
+        let heard = Events<Int32>()
+        let token = try test.center.addObserver(forName: "com.example.changed", object: nil) { notification in
+            heard.add(notification.envelope.poster.pid)
+        }
+        for round in 1...3 {
+            let peer = try Peer(test, "observe", "x", "1")
+            #expect(await peer.line() == "observing")
+            let poster = try Peer(test, "post", "com.example.changed", "1", "kill")
+            await poster.waitForEnd()
+            peer.signal(SIGKILL)
+            await peer.waitForEnd()
+            #expect(await heard.wait(for: round).last == poster.pid)
+        }
+        _ = token
+    }
+
+    /// There a post is lost without a word when the server's queue is full.
+    @Test func nothingIsDroppedWithoutAWord() async throws {
+        let test = try TestCenter(smallRing)
+        let peer = try Peer(test, "observe", "numbers", "1")
+        #expect(await peer.line() == "observing")
+        peer.signal(SIGSTOP)
+        try peer.waitUntilStopped()
+        for _ in 0..<1000 { try test.center.post(name: "numbers", userInfo: ["number": 1]) }
+        peer.signal(SIGCONT)
+        let missed = await peer.line(2)
+        #expect(
+            missed.hasPrefix("missed ") && Int(missed.dropFirst(7)).map { (744...999).contains($0) } == true,
+            "\(missed)")
+        #expect(await peer.line(3).hasPrefix("got 1 "))
+    }
+}

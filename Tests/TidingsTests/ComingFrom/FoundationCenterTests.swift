@@ -1,0 +1,132 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Tidings
+
+/// For programs that come from `NotificationCenter` and `NotificationQueue`. Messages with subjects: `SubjectMessageTests`.
+@Suite(.timeLimit(.minutes(10)))
+struct FoundationCenterTests {
+    struct TrackChanged: Center.Message {
+        static let name: Center.Name = "track.changed"
+        var number: Int
+    }
+    final class Controller: Sendable {
+        let heard: Events<Int>
+        init(_ heard: Events<Int>) { self.heard = heard }
+        func trackChanged(_ change: TrackChanged) { heard.add(change.number) }
+    }
+
+    @Test func selectorsBlocksQueuesAndSequences() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (byTarget, byBlock, byMain, bySequence) = (Events<Int>(), Events<Int>(), Events<Int>(), Events<Int>())
+        let controller = Controller(byTarget)
+        let queue = DispatchQueue(label: "test")
+        try center.addTarget(controller, action: Controller.trackChanged, for: TrackChanged.self)
+        let token = try center.addObserver(for: TrackChanged.self, queue: queue) { change in byBlock.add(change.number)
+        }
+        let onMain = try center.addObserver(for: TrackChanged.self) { @MainActor change in byMain.add(change.number) }
+        var iterator = center.messages(of: TrackChanged.self, bufferSize: 10).makeAsyncIterator()
+        let peer = try Peer(test, "post", "track.changed", "3")
+        for _ in 0..<3 { if let change = await iterator.next() { bySequence.add(change.number) } }
+        for heard in [byTarget, byBlock, byMain, bySequence] { #expect(await heard.wait(for: 3) == [0, 1, 2]) }
+        center.removeTarget(controller)
+        _ = (token, onMain, peer)
+    }
+
+    /// On Linux they are called in the order of a hash table.
+    @Test func observersAreCalledInTheOrderInWhichTheyCame() async throws {
+        let test = try TestCenter()
+        let heard = Events<Int>()
+        let queue = DispatchQueue(label: "test")
+        let tokens = try (0..<50).map { number in
+            try test.center.addObserver(for: TrackChanged.self, queue: queue) { _ in heard.add(number) }
+        }
+        let peer = try Peer(test, "wait", "post", "track.changed", "1", "wait", "post", "track.changed", "1")
+        for round in 1...2 {
+            peer.send()
+            let all = await heard.wait(for: 50 * round)
+            #expect(all.suffix(50) == Array(0..<50)[...])
+            // Who is still about to say that nothing is left would get the next one first.
+            queue.sync {}
+        }
+        _ = tokens
+    }
+
+    /// There several asynchronous observers, or one that waits, see them in any order.
+    @Test func asynchronousObserversKeepTheOrder() async throws {
+        let test = try TestCenter()
+        let heard = Events<Int>()
+        let token = try test.center.addObserver(for: TrackChanged.self) { (change: TrackChanged) async in
+            for _ in 0..<(change.number % 3) { await Task.yield() }
+            heard.add(change.number)
+        }
+        let peer = try Peer(test, "post", "track.changed", "1000")
+        #expect(await heard.wait(for: 1000) == Array(0..<1000))
+        _ = (token, peer)
+    }
+
+    @Test(arguments: 0..<10)
+    func nothingComesAfterRemoval(round: Int) async throws {
+        let test = try TestCenter()
+        let heard = Events<Int>()
+        let token = try test.center.addObserver(for: TrackChanged.self) { heard.add($0.number) }
+        let peer = try Peer(test, "post", "track.changed", "20000")
+        await heard.wait(for: 1 + 10 * round)
+        test.center.removeObserver(token)
+        let count = heard.count
+        await peer.waitForEnd()
+        #expect(heard.count == count)
+    }
+
+    /// There the oldest go without a word.
+    @Test func aSequenceThatIsFullSaysSo() async throws {
+        let test = try TestCenter()
+        var iterator = test.center.deliveries(of: TrackChanged.self, bufferSize: 10).makeAsyncIterator()
+        let all = Events<Int>()
+        let witness = try test.center.addObserver(for: TrackChanged.self) { all.add($0.number) }
+        let peer = try Peer(test, "post", "track.changed", "100")
+        await all.wait(for: 100)
+        var heard: [String] = []
+        for _ in 0..<11 {
+            switch await iterator.next() {
+            case .missed(let count): heard.append("missed \(count)")
+            case .message(let change, _): heard.append("\(change.number)")
+            case nil: heard.append("end")
+            }
+        }
+        #expect(heard == ["missed 90"] + (90..<100).map(String.init))
+        _ = (witness, peer)
+    }
+
+    /// There `addObserver(forName:object:queue:)` holds up the poster until the queue gets to it.
+    @Test func aQueueThatIsBusyHoldsUpNoPoster() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (gate, heard) = (Gate(), Events<Int>())
+        let queue = DispatchQueue(label: "busy")
+        queue.async { gate.pass() }
+        let token = try center.addObserver(for: TrackChanged.self, queue: queue) { heard.add($0.number) }
+        for number in 0..<100 { try center.post(TrackChanged(number: number)) }
+        let peer = try Peer(test, "post", "track.changed", "10")
+        await peer.waitForEnd()
+        #expect(heard.count == 0)
+        gate.open()
+        #expect(await heard.wait(for: 110) == Array(0..<100) + Array(0..<10))
+        _ = token
+    }
+
+    @Test func postingWhenIdleCoalesces() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let peer = try Peer(test, "observe", "track.changed", "1")
+        #expect(await peer.line() == "observing")
+        for number in 0...100 {
+            try center.post(TrackChanged(number: number), postingStyle: .whenIdle, coalescing: [.name, .subject])
+        }
+        center.postPending()
+        // Whatever was posted in between, if this machine was slow: the one heard is no old one that waited.
+        #expect(await peer.line(2).hasPrefix("got "))
+    }
+}

@@ -1,0 +1,131 @@
+import Testing
+
+@testable import Tidings
+
+/// For programs that come from `KKWatchAppNotificationCenter`.
+@Suite(.timeLimit(.minutes(10)))
+struct WatchAppCenterTests {
+    static let play = Center.Key<Int>("watch.play")
+
+    final class Player: Sendable {
+        let heard: Events<String>
+        init(_ heard: Events<String>) { self.heard = heard }
+        func play(_ number: Int) { heard.add("play \(number)") }
+        func stop(_ stop: Stop) { heard.add("stop") }
+    }
+    struct Stop: Center.Message { static let name: Center.Name = "watch.stop" }
+
+    /// Posts a key's argument in another process, as JSON, and returns when it has.
+    private func postElsewhere(_ test: TestCenter, _ number: Int) async throws {
+        let peer = try Peer(test, "post-json", "watch.play", "[\(number)]")
+        await peer.waitForEnd()
+    }
+
+    @Test func aTargetIsAddedOnceAndRemovedFromEverything() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<String>()
+        let player = Player(heard)
+        try center.addTarget(player, action: Player.play, for: Self.play)
+        try center.addTarget(player, action: Player.play, for: Self.play)
+        try center.addTarget(player, action: Player.stop, for: Stop.self)
+        try await postElsewhere(test, 1)
+        try center.post(Self.play, 2)
+        try center.post(Stop())
+        #expect(await heard.wait(for: 3) == ["play 1", "play 2", "stop"])
+        center.removeTarget(player)
+        let witness = Events<Int>()
+        let token = try center.addObserver(for: Self.play) { witness.add($0) }
+        try center.post(Stop())
+        try await postElsewhere(test, 3)
+        await witness.wait(for: 1)
+        #expect(heard.count == 3)
+        _ = token
+    }
+
+    /// There a name is dead once its last observer was removed.
+    @Test func aNameLivesOnAfterItsLastObserver() async throws {
+        let test = try TestCenter()
+        for round in 1...20 {
+            let heard = Events<String>()
+            let player = Player(heard)
+            try test.center.addTarget(player, action: Player.play, for: Self.play)
+            try await postElsewhere(test, round)
+            #expect(await heard.wait(for: 1) == ["play \(round)"])
+            test.center.removeTarget(player)
+            #expect(try test.center.statistics.observers == 0)
+        }
+    }
+
+    /// There it is kept alive for ever.
+    @Test func aTargetThatIsReleasedGoes() async throws {
+        let test = try TestCenter()
+        let heard = Events<String>()
+        weak var player: Player?
+        do {
+            let strong = Player(heard)
+            player = strong
+            try test.center.addTarget(strong, action: Player.play, for: Self.play)
+        }
+        #expect(player == nil)
+        let witness = Events<Int>()
+        let token = try test.center.addObserver(for: Self.play) { witness.add($0) }
+        try await postElsewhere(test, 1)
+        await witness.wait(for: 1)
+        #expect(heard.count == 0)
+        _ = token
+    }
+
+    /// There a handler that adds or removes changes the array that is being walked along.
+    @Test func aHandlerAddsAndRemoves() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<String>()
+        let tokens = Locked<[Center.ObservationToken]>([])
+        for number in 0..<10 {
+            let token = try center.addObserver(for: Self.play) { played in
+                heard.add("\(number) \(played)")
+                guard played == 1 else { return }
+                // Away with this one and its neighbour, and a new one here.
+                let gone = tokens.withLock { [$0[number], $0[(number + 1) % 10]] }
+                for token in gone { token.cancel() }
+                if let added = try? center.addObserver(for: Self.play, using: { heard.add("new \($0)") }) {
+                    tokens.withLock { $0.append(added) }
+                }
+            }
+            tokens.withLock { $0.append(token) }
+        }
+        try await postElsewhere(test, 1)
+        // Each that is called removes the next: every second one was called.
+        await heard.wait(for: 5)
+        try await postElsewhere(test, 2)
+        let after = await heard.wait(for: 10).filter { $0.hasSuffix(" 2") }
+        #expect(after == Array(repeating: "new 2", count: 5))
+        #expect(heard.all.filter { $0.hasSuffix(" 1") } == ["0 1", "2 1", "4 1", "6 1", "8 1"])
+        for token in tokens.withLock({ $0 }) { token.cancel() }
+    }
+
+    @Test func manyThreadsAtOnce() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<Int>()
+        let witness = try center.addObserver(for: Self.play) { heard.add($0) }
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    await onThread {
+                        for number in 0..<100 {
+                            let player = Player(Events())
+                            try? center.addTarget(player, action: Player.play, for: Self.play)
+                            _ = try? center.post(Self.play, thread * 100 + number)
+                            center.removeTarget(player)
+                        }
+                    }
+                }
+            }
+        }
+        try await postElsewhere(test, -1)
+        #expect(await heard.wait(for: 801).sorted() == Array(-1..<800))
+        _ = witness
+    }
+}
