@@ -8,6 +8,11 @@ let swiftSettings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : [
 let cWarnings: [CSetting] =
     [.enableWarning("all"), .enableWarning("extra")] + (strict ? [.treatAllWarnings(as: .error)] : [])
 
+// Only for `.ci/documentation`: who uses the package fetches no plugin.
+let documentation: [Package.Dependency] =
+    Context.environment["TIDINGS_DOCUMENTATION"] == nil
+    ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0")]
+
 let package = Package(
     name: "tidings",
     products: [
@@ -21,7 +26,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
-    ],
+    ] + documentation,
     targets: [
         .target(
             name: "CTidings",

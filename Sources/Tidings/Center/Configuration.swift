@@ -1,6 +1,11 @@
 extension SharedNotificationCenter {
     /// Sizes and access of a center. What is `nil` takes the default.
     ///
+    /// ```swift
+    /// let group = SharedNotificationCenter.Configuration(slots: 65_536, permissions: 0o660)
+    /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: group)
+    /// ```
+    ///
     /// Sizes are decided by whoever creates the center.
     public struct Configuration: Hashable, Sendable {
         /// Whether opening may create a center, and whether it may find one.

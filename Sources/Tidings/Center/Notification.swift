@@ -33,7 +33,7 @@ extension SharedNotificationCenter {
     /// try center.post(name: "com.example.changed", object: "player-1", userInfo: ["volume": 0.5, "muted": false])
     /// ```
     ///
-    /// Promise: as ``post(_:subject:retain:deadline:)`` of a message.
+    /// Promise: as `post(_:subject:retain:deadline:)` of a message.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.

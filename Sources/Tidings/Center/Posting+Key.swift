@@ -6,7 +6,7 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.post(progress, 42, "decoding", retain: true)
     /// ```
     ///
-    /// Promise: as ``post(_:subject:retain:deadline:)`` of a message.
+    /// Promise: as `post(_:subject:retain:deadline:)` of a message.
     ///
     /// - Parameters:
     ///   - key: the name, and what goes with it.

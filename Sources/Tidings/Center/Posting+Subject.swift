@@ -9,7 +9,7 @@ extension SharedNotificationCenter {
         post(message, subjectText: nil)
     }
 
-    /// Posts a message of the main actor about an object. Otherwise as ``post(_:)-(M)``.
+    /// Posts a message of the main actor about an object. Otherwise as `post(_:)`.
     ///
     /// - Parameters:
     ///   - message: encoded now.

@@ -1,6 +1,13 @@
 extension SharedNotificationCenter {
     /// Posts a message to all observers of its name, in all processes.
     ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// try center.post(TrackChanged(title: "So What"))
+    /// try center.post(TrackChanged(title: "So What"), subject: "player-1", retain: true)
+    /// ```
+    ///
     /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On
     /// failure nothing was posted. May be called from any thread and any task, also inside an observer's closure.
     ///
@@ -79,9 +86,9 @@ extension SharedNotificationCenter {
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - payload: told to observers as it is; its format is not checked.
-    ///   - subject: as in ``post(_:subject:retain:deadline:)``.
-    ///   - retain: as in ``post(_:subject:retain:deadline:)``.
-    ///   - deadline: as in ``post(_:subject:retain:deadline:)``.
+    ///   - subject: as in `post(_:subject:retain:deadline:)`.
+    ///   - retain: as in `post(_:subject:retain:deadline:)`.
+    ///   - deadline: as in `post(_:subject:retain:deadline:)`.
     /// - Returns: its place in the center's order.
     /// - Throws: ``SharedNotificationError``: `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.invalidName`.
     @discardableResult

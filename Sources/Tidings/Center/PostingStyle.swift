@@ -11,8 +11,10 @@ extension SharedNotificationCenter {
 
     /// What makes a post take the place of those that wait.
     public struct Coalescing: OptionSet, Hashable, Sendable {
+        /// The bits.
         public let rawValue: Int
 
+        /// What these bits stand for.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
@@ -41,7 +43,7 @@ extension SharedNotificationCenter {
     ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8.
     ///   - style: when. With `.now`, those that wait and match are taken out as well.
     ///   - coalescing: which of those that wait it takes the place of: those that match in all of it; `[]`: none.
-    /// - Throws: ``SharedNotificationError``: `.encodingFailed`, and with `.now` as ``post(_:subject:retain:deadline:)``. If a later post
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed`, and with `.now` as `post(_:subject:retain:deadline:)`. If a later post
     ///   fails ``onDiagnostic`` is told.
     public func post<M: Message>(
         _ message: M, subject: String? = nil, postingStyle style: PostingStyle,

@@ -27,6 +27,7 @@ extension SharedNotificationCenter {
         /// There is nothing.
         public var isEmpty: Bool { self == Remains() }
 
+        /// Nothing is left.
         public init() {}
     }
 
@@ -43,6 +44,7 @@ extension SharedNotificationCenter {
         }
         /// Its name in the directory.
         public var file: String
+        /// What it is.
         public var kind: Kind
         /// Bytes of memory that it takes, or took.
         public var memory: UInt64

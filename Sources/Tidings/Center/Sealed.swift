@@ -1,6 +1,12 @@
 extension SharedNotificationCenter {
     /// Creates a center without a file, for peers that it is sent to.
     ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.sealed(named: "com.example.sandbox")
+    /// let socket: Int32 = 3                                       // connected to the peer
+    /// try center.send(over: socket, isReadOnly: false)            // there: SharedNotificationCenter(receivedOver: socket)
+    /// ```
+    ///
     /// It is memory whose size is sealed: nobody, whatever code they run, can cut it short under others, which is the one way to
     /// make a process crash that a file leaves open. It is gone with the last process that has it.
     ///

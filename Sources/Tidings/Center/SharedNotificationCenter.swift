@@ -95,6 +95,13 @@ public final class SharedNotificationCenter: Sendable {
     /// Is told what no observer was told: payloads that do not decode where the observer has no `onUndecodable`, losses where
     /// it has no `onMissed`, sequences that could not start.
     ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// center.onDiagnostic = { diagnostic in
+    ///     if case .missed(let count, let name) = diagnostic { print(count, name?.rawValue ?? "of all names") }
+    /// }
+    /// ```
+    ///
     /// Called on whatever thread noticed, one call at a time is not promised. `nil`, the default, writes one line on
     /// standard error for the first report of each kind and name; ``statistics`` counts all.
     public var onDiagnostic: (@Sendable (Diagnostic) -> Void)? {

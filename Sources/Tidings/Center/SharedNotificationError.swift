@@ -43,6 +43,7 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
     /// One line: what was tried on what, why it failed, what to do.
     public let message: String
 
+    /// The same as ``message``.
     public var description: String { message }
 
     /// An error of that kind, with its line.

@@ -1,7 +1,14 @@
 extension SharedNotificationCenter {
     /// Keeps a value for its type's name and tells the name's observers: the same as posting it retained.
     ///
-    /// - Throws: as ``post(_:subject:retain:deadline:)``.
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// try center.setState(TrackChanged(title: "So What"))
+    /// let change = try center.state(for: TrackChanged.self)      // also in a process that starts later
+    /// ```
+    ///
+    /// - Throws: as `post(_:subject:retain:deadline:)`.
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState<M: Message>(
@@ -12,7 +19,14 @@ extension SharedNotificationCenter {
 
     /// Keeps a value (as CBOR) for a name and tells the name's observers.
     ///
-    /// - Throws: as ``post(_:subject:retain:deadline:)``.
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// try center.setState(0.5, for: "com.example.volume")
+    /// let volume: Double? = try center.state(for: "com.example.volume")
+    /// try center.clearState(for: "com.example.volume")
+    /// ```
+    ///
+    /// - Throws: as `post(_:subject:retain:deadline:)`.
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState<Value: Encodable>(

@@ -39,6 +39,7 @@ extension SharedNotificationCenter {
         public var index: Int
         /// Its process, in its own pid namespace.
         public var pid: Int32
+        /// The user it runs as.
         public var uid: UInt32
         /// The name of its executable, at most 79 bytes.
         public var executable: String
@@ -52,7 +53,9 @@ extension SharedNotificationCenter {
 
     /// A name that somebody observes, or that has a retained value.
     public struct ObservedName: Hashable, Sendable {
+        /// The name.
         public var name: Name
+        /// The subject that is observed; `nil`: all, or none.
         public var subject: String?
         /// How many observer places look at it (one process usually has one).
         public var observers: Int

@@ -34,15 +34,18 @@ extension SharedNotificationCenter {
 }
 
 extension SharedNotificationCenter.Message {
+    /// The type's own name, without its module.
     public static var name: SharedNotificationCenter.Name {
         SharedNotificationCenter.Name(String(describing: Self.self))
     }
 
+    /// As CBOR.
     @inlinable
     public static var encoding: SharedNotificationCenter.PayloadEncoding { .cbor }
 }
 
 extension SharedNotificationCenter.BitwiseMessage {
+    /// As its bytes in memory.
     @inlinable
     public static var encoding: SharedNotificationCenter.PayloadEncoding { .bitwise }
 }

@@ -1,8 +1,10 @@
 extension SharedNotificationCenter {
     /// What the bytes of a payload are. On the wire: one byte.
     public struct PayloadFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The byte it travels as.
         public var rawValue: UInt8
 
+        /// The format of that byte.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
@@ -20,6 +22,7 @@ extension SharedNotificationCenter {
         /// The first number free for coders of your own; those below are reserved.
         public static let firstCustom = PayloadFormat(rawValue: 64)
 
+        /// Its name, or its number.
         public var description: String {
             switch self {
             case .bytes: "bytes"

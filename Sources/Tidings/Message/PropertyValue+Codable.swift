@@ -5,6 +5,7 @@
 #endif
 
 extension SharedNotificationCenter.PropertyValue: Codable {
+    /// As what CBOR, or whatever the encoder writes, has for it.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -19,6 +20,7 @@ extension SharedNotificationCenter.PropertyValue: Codable {
         }
     }
 
+    /// Of what a decoder finds.
     public init(from decoder: any Decoder) throws {
         // CBOR says what a value is. Asked in turn, it would take a date for a number.
         if let decoder = decoder as? CBORDecoder {

@@ -69,10 +69,15 @@ extension SharedNotificationCenter.PropertyValue {
 extension SharedNotificationCenter.PropertyValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// A text.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// An integer.
     public init(integerLiteral value: Int) { self = .integer(value) }
+    /// A floating-point number.
     public init(floatLiteral value: Double) { self = .double(value) }
+    /// True or false.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    /// An array.
     public init(arrayLiteral elements: Self...) { self = .array(elements) }
     /// Of equal keys the last counts.
     public init(dictionaryLiteral elements: (String, Self)...) {

@@ -6,6 +6,7 @@ extension SharedNotificationCenter {
         /// The payload itself.
         public var bytes: [UInt8]
 
+        /// Bytes that are of that format; nobody checks.
         public init(format: PayloadFormat, bytes: [UInt8]) {
             self.format = format
             self.bytes = bytes
@@ -85,8 +86,11 @@ extension SharedNotificationCenter {
 
     /// A notification with its payload as it travels.
     public struct RawNotification: Hashable, Sendable {
+        /// Its name.
         public var name: Name
+        /// The payload as it travels.
         public var payload: RawPayload
+        /// What else is known about it.
         public var envelope: Envelope
     }
 }

@@ -74,12 +74,14 @@ extension SharedNotificationCenter {
 }
 
 extension SharedNotificationCenter.MainActorMessage {
+    /// The type's own name, without its module.
     public static var name: SharedNotificationCenter.Name {
         SharedNotificationCenter.Name(String(describing: Self.self))
     }
 }
 
 extension SharedNotificationCenter.AsyncMessage {
+    /// The type's own name, without its module.
     public static var name: SharedNotificationCenter.Name {
         SharedNotificationCenter.Name(String(describing: Self.self))
     }

@@ -4,6 +4,14 @@ extension SharedNotificationCenter {
         /// `nil`: observing could not start, and that has been told.
         let anchor: ObservationAnchor?
 
+        /// ```swift
+        /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+        /// let center = try SharedNotificationCenter.default
+        /// var tokens: Set<SharedNotificationCenter.ObservationToken> = []
+        /// try center.addObserver(for: TrackChanged.self) { print($0.title) }.store(in: &tokens)
+        /// tokens.removeAll()
+        /// ```
+        ///
         /// Ends the observation. Idempotent, from any thread.
         ///
         /// Promise: when this has returned, the closure is not running and will not run again. If it is running on another
@@ -35,10 +43,12 @@ extension SharedNotificationCenter {
             tokens.append(self)
         }
 
+        /// Whether they stand for the same observation.
         public static func == (left: ObservationToken, right: ObservationToken) -> Bool {
             left.anchor === right.anchor
         }
 
+        /// By the observation.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(anchor.map(ObjectIdentifier.init))
         }

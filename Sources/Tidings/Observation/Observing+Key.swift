@@ -10,7 +10,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promises, and where the closure runs: as for the closure of a message,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)``.
+    /// `addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)`.
     ///
     /// - Parameters:
     ///   - key: the name that is observed, and what its payloads are decoded as.

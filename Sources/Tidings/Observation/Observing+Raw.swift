@@ -3,6 +3,13 @@ public import Dispatch
 extension SharedNotificationCenter {
     /// Calls a closure for every notification of some names, or of all names, with the payload as it travels.
     ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forNames: nil) { notification in
+    ///     print(notification.envelope.sequence, notification.name, notification.payload.json)
+    /// }
+    /// ```
+    ///
     /// Promises and parameters as for typed observers; the order is one over all names. Retained values come to observers of their very
     /// name: an observer of all names gets those that are posted from then on.
     ///
@@ -37,6 +44,16 @@ extension SharedNotificationCenter {
     }
 
     /// The notifications of some names, or of all names, with their payloads as they travel, and what was missed.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// for await delivery in center.deliveries(ofNames: ["com.example.a", "com.example.b"], from: .oldest) {
+    ///     switch delivery {
+    ///     case .notification(let notification): print(notification.name)
+    ///     case .missed(let count, let name): print(count, name?.rawValue ?? "of all names")
+    ///     }
+    /// }
+    /// ```
     ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the iterator, or when
     /// its task is cancelled. Each iterator observes for itself.

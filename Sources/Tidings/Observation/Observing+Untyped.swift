@@ -10,7 +10,7 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Promises: as for the closure of a message, ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)``.
+    /// Promises: as for the closure of a message, `addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)`.
     /// What was posted as a message or a key's arguments arrives as well, see ``Notification``.
     ///
     /// - Parameters:

@@ -5,6 +5,15 @@ public import Dispatch
 extension SharedNotificationCenter {
     /// Calls a closure for every message of a type, one at a time and in order.
     ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: TrackChanged.self, onMissed: { count in print("\(count) missed") }) { change in
+    ///     print(change.title)
+    /// }
+    /// token.cancel()
+    /// ```
+    ///
     /// Promise: every matching notification posted after this returned, once; when the token's
     /// ``ObservationToken/cancel()`` has returned, the closure is not running and will not run again.
     ///

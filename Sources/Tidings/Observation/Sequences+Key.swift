@@ -9,7 +9,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Starts and ends, and what the parameters mean: as
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)``.
+    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)`.
     public func messages<each Argument>(
         of key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -30,9 +30,11 @@ extension SharedNotificationCenter {
     }
 
     /// A key's arguments as a sequence of tuples. See
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)``.
+    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)`.
     public struct KeyMessages<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
+        /// The arguments.
         public typealias Element = (repeat each Argument)
+        /// It does not fail.
         public typealias Failure = Never
 
         let core: CenterCore
@@ -48,6 +50,7 @@ extension SharedNotificationCenter {
             )
         }
 
+        /// One pass over it: it observes from when it was made until it goes. Copies take turns.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
             let onMissed: (@Sendable (Int) -> Void)?

@@ -1,6 +1,12 @@
 extension SharedNotificationCenter {
     /// The messages of a type, as a sequence.
     ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// for await change in center.messages(of: TrackChanged.self, bufferSize: 10) { print(change.title) }
+    /// ```
+    ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the iterator, or when
     /// its task is cancelled. Each iterator observes for itself. If observing can't start, ``onDiagnostic`` is told why and
     /// the sequence is empty.
@@ -33,7 +39,7 @@ extension SharedNotificationCenter {
             onMissed: onMissed)
     }
 
-    /// The messages of a type with their envelopes, and what was missed, as a sequence. As ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)`` otherwise.
+    /// The messages of a type with their envelopes, and what was missed, as a sequence. As `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)` otherwise.
     public func deliveries<M: Message>(
         of type: M.Type = M.self,
         subject: String? = nil,
@@ -51,9 +57,11 @@ extension SharedNotificationCenter {
             reading: Reading(type, onUndecodable: onUndecodable, in: core))
     }
 
-    /// Messages as a sequence. See ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)``.
+    /// Messages as a sequence. See `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)`.
     public struct Messages<M: Message>: AsyncSequence, Sendable {
+        /// A message.
         public typealias Element = M
+        /// It does not fail.
         public typealias Failure = Never
 
         let deliveries: Deliveries<M>
@@ -64,6 +72,7 @@ extension SharedNotificationCenter {
             Iterator(deliveries: deliveries.makeAsyncIterator(), onMissed: onMissed)
         }
 
+        /// One pass over it: it observes from when it was made until it goes. Copies take turns.
         public struct Iterator: AsyncIteratorProtocol {
             var deliveries: Deliveries<M>.Iterator
             let onMissed: (@Sendable (Int) -> Void)?
@@ -83,7 +92,9 @@ extension SharedNotificationCenter {
 
     /// Deliveries as a sequence. See ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:onUndecodable:)``.
     public struct Deliveries<M: Message>: AsyncSequence, Sendable {
+        /// A message with its envelope, or a loss.
         public typealias Element = Delivery<M>
+        /// It does not fail.
         public typealias Failure = Never
 
         let core: CenterCore
@@ -96,6 +107,7 @@ extension SharedNotificationCenter {
             Iterator(feed: Feed(core: core, interest: interest, bufferSize: bufferSize), reading: reading)
         }
 
+        /// One pass over it: it observes from when it was made until it goes. Copies take turns.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
             let reading: Reading<M>
@@ -120,7 +132,9 @@ extension SharedNotificationCenter {
 
     /// Raw deliveries as a sequence. See ``deliveries(ofNames:subject:from:excludingOwnPosts:lossless:bufferSize:)``.
     public struct RawDeliveries: AsyncSequence, Sendable {
+        /// A notification, or a loss.
         public typealias Element = RawDelivery
+        /// It does not fail.
         public typealias Failure = Never
 
         let core: CenterCore
@@ -132,6 +146,7 @@ extension SharedNotificationCenter {
             Iterator(feed: Feed(core: core, interest: interest, bufferSize: bufferSize))
         }
 
+        /// One pass over it: it observes from when it was made until it goes. Copies take turns.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
 

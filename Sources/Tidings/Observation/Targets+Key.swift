@@ -99,6 +99,8 @@ extension SharedNotificationCenter {
     /// Ends what a target is registered for with a key, or with that and a subject. Otherwise as ``removeTarget(_:)``.
     ///
     /// - Parameters:
+    ///   - target: whose registrations end.
+    ///   - key: the key.
     ///   - subject: of which registration; `nil`: all of the key, with and without a subject.
     public func removeTarget<each Argument>(
         _ target: AnyObject, for key: Key<repeat each Argument>, subject: String? = nil

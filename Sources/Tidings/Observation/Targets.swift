@@ -182,6 +182,8 @@ extension SharedNotificationCenter {
     /// Ends what a target is registered for with a message type, or with that and a subject. Otherwise as ``removeTarget(_:)``.
     ///
     /// - Parameters:
+    ///   - target: whose registrations end.
+    ///   - type: the message type.
     ///   - subject: of which registration; `nil`: all of the type, with and without a subject.
     public func removeTarget<M: Message>(_ target: AnyObject, for type: M.Type, subject: String? = nil) {
         targets.remove(ObjectIdentifier(target)) {
