@@ -30,6 +30,10 @@ import Tidings
 //   observe-untyped NAME OBJECT N
 //                         observes a name ("-": all) and an object ("-": all), until N have come
 //                                                                                    → observing, then "NAME OBJECT everything|none|JSON"
+//   post-build BUILD      posts what a build of a program has to say (Evolution.swift)
+//                                                                                    → posted
+//   observe-build BUILD N observes as such a build, until N have come or were undecodable
+//                                                                                    → observing, then "got …", "undecodable"
 @main
 struct TestPeer {
     struct Numbered: Codable, Sendable {
@@ -94,6 +98,8 @@ struct TestPeer {
             case "observe-key": try observeKey(center, .init(word()), number())
             case "untyped": try postUntyped(center, .init(word()), word())
             case "observe-untyped": try observeUntyped(center, word(), word(), number())
+            case "post-build": try postSample(center, build(word()))
+            case "observe-build": try observeSamples(center, build(word()), number())
             default: exit(64)
             }
         }

@@ -1,0 +1,76 @@
+import Foundation
+import Tidings
+
+/// One program's idea of a message: `OldSeek` and `NewSeek` are the same one in two builds, `OtherSeek` has a field of another type.
+protocol Build: SharedNotificationCenter.Message {
+    static var sample: Self { get }
+    var told: String { get }
+}
+
+private let seek: SharedNotificationCenter.Name = "test.seek"
+
+struct OldSeek: Build {
+    static let name = seek
+    static let sample = OldSeek(title: "old", gone: [1, 2])
+    var title: String
+    var gone: [Int]?
+
+    var told: String { "\(title) \(gone ?? [])" }
+}
+
+struct NewSeek: Build {
+    static let name = seek
+    static let sample = NewSeek(title: "new", speed: 2, note: ["a": true])
+    var title: String
+    var speed: Double?
+    var note: [String: Bool]?
+
+    var told: String { "\(title) \(speed ?? 1) \(note ?? [:])" }
+}
+
+struct OtherSeek: Build {
+    static let name = seek
+    static let sample = OtherSeek(title: 7)
+    var title: Int
+
+    var told: String { "\(title)" }
+}
+
+extension TestPeer {
+    static func build(_ name: String) -> any Build.Type {
+        switch name {
+        case "old": return OldSeek.self
+        case "new": return NewSeek.self
+        case "other": return OtherSeek.self
+        default:
+            #if Macros
+                if let build = generatedBuild(name) { return build }
+            #endif
+            exit(64)
+        }
+    }
+
+    static func postSample<Message: Build>(_ center: SharedNotificationCenter, _ type: Message.Type) throws {
+        try center.post(Message.sample)
+        say("posted")
+    }
+
+    static func observeSamples<Message: Build>(
+        _ center: SharedNotificationCenter, _ type: Message.Type, _ count: Int
+    ) throws {
+        let done = DispatchSemaphore(value: 0)
+        let token = try center.addObserver(
+            for: type,
+            onUndecodable: { _ in
+                say("undecodable")
+                done.signal()
+            },
+            using: { message in
+                say("got \(message.told)")
+                done.signal()
+            })
+        say("observing")
+        for _ in 0..<count { done.wait() }
+        token.cancel()
+    }
+}

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Tidings
+
+/// Two builds of the same message, in two processes: fields that only one of them has, and one of another type.
+@Suite(.timeLimit(.minutes(10)))
+struct EvolutionTests {
+    /// What both were before, in the tests' own program.
+    struct Seek: Center.Message {
+        static let name: Center.Name = "test.seek"
+        var title: String
+    }
+
+    @Test(arguments: [
+        ("old", ["got old [1, 2]", "got new []", "undecodable", "got first []"]),
+        ("new", ["got old 1.0 [:]", "got new 2.0 [\"a\": true]", "undecodable", "got first 1.0 [:]"]),
+        ("other", ["undecodable", "undecodable", "got 7", "undecodable"]),
+    ])
+    func everyBuildReadsEveryOther(observer: String, expected: [String]) async throws {
+        let test = try TestCenter()
+        let peer = try Peer(test, "observe-build", observer, "4")
+        #expect(await peer.line() == "observing")
+        for build in ["old", "new", "other"] {
+            let poster = try Peer(test, "post-build", build)
+            await poster.waitForEnd()
+        }
+        try test.center.post(Seek(title: "first"))
+        await peer.waitForEnd()
+        #expect(await Array(peer.lines.wait(for: 5).dropFirst()) == expected)
+    }
+
+    @Test func whatIsOfAnotherTypeIsReported() async throws {
+        let test = try TestCenter()
+        let (got, undecodable) = (Events<String>(), Events<Center.UndecodableMessage>())
+        let token = try test.center.addObserver(
+            for: Seek.self, onUndecodable: { undecodable.add($0) }, using: { got.add($0.title) })
+        let peer = try Peer(test, "post-build", "new", "post-build", "other", "post-build", "old")
+        await peer.waitForEnd()
+        #expect(await got.wait(for: 2) == ["new", "old"])
+        let reported = undecodable.all
+        #expect(reported.count == 1 && reported.first?.notification.payload.json == #"{"title":7}"#)
+        guard case .typeMismatch(_, let context) = reported.first?.error as? DecodingError else {
+            Issue.record("\(reported)")
+            return
+        }
+        #expect(context.codingPath.map(\.stringValue) == ["title"])
+        token.cancel()
+    }
+}
