@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 // In CI a warning is an error, in this package and not in what it depends on. Everywhere else it stays a warning, so
@@ -13,6 +14,12 @@ let documentation: [Package.Dependency] =
     Context.environment["TIDINGS_DOCUMENTATION"] == nil
     ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0")]
 
+// Whoever doesn't ask for the macros neither fetches nor builds swift-syntax: whatever belongs to it has this condition.
+let withMacros: TargetDependencyCondition? = .when(traits: ["Macros"])
+func syntax(_ product: String) -> Target.Dependency {
+    .product(name: product, package: "swift-syntax", condition: withMacros)
+}
+
 let package = Package(
     name: "tidings",
     products: [
@@ -24,8 +31,12 @@ let package = Package(
         // For Benchmarks/, a package of its own that could not use it otherwise. No promise to anybody else.
         .library(name: "CTidingsBench", targets: ["CTidingsBench"]),
     ],
+    traits: [
+        .trait(name: "Macros", description: "@Message and @NotificationProtocol, for which swift-syntax is built")
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
     ] + documentation,
     targets: [
         .target(
@@ -45,7 +56,13 @@ let package = Package(
         ),
         .target(
             name: "Tidings",
-            dependencies: ["CTidings"],
+            dependencies: ["CTidings", .target(name: "TidingsMacros", condition: withMacros)],
+            swiftSettings: swiftSettings
+        ),
+        // Runs inside the compiler. Without the trait it is a program that does nothing.
+        .macro(
+            name: "TidingsMacros",
+            dependencies: [syntax("SwiftCompilerPlugin"), syntax("SwiftSyntaxMacros")],
             swiftSettings: swiftSettings
         ),
         // What is timed in C, so that no Swift stands between the clock and the thing: for `tidings bench` and Benchmarks/.
@@ -127,6 +144,14 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(
+            name: "TidingsMacrosTests",
+            dependencies: [
+                .target(name: "TidingsMacros", condition: withMacros),
+                syntax("SwiftSyntaxMacrosGenericTestSupport"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
             name: "TidingsCLITests",
             dependencies: ["CTidingsBench", "Tidings", "tidings", "CTestPeer"],
             swiftSettings: swiftSettings
@@ -135,3 +160,11 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17
 )
+
+// For `.ci/run macros`. SwiftPM builds a macro's tests, all other tests of the package and what they need once more, for the compiler's side:
+// here it has nothing else to build.
+if Context.environment["TIDINGS_MACROS_ALONE"] != nil {
+    let needed: Set = ["CTidings", "Tidings", "TidingsMacros", "TestPeer", "TidingsTests", "TidingsMacrosTests"]
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
+}

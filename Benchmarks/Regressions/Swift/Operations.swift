@@ -4,6 +4,7 @@ import Tidings
 // One thread only, and set once.
 nonisolated(unsafe) private var center: SharedNotificationCenter!
 nonisolated(unsafe) private var track: SharedNotificationCenter.RawPayload!
+nonisolated(unsafe) private var generatedTrack: SharedNotificationCenter.RawPayload!
 nonisolated(unsafe) private var meter: SharedNotificationCenter.RawPayload!
 
 func prepareOperations() {
@@ -12,6 +13,8 @@ func prepareOperations() {
         configuration.directory = COUNTING_DIRECTORY
         center = try SharedNotificationCenter(named: "counted", configuration: configuration)
         track = try SharedNotificationCenter.RawPayload(encoding: Track(number: 1))
+        generatedTrack = try SharedNotificationCenter.RawPayload(encoding: GeneratedTrack(number: 1))
+        precondition(generatedTrack == track)
         try center.post(Meter(number: 1), retain: true)
         meter = try center.rawState(for: Meter.name)
     } catch {
@@ -36,6 +39,11 @@ func postTracks(_ times: Int32) {
     repeated(times) { try center.post(Track(number: $0)) }
 }
 
+func postGeneratedTracks(_ times: Int32) {
+    let center = center!
+    repeated(times) { try center.post(GeneratedTrack(number: $0)) }
+}
+
 func postMeters(_ times: Int32) {
     let center = center!
     repeated(times) { try center.post(Meter(number: $0)) }
@@ -45,6 +53,17 @@ func postMeters(_ times: Int32) {
 
 func encodeTracks(_ times: Int32) {
     repeated(times) { withExtendedLifetime(try SharedNotificationCenter.RawPayload(encoding: Track(number: $0))) {} }
+}
+
+func encodeGeneratedTracks(_ times: Int32) {
+    repeated(times) {
+        withExtendedLifetime(try SharedNotificationCenter.RawPayload(encoding: GeneratedTrack(number: $0))) {}
+    }
+}
+
+func decodeGeneratedTracks(_ times: Int32) {
+    let payload = generatedTrack!
+    repeated(times) { _ in withExtendedLifetime(try payload.decode(GeneratedTrack.self)) {} }
 }
 
 func decodeTracks(_ times: Int32) {

@@ -4,9 +4,12 @@ import Glibc
 
 let operations = [
     counting_operation("swift_post", postTracks),
+    counting_operation("swift_post_generated", postGeneratedTracks),
     counting_operation("swift_post_bitwise", postMeters),
     counting_operation("swift_encode", encodeTracks),
     counting_operation("swift_decode", decodeTracks),
+    counting_operation("swift_encode_generated", encodeGeneratedTracks),
+    counting_operation("swift_decode_generated", decodeGeneratedTracks),
     counting_operation("swift_decode_bitwise", decodeMeters),
 ]
 exit(counting_main(CommandLine.argc, CommandLine.unsafeArgv, operations, Int32(operations.count)))

@@ -11,7 +11,8 @@ extension CenterCore {
         defer { withExtendedLifetime(self) {} }
         let topic = try topics.topic(for: M.self, subject: subject)
         switch M.encoding.kind {
-        case .cbor: return try postCBOR(message, what: { M.name }, to: topic, options: options)
+        case .cbor:
+            return try postCBOR(to: topic, options, what: M.name) { try PayloadCoding.encode(message, into: &$0) }
         case .bitwise:
             return try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
                 try postBitwise(value: value, to: topic, options: options)
@@ -36,14 +37,17 @@ extension CenterCore {
     ) throws(SharedNotificationError) -> UInt64 {
         // The center lives until the post is done.
         defer { withExtendedLifetime(self) {} }
-        return try postCBOR(value, what: { name }, to: try topics.topic(for: name, subject: subject), options: options)
+        return try postCBOR(to: try topics.topic(for: name, subject: subject), options, what: name) {
+            try CBORPayloadEncoder().encode(value, into: &$0)
+        }
     }
 
     // MARK: Payloads that are posted later
 
     func payload<M: Message>(of message: M) throws(SharedNotificationError) -> RawPayload {
         switch M.encoding.kind {
-        case .cbor: return try payload(of: message, name: M.name)
+        case .cbor:
+            return RawPayload(format: .cbor, bytes: try encoded(M.name) { try PayloadCoding.cborBytes(of: message) })
         case .bitwise:
             var bytes = withUnsafeBytes(of: PayloadCoding.fingerprint(of: M.self).littleEndian) { Array($0) }
             withUnsafeBytes(of: message) { bytes += $0 }
@@ -111,8 +115,10 @@ extension CenterCore {
     private static let scratchSize = 1024
 
     /// Encodes straight into what is posted. Nothing of the center is claimed while the encoder, that is user code, runs.
-    private func postCBOR<Value: Encodable>(
-        _ value: Value, what: () -> Name, to topic: Topic, options: PostOptions
+    @inline(__always)
+    private func postCBOR(
+        to topic: Topic, _ options: PostOptions, what: @autoclosure () -> Name,
+        encode: (inout PayloadBuffer) throws -> Void
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
             (scratch) throws(SharedNotificationError) in
@@ -124,7 +130,7 @@ extension CenterCore {
                         try state.assumingMemoryBound(to: Reservation.self).pointee.grow(used: used, needed: needed)
                     })
                 do {
-                    try CBORPayloadEncoder().encode(value, into: &buffer)
+                    try encode(&buffer)
                 } catch let error as SharedNotificationError {
                     throw error
                 } catch {

@@ -7,7 +7,7 @@ extension SharedNotificationCenter {
     ///     var title: String
     /// }
     /// ```
-    public protocol Message: Codable, Sendable {
+    public protocol Message: FieldCodable, Sendable {
         /// The name its notifications have, the same in all processes. It must not change while the process runs.
         ///
         /// Default: the type's own name without its module (`TrackChanged`), so that two programs that compile the same

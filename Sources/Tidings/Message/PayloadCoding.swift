@@ -15,8 +15,23 @@ enum PayloadCoding {
         _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
     ) throws -> M {
         // The usual ones first.
-        if format == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
+        if format == Format.cbor.rawValue { return try messageInCBOR(type, bytes) }
         return try messageOtherwise(type, format: format, bytes: bytes)
+    }
+
+    @inline(__always)
+    static func messageInCBOR<M: SharedNotificationCenter.Message>(
+        _ type: M.Type, _ bytes: UnsafeRawBufferPointer
+    ) throws -> M {
+        do {
+            guard bytes.count < 1 << 31 else { throw CBORFault(.tooLarge, at: 0) }
+            var decoder = SharedNotificationCenter.FieldDecoder(bytes)
+            let message = try M(decodingField: &decoder)
+            try decoder.finish()
+            return message
+        } catch {
+            throw CBORFault.describe(error, expecting: type, path: [])
+        }
     }
 
     // Apart: a generic function looks up all types that any of its paths needs, and those of this one cost as much as decoding a field.
@@ -127,21 +142,71 @@ enum PayloadCoding {
 
     // MARK: Encoding
 
+    /// Appends a message to what the buffer holds, by what was generated for its type, or by Codable.
+    @inline(__always)
+    static func encode<M: SharedNotificationCenter.Message>(_ message: M, into buffer: inout PayloadBuffer) throws {
+        let count = buffer.count
+        try withUnsafeMutablePointer(to: &buffer) { buffer in
+            // The caller's variable, lent to this call alone.
+            var encoder = SharedNotificationCenter.FieldEncoder(buffer)
+            do {
+                try message.encodeField(to: &encoder)
+                encoder.finish()
+            } catch {
+                buffer.pointee.count = count
+                throw error
+            }
+        }
+    }
+
     /// CBOR outside shared memory.
     static func cborBytes<T: Encodable>(of value: T) throws -> [UInt8] {
-        // Grown by doubling; what was given up before is kept until the end, for whoever still holds a pointer into it.
-        var memory: [UnsafeMutableRawBufferPointer] = []
-        defer { for each in memory { each.deallocate() } }
-        memory.append(.allocate(byteCount: 1024, alignment: 16))
-        var buffer = PayloadBuffer(memory[0]) { used, needed in
+        try bytes { try CBORPayloadEncoder().encode(value, into: &$0) }
+    }
+
+    /// The same of a message.
+    static func cborBytes<M: SharedNotificationCenter.Message>(of message: M) throws -> [UInt8] {
+        try bytes { try encode(message, into: &$0) }
+    }
+
+    /// What is written into a buffer that begins on the stack.
+    @inline(__always)
+    private static func bytes(_ write: (inout PayloadBuffer) throws -> Void) throws -> [UInt8] {
+        try withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { scratch in
+            var growth = Growth(memory: scratch)
+            defer { growth.end() }
+            return try withUnsafeMutablePointer(to: &growth) { growth in
+                var buffer = PayloadBuffer(
+                    scratch,
+                    owner: PayloadBuffer.Owner(state: UnsafeMutableRawPointer(growth)) { state, used, needed in
+                        state.assumingMemoryBound(to: Growth.self).pointee.grow(used: used, needed: needed)
+                        // The variable above, alive as long as the buffer.
+                    })
+                try write(&buffer)
+                return Array(buffer.bytes)
+            }
+        }
+    }
+
+    /// Memory of our own, from when the stack's no longer does.
+    private struct Growth {
+        /// What is written to now.
+        var memory: UnsafeMutableRawBufferPointer
+        /// Grown by doubling; what was given up before is kept until the end, for whoever still holds a pointer into it.
+        var owned: [UnsafeMutableRawBufferPointer] = []
+
+        @inline(never)
+        mutating func grow(used: Int, needed: Int) -> UnsafeMutableRawBufferPointer {
             let larger = UnsafeMutableRawBufferPointer.allocate(
-                byteCount: max(needed, 2 * memory.last!.count), alignment: 16)
-            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory.last![..<used]))
-            memory.append(larger)
+                byteCount: max(needed, 2 * memory.count), alignment: 16)
+            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<used]))
+            owned.append(larger)
+            memory = larger
             return larger
         }
-        try CBORPayloadEncoder().encode(value, into: &buffer)
-        return Array(memory.last![..<buffer.count])
+
+        @inline(__always)
+        func end() { for each in owned { each.deallocate() } }
     }
 
     static func jsonBytes<T: Encodable>(of value: T) throws -> [UInt8] {

@@ -19,6 +19,13 @@ extension SharedNotificationCenter {
             self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: value))
         }
 
+        /// A message encoded as CBOR, by what `@Message` generated for its type if it did.
+        ///
+        /// - Throws: what the message's `encode(to:)` threw.
+        public init<M: Message>(encoding message: M) throws {
+            self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: message))
+        }
+
         /// UTF-8 text.
         public static func text(_ text: String) -> RawPayload {
             RawPayload(format: .text, bytes: Array(text.utf8))
@@ -54,7 +61,7 @@ extension SharedNotificationCenter {
         @inlinable
         public func decode<M: Message>(_ type: M.Type = M.self) throws -> M {
             guard format.rawValue == PayloadFormat.bitwise.rawValue, case .bitwise = M.encoding.kind else {
-                return try decodeAsEncoded(type)
+                return try decodeMessage(type)
             }
             return try bytes.withUnsafeBytes { bytes in
                 try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
@@ -69,6 +76,12 @@ extension SharedNotificationCenter {
         @usableFromInline
         func decodeAsEncoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
             try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
+        }
+
+        @usableFromInline
+        func decodeMessage<M: Message>(_ type: M.Type) throws -> M {
+            guard format.rawValue == PayloadFormat.cbor.rawValue else { return try decodeAsEncoded(type) }
+            return try bytes.withUnsafeBytes { try PayloadCoding.messageInCBOR(type, $0) }
         }
 
         /// Throws unless they are a fingerprint of that type and a value of that size.

@@ -26,6 +26,28 @@ struct CBORPayloadDecoder: Sendable {
         }
         return try T(from: CBORDecoder(reader: reader, step: CBORStep.root, place: root))
     }
+
+    /// Decodes an item that is `depth` maps and arrays deep in a payload, and says where it ends. Paths in errors begin with it.
+    func decode<T: Decodable>(
+        _ type: T.Type, from bytes: UnsafeRawBufferPointer, at offset: Int, depth: Int
+    ) throws -> (value: T, end: Int) {
+        let reader = CBORThreadCache.takeReader()
+        reader.begin(bytes, userInfo: userInfo)
+        defer {
+            reader.end()
+            CBORThreadCache.giveBack(reader)
+        }
+        // The first span is the first that is found.
+        let place = CBORPlace(offset: UInt32(truncatingIfNeeded: offset), span: 0)
+        let end: Int
+        do {
+            end = try CBORScanner(reader).end(ofItemAt: offset, depth: depth)
+            if CBORReader.knows(type) { return (try reader.known(type, at: place), end) }
+        } catch {
+            throw error.error(expecting: type, path: [])
+        }
+        return (try T(from: CBORDecoder(reader: reader, step: CBORStep.root, place: place)), end)
+    }
 }
 
 extension CBORReader {

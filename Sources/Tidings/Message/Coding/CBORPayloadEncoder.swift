@@ -11,13 +11,17 @@ struct CBORPayloadEncoder: Sendable {
     /// Throws what the value's `encode(to:)` throws, what growing the buffer throws, and `EncodingError` for a value
     /// that encodes nothing, that is nested more than 128 deep, or whose code misuses its containers. Nothing has been
     /// appended then.
-    func encode<T: Encodable>(_ value: T, into buffer: inout PayloadBuffer) throws {
+    ///
+    /// With a `depth`, the value is that many maps and arrays deep in a payload. It may encode nothing then, and is an empty map.
+    func encode<T: Encodable>(_ value: T, into buffer: inout PayloadBuffer, depth: Int = 0) throws {
         let writer = CBORThreadCache.takeWriter()
         defer { CBORThreadCache.giveBack(writer) }
         try withUnsafeMutablePointer(to: &buffer) { buffer in
             writer.begin(buffer, userInfo: userInfo)
             defer { writer.end() }
             let root = writer.push(keyLength: 0, index: -1)
+            if depth > 0 { writer.frames[0].depth = depth }
+            // In bounds: the root is frame 0 until the end.
             do {
                 try writer.writeRoot(value, root)
             } catch {
@@ -62,7 +66,11 @@ extension CBORWriter {
         if try writeKnown(value, keyLength: 0, index: -1) { return }
         try value.encode(to: CBOREncoder(writer: self, frame: root))
         // As JSONEncoder does at the top.
-        if frames[0].kind == .empty { throw CBORMisuse.nothing.error(path: [], value: value) }
         // In bounds: the root is frame 0 until the end.
+        if frames[0].kind == .empty {
+            guard frames[0].depth > 0 else { throw CBORMisuse.nothing.error(path: [], value: value) }
+            try activate(root)
+            try write(byte: CBORByte.emptyMap)
+        }
     }
 }

@@ -17,6 +17,9 @@ struct CBORScanner {
         if end != bytes.count { throw CBORFault(.trailing, at: end) }
     }
 
+    /// The offset behind an item within a payload, `depth` maps and arrays deep.
+    func end(ofItemAt offset: Int, depth: Int) throws(CBORFault) -> Int { try item(at: offset, depth: depth) }
+
     /// Returns the offset behind the item.
     @inline(__always)
     private func item(at offset: Int, depth: Int) throws(CBORFault) -> Int {

@@ -1,0 +1,227 @@
+#if Macros
+    import SwiftDiagnostics
+    import SwiftSyntax
+    import SwiftSyntaxMacros
+
+    /// Finds a struct's fields, and complains of what can't be one.
+    struct FieldReading<Context: MacroExpansionContext> {
+        let context: Context
+        /// What the struct's own `CodingKeys` say, by property.
+        var keys: [String: String]?
+        var fields: [Field] = []
+        var isComplete = true
+        private var computed: VariableDeclSyntax?
+
+        init(_ members: MemberBlockSyntax, in context: Context) {
+            self.context = context
+            for member in members.members {
+                if let enumeration = member.decl.as(EnumDeclSyntax.self), enumeration.name.text == "CodingKeys" {
+                    readKeys(enumeration)
+                }
+            }
+            for member in members.members { read(member.decl) }
+            if let computed, fields.isEmpty, isComplete {
+                refuse(
+                    "computed",
+                    "computed properties aren't sent, and there is nothing else here: declare what is to travel as a stored property",
+                    at: computed)
+            }
+            if let keys, isComplete { checkAllAreThere(keys, members) }
+        }
+
+        private mutating func refuse(
+            _ id: String, _ message: String, at node: some SyntaxProtocol, _ fixIts: [FixIt] = []
+        ) {
+            isComplete = false
+            context.complain(Complaint(id: id, message: message), at: node, fixIts)
+        }
+
+        // MARK: Members
+
+        private mutating func read(_ member: DeclSyntax) {
+            if let variable = member.as(VariableDeclSyntax.self) {
+                read(variable)
+            } else if let conditional = member.as(IfConfigDeclSyntax.self) {
+                refuse(
+                    "conditional",
+                    """
+                    @Message can't see through #if: a field that is there in one build only would travel in \
+                    one direction only; move it out
+                    """,
+                    at: conditional.clauses.first?.poundKeyword ?? member.firstToken(viewMode: .sourceAccurate)!)
+            } else if let initializer = member.as(InitializerDeclSyntax.self),
+                initializer.signature.parameterClause.parameters.first?.firstName.text == "from",
+                initializer.signature.parameterClause.parameters.first?.type.trimmedDescription.hasSuffix("Decoder")
+                    == true
+            {
+                refuseOwnCoder(initializer.initKeyword)
+            } else if let function = member.as(FunctionDeclSyntax.self), function.name.text == "encode",
+                function.signature.parameterClause.parameters.first?.firstName.text == "to"
+            {
+                refuseOwnCoder(function.name)
+            }
+        }
+
+        private mutating func refuseOwnCoder(_ token: TokenSyntax) {
+            refuse(
+                "coder",
+                """
+                a struct with a coder of its own would travel in two forms: remove it, or remove @Message \
+                and conform to SharedNotificationCenter.Message
+                """,
+                at: token)
+        }
+
+        private mutating func read(_ variable: VariableDeclSyntax) {
+            if variable.modifiers.contains(.static) || variable.modifiers.contains(.class) { return }
+            let stored = Array(variable.bindings.filter { !$0.isComputed })
+            if stored.isEmpty {
+                computed = computed ?? variable
+                return
+            }
+            if let lazy = variable.modifiers.first(where: { $0.name.tokenKind == .keyword(.lazy) }) {
+                let without = variable.with(\.modifiers, variable.modifiers.filter { $0.id != lazy.id })
+                    .with(\.leadingTrivia, variable.leadingTrivia)
+                return refuse(
+                    "lazy",
+                    "a lazy property has no value before it is asked for, so there is none to send: remove 'lazy', or make it a computed one",
+                    at: lazy, [.replacing("remove 'lazy'", variable, by: without)])
+            }
+            for attribute in variable.attributes {
+                guard let attribute = attribute.as(AttributeSyntax.self),
+                    !["available", "usableFromInline"].contains(attribute.attributeName.trimmedDescription)
+                else { continue }
+                return refuse(
+                    "wrapper",
+                    """
+                    @Message can't tell what @\(attribute.attributeName.trimmedDescription) makes of this \
+                    property: what it stores has another type; send a plain property
+                    """,
+                    at: attribute)
+            }
+            read(stored, of: variable)
+        }
+
+        private mutating func read(_ bindings: [PatternBindingSyntax], of variable: VariableDeclSyntax) {
+            // In `var a, b: Int` the type stands with the last.
+            var following: TypeSyntax?
+            var read: [Field] = []
+            for binding in bindings.reversed() {
+                guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier else {
+                    return refuse(
+                        "tuple",
+                        "@Message needs a name for each field: declare the properties of this tuple one by one",
+                        at: binding.pattern)
+                }
+                let value = binding.initializer?.value
+                following = binding.typeAnnotation?.type ?? (value == nil ? following : nil)
+                guard let key = key(of: name.bareText) else {
+                    if value == nil, following?.wrapped == nil {
+                        return refuse(
+                            "unsent",
+                            "CodingKeys leaves '\(name.bareText)' out, so an observer needs a default value for it",
+                            at: name)
+                    }
+                    continue
+                }
+                let isConstant = variable.bindingSpecifier.tokenKind == .keyword(.let) && value != nil
+                if isConstant { warnOfConstant(name, variable) }
+                guard key.utf8.count < 128 else {
+                    return refuse(
+                        "length", "a field's name can have up to 127 bytes: give it a shorter one in CodingKeys",
+                        at: name)
+                }
+                guard let type = following?.trimmed ?? value?.literalType.map({ TypeSyntax("\(raw: $0)") }) else {
+                    return refuseUntyped(binding, name, value)
+                }
+                let wrapped = type.wrapped
+                read.append(
+                    Field(
+                        name: name.text, key: key, type: (wrapped ?? type).written, isOptional: wrapped != nil,
+                        standIn: value?.trimmedDescription, isConstant: isConstant))
+            }
+            fields += read.reversed()
+        }
+
+        private mutating func refuseUntyped(_ binding: PatternBindingSyntax, _ name: TokenSyntax, _ value: ExprSyntax?)
+        {
+            let likely = value?.likelyType
+            let typed = binding.with(
+                \.pattern, binding.pattern.with(\.trailingTrivia, [])
+            ).with(
+                \.typeAnnotation,
+                TypeAnnotationSyntax(
+                    colon: .colonToken(trailingTrivia: .space), type: TypeSyntax("\(raw: likely ?? "<#type#>")"),
+                    trailingTrivia: .space))
+            refuse(
+                "type",
+                """
+                a macro sees what is written and not what the compiler infers: say what type \
+                '\(name.bareText)' has
+                """,
+                at: name, [.replacing(likely.map { "add ': \($0)'" } ?? "add a type", binding, by: typed)])
+        }
+
+        private func warnOfConstant(_ name: TokenSyntax, _ variable: VariableDeclSyntax) {
+            var specifier = variable.bindingSpecifier
+            specifier.tokenKind = .keyword(.var)
+            context.complain(
+                Complaint(
+                    id: "constant",
+                    message: """
+                        a constant with a value is sent, but keeps its own value in an observer; make it a \
+                        variable, or 'static' if it isn't to be sent
+                        """,
+                    severity: .warning),
+                at: name, [.replacing("change 'let' to 'var'", variable.bindingSpecifier, by: specifier)])
+        }
+
+        // MARK: CodingKeys
+
+        private mutating func readKeys(_ enumeration: EnumDeclSyntax) {
+            var keys: [String: String] = [:]
+            for member in enumeration.memberBlock.members {
+                for element in member.decl.as(EnumCaseDeclSyntax.self)?.elements ?? [] {
+                    guard let value = element.rawValue?.value else {
+                        keys[element.name.bareText] = element.name.bareText
+                        continue
+                    }
+                    guard let text = value.plainText else {
+                        return refuse(
+                            "key", "the names of fields are texts: give this case a string literal", at: value)
+                    }
+                    keys[element.name.bareText] = text
+                }
+            }
+            self.keys = keys
+        }
+
+        /// As it travels; `nil`: it doesn't.
+        private func key(of name: String) -> String? {
+            guard let keys else { return name }
+            return keys[name]
+        }
+
+        private mutating func checkAllAreThere(_ keys: [String: String], _ members: MemberBlockSyntax) {
+            // A key without a property doesn't compile either, but says so in the generated code.
+            let names = Set(fields.map(\.bareName))
+            for name in keys.keys.sorted() where !names.contains(name) {
+                refuse("key", "CodingKeys has '\(name)', and there is no such stored property", at: members.leftBrace)
+            }
+        }
+    }
+
+    extension PatternBindingSyntax {
+        var isComputed: Bool {
+            switch accessorBlock?.accessors {
+            case nil: false
+            case .getter: true
+            case .accessors(let accessors):
+                // What only watches a property is no hindrance.
+                !accessors.allSatisfy {
+                    [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind)
+                }
+            }
+        }
+    }
+#endif

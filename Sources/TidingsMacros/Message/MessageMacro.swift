@@ -1,0 +1,91 @@
+#if Macros
+    import SwiftDiagnostics
+    import SwiftSyntax
+    import SwiftSyntaxBuilder
+    import SwiftSyntaxMacros
+
+    /// `@Message`.
+    public struct MessageMacro: ExtensionMacro {
+        public static func expansion(
+            of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+            providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+            in context: some MacroExpansionContext
+        ) throws -> [ExtensionDeclSyntax] {
+            guard let structure = declaration.as(StructDeclSyntax.self) else {
+                context.complain(
+                    Complaint(
+                        id: "struct",
+                        message: """
+                            @Message is for structs: a message is a value that is copied to other processes; for \
+                            another kind of type conform to SharedNotificationCenter.Message and let Codable do \
+                            it
+                            """),
+                    at: declaration.introducer)
+                return []
+            }
+            guard isPossible(structure, in: context) else { return [] }
+            let reading = FieldReading(structure.memberBlock, in: context)
+            guard reading.isComplete else { return [] }
+            let source = CoderSource(fields: reading.fields, access: structure.modifiers.access)
+            var parts = [source.encode, source.decode]
+            if source.needsCodable {
+                if reading.keys == nil { parts.append(source.codingKeys) }
+                parts.append(source.initFromDecoder)
+            }
+            if let name = node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression {
+                parts.insert(
+                    """
+                    \(source.access)static var name: SharedNotificationCenter.Name { \
+                    \(name.trimmedDescription) }
+                    """, at: 0)
+            }
+            let conformance = protocols.isEmpty ? "" : ": SharedNotificationCenter.Message"
+            return [
+                try ExtensionDeclSyntax(
+                    """
+                    extension \(type.trimmed)\(raw: conformance) {
+                    \(raw: parts.joined(separator: "\n\n"))
+                    }
+                    """)
+            ]
+        }
+
+        private static func isPossible(_ structure: StructDeclSyntax, in context: some MacroExpansionContext) -> Bool {
+            if let generics = structure.genericParameterClause {
+                context.complain(
+                    Complaint(
+                        id: "generic",
+                        message: """
+                            a message can't be generic: all of its variants would have one name, and observers \
+                            couldn't tell them apart; declare a message for each
+                            """),
+                    at: generics)
+                return false
+            }
+            for inherited in structure.inheritanceClause?.inheritedTypes ?? []
+            where inherited.type.trimmedDescription.hasSuffix("BitwiseMessage") {
+                context.complain(
+                    Complaint(
+                        id: "bitwise",
+                        message: """
+                            a BitwiseMessage travels as its bytes and needs no coder: remove @Message, or \
+                            conform to nothing but what it adds
+                            """),
+                    at: inherited)
+                return false
+            }
+            return true
+        }
+    }
+
+    extension DeclGroupSyntax {
+        /// `class`, `enum`, …
+        fileprivate var introducer: TokenSyntax {
+            if let type = self.as(ClassDeclSyntax.self) { return type.classKeyword }
+            if let type = self.as(EnumDeclSyntax.self) { return type.enumKeyword }
+            if let type = self.as(ActorDeclSyntax.self) { return type.actorKeyword }
+            if let type = self.as(ProtocolDeclSyntax.self) { return type.protocolKeyword }
+            return firstToken(viewMode: .sourceAccurate)!
+        }
+    }
+#endif

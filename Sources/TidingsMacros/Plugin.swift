@@ -1,0 +1,15 @@
+#if Macros
+    import SwiftCompilerPlugin
+    import SwiftSyntaxMacros
+
+    @main
+    struct TidingsPlugin: CompilerPlugin {
+        let providingMacros: [any Macro.Type] = [MessageMacro.self]
+    }
+#else
+    /// A macro target is a program: without the trait, one that nobody starts.
+    @main
+    struct Nothing {
+        static func main() {}
+    }
+#endif

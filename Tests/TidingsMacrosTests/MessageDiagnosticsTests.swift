@@ -1,0 +1,156 @@
+#if Macros
+    import SwiftSyntaxMacrosGenericTestSupport
+    import Testing
+
+    /// What `@Message` refuses, and what it says then.
+    @Suite struct MessageDiagnosticsTests {
+        private func refused(
+            _ source: String, _ message: String, line: Int, column: Int, severity: String = "error",
+            fixIt: String? = nil,
+            fixed: String? = nil, location: Testing.SourceLocation = #_sourceLocation
+        ) {
+            let plain = source.replacing("@Message\n", with: "")
+            expectExpansion(
+                source, plain,
+                diagnostics: [
+                    DiagnosticSpec(
+                        message: message, line: line, column: column, severity: .error,
+                        fixIts: fixIt.map { [FixItSpec(message: $0)] } ?? [])
+                ], fixed: fixed, applying: fixIt.map { [$0] }, location: location)
+        }
+
+        @Test(arguments: ["final class", "enum", "actor"]) func structsOnly(kind: String) {
+            refused(
+                "@Message\n\(kind) Track {}",
+                "@Message is for structs: a message is a value that is copied to other processes; for another kind of type conform to SharedNotificationCenter.Message and let Codable do it",
+                line: 2, column: kind.hasPrefix("final") ? 7 : 1)
+        }
+
+        @Test func generics() {
+            refused(
+                "@Message\nstruct Changed<Value> {\n    var value: Value\n}",
+                "a message can't be generic: all of its variants would have one name, and observers couldn't tell them apart; declare a message for each",
+                line: 2, column: 15)
+        }
+
+        @Test func bitwiseMessages() {
+            refused(
+                "@Message\nstruct Meter: SharedNotificationCenter.BitwiseMessage {\n    var level: Double\n}",
+                "a BitwiseMessage travels as its bytes and needs no coder: remove @Message, or conform to nothing but what it adds",
+                line: 2, column: 15)
+        }
+
+        @Test func nothingButComputedProperties() {
+            refused(
+                "@Message\nstruct Track {\n    var title: String { \"\" }\n}",
+                "computed properties aren't sent, and there is nothing else here: declare what is to travel as a stored property",
+                line: 3, column: 5)
+        }
+
+        @Test func aTypeThatIsNotWritten() {
+            refused(
+                "@Message\nstruct Track {\n    var when = Date()\n}",
+                "a macro sees what is written and not what the compiler infers: say what type 'when' has",
+                line: 3, column: 9, fixIt: "add ': Date'",
+                fixed: "@Message\nstruct Track {\n    var when: Date = Date()\n}")
+            refused(
+                "@Message\nstruct Track {\n    var when = now()\n}",
+                "a macro sees what is written and not what the compiler infers: say what type 'when' has",
+                line: 3, column: 9, fixIt: "add a type",
+                fixed: "@Message\nstruct Track {\n    var when: <#type#> = now()\n}")
+        }
+
+        @Test func lazyProperties() {
+            refused(
+                "@Message\nstruct Track {\n    lazy var title: String = find()\n}",
+                "a lazy property has no value before it is asked for, so there is none to send: remove 'lazy', or make it a computed one",
+                line: 3, column: 5, fixIt: "remove 'lazy'",
+                fixed: "@Message\nstruct Track {\n    var title: String = find()\n}")
+        }
+
+        @Test func propertyWrappers() {
+            refused(
+                "@Message\nstruct Track {\n    @Clamped var volume: Double\n}",
+                "@Message can't tell what @Clamped makes of this property: what it stores has another type; send a plain property",
+                line: 3, column: 5)
+        }
+
+        @Test func conditions() {
+            refused(
+                "@Message\nstruct Track {\n    #if DEBUG\n    var title: String\n    #endif\n}",
+                "@Message can't see through #if: a field that is there in one build only would travel in one direction only; move it out",
+                line: 3, column: 5)
+        }
+
+        @Test func tuples() {
+            refused(
+                "@Message\nstruct Track {\n    var (title, artist) = (\"\", \"\")\n}",
+                "@Message needs a name for each field: declare the properties of this tuple one by one", line: 3,
+                column: 9)
+        }
+
+        @Test(arguments: [
+            "init(from decoder: any Decoder) throws {\n    }", "func encode(to encoder: any Encoder) throws {\n    }",
+        ])
+        func aCoderOfItsOwn(coder: String) {
+            refused(
+                "@Message\nstruct Track {\n    var title: String\n    \(coder)\n}",
+                "a struct with a coder of its own would travel in two forms: remove it, or remove @Message and conform to SharedNotificationCenter.Message",
+                line: 4, column: coder.hasPrefix("func") ? 10 : 5)
+        }
+
+        @Test func keys() {
+            refused(
+                "@Message\nstruct Track {\n    var title: String\n    enum CodingKeys: Int, CodingKey {\n        case title = 1\n    }\n}",
+                "the names of fields are texts: give this case a string literal", line: 5, column: 22)
+            refused(
+                "@Message\nstruct Track {\n    var title: String\n    var length: Int\n    enum CodingKeys: CodingKey {\n        case title\n    }\n}",
+                "CodingKeys leaves 'length' out, so an observer needs a default value for it", line: 4, column: 9)
+            refused(
+                "@Message\nstruct Track {\n    var title: String\n    enum CodingKeys: CodingKey {\n        case title, length\n    }\n}",
+                "CodingKeys has 'length', and there is no such stored property", line: 2, column: 14)
+            let long = String(repeating: "x", count: 128)
+            refused(
+                "@Message\nstruct Track {\n    var \(long): Int\n}",
+                "a field's name can have up to 127 bytes: give it a shorter one in CodingKeys", line: 3, column: 9)
+        }
+
+        @Test func aConstantIsWarnedOf() {
+            expectExpansion(
+                "@Message\nstruct Ping {\n    let version = 1\n}",
+                """
+                struct Ping {
+                    let version = 1
+                }
+
+                extension Ping: SharedNotificationCenter.Message {
+                    func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+                        let map = try encoder.beginMap()
+                        try encoder.encode(self.version, for: "version")
+                        try encoder.endMap(map)
+                    }
+
+                    init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+                        var map = try decoder.beginMap()
+                        while let _ = try decoder.nextField(in: &map, of: "\\u{67}version") {
+                            try decoder.skipValue()
+                        }
+                    }
+
+                    private enum CodingKeys: String, CodingKey {
+                        case version
+                    }
+
+                    init(from decoder: any Decoder) throws {
+                    }
+                }
+                """,
+                diagnostics: [
+                    DiagnosticSpec(
+                        message:
+                            "a constant with a value is sent, but keeps its own value in an observer; make it a variable, or 'static' if it isn't to be sent",
+                        line: 3, column: 9, severity: .warning, fixIts: [FixItSpec(message: "change 'let' to 'var'")])
+                ])
+        }
+    }
+#endif
