@@ -1,4 +1,4 @@
-// Eight threads that register, cancel, post and ask, for all they are worth.
+// Threads that register, cancel, post and ask, for all they are worth: each with tokens of its own, and all with the same.
 #include <pthread.h>
 
 #include "peer.h"
@@ -58,4 +58,60 @@ void a_million_races_of_register_cancel_and_post_from_eight_threads(void) {
     pthread_t threads[THREADS];
     for (uintptr_t i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, races, (void *)i) == 0, "no thread");
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+// Who registers and who cancels have nothing to do with each other: all of them are at the same tokens.
+#define RACERS 32
+#define PLACES 64
+static _Atomic int shared[PLACES];
+static _Atomic uint64_t turns, registered, canceled;
+
+static void *cancels(void *argument) {
+    uint64_t state = seed * 977 + (uintptr_t)argument + 1;
+    const uint64_t wanted = SANITIZED ? 100000 : 1000000;
+    while (atomic_fetch_add(&turns, 1) < wanted) {
+        _Atomic int *place = &shared[next_of(&state) % PLACES];
+        char name[32];
+        snprintf(name, sizeof name, "com.example.%u", (unsigned)(next_of(&state) % 16));
+        int token = *place, check, none = 0;
+        uint64_t value;
+        uint32_t status;
+        if (token == 0) {
+            int descriptor = -1;
+            if (next_of(&state) % 8 == 0) OK(notify_register_file_descriptor(name, &descriptor, 0, &token));
+            else OK(notify_register_check(name, &token));
+            registered++;
+            if (atomic_compare_exchange_strong(place, &none, token)) continue;
+            OK(notify_cancel(token));
+            canceled++;
+            continue;
+        }
+        switch (next_of(&state) % 8) {
+            case 0: status = notify_check(token, &check); break;
+            case 1: status = notify_suspend(token); break;
+            case 2: status = notify_resume(token); break;
+            case 3: status = notify_get_state(token, &value); break;
+            case 4: status = notify_post(name); break;
+            default:
+                status = notify_cancel(token);
+                if (status != NOTIFY_STATUS_OK) break;
+                canceled++;
+                CHECK(!notify_is_valid_token(token), "token %d, canceled", token);
+                atomic_compare_exchange_strong(place, &token, 0);
+        }
+        CHECK(status == NOTIFY_STATUS_OK || status == NOTIFY_STATUS_INVALID_TOKEN, "status %u", status);
+    }
+    return NULL;
+}
+
+void a_token_that_many_threads_cancel_is_canceled_once(void) {
+    pthread_t threads[RACERS];
+    for (uintptr_t i = 0; i < RACERS; i++) CHECK(pthread_create(&threads[i], NULL, cancels, (void *)i) == 0, "no thread");
+    for (int i = 0; i < RACERS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < PLACES; i++) {
+        if (shared[i] == 0) continue;
+        OK(notify_cancel(shared[i]));
+        canceled++;
+    }
+    CHECK(registered == canceled, "%llu registered, %llu canceled", (unsigned long long)registered, (unsigned long long)canceled);
 }
