@@ -1,4 +1,5 @@
 // Names: long ones, odd ones, ones that nearly meet, and where they live.
+#include "../../CShim/notify/src/internal.h"
 #include "peer.h"
 
 void names_up_to_511_bytes_are_told_apart(void) {
@@ -67,6 +68,51 @@ void no_post_is_taken_for_another_among_many_names(void) {
         for (int i = 0; i < COUNT; i++) CHECK(is_new(tokens[i]) == (i == one), "posted %d, token of %d", one, i);
     }
     free(tokens);
+}
+
+// What our table hashes to the same place: another first word, and a second one that takes back the difference.
+static bool of_same_hash(const char *name, char *other) {
+    uint64_t first, second, changed;
+    memcpy(&first, name, 8);
+    memcpy(&second, name + 8, 8);
+    memcpy(&changed, other, 8);
+    // With no second word the hash of eight bytes is almost that of the first: what is mixed in after it is the same for both.
+    const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t a = (16 * factor ^ first) * factor, b = (16 * factor ^ changed) * factor;
+    a ^= a >> 32;
+    b ^= b >> 32;
+    second ^= a ^ b;
+    memcpy(other + 8, &second, 8);
+    other[16] = 0;
+    for (int i = 8; i < 16; i++)
+        if (other[i] <= 0) return false;
+    return true;
+}
+
+void names_of_one_hash_are_told_apart(void) {
+    char name[17] = "com.example.hash", other[17];
+    for (int round = 0; round < (SANITIZED ? 10 : 50); round++) {
+        int tokens[2];
+        uint64_t states[2];
+        do {
+            for (int i = 0; i < 8; i++) other[i] = (char)('a' + random_below(26));
+        } while (!of_same_hash(name, other));
+        CHECK(strcmp(name, other) != 0 && notify__hash(name, 16) == notify__hash(other, 16), "the story is out of date with the hash");
+        tokens[0] = check_of(name);
+        tokens[1] = check_of(other);
+        CHECK(is_new(tokens[0]) && is_new(tokens[1]), "first");
+        OK(notify_post(name));
+        CHECK(is_new(tokens[0]) && !is_new(tokens[1]), "one");
+        OK(notify_post(other));
+        CHECK(!is_new(tokens[0]) && is_new(tokens[1]), "the other");
+        OK(notify_set_state(tokens[1], 7));
+        OK(notify_get_state(tokens[0], &states[0]));
+        OK(notify_get_state(tokens[1], &states[1]));
+        CHECK(states[0] == 0 && states[1] == 7, "%llu, %llu", (unsigned long long)states[0], (unsigned long long)states[1]);
+        OK(notify_set_state(tokens[1], 0));
+        OK(notify_cancel(tokens[0]));
+        OK(notify_cancel(tokens[1]));
+    }
 }
 
 static channel ready, go;

@@ -57,3 +57,56 @@ void a_state_set_often_is_always_one_that_was_set(void) {
     }
     ends_well(pid);
 }
+
+static uint32_t set_many(const int *tokens, int count, int *set) {
+    uint32_t status = NOTIFY_STATUS_OK;
+    while (*set < count && (status = notify_set_state(tokens[*set], (uint64_t)*set + 1)) == NOTIFY_STATUS_OK) ++*set;
+    return status;
+}
+
+static void post_payload(size_t size) {
+    tidings_center *center = default_center();
+    tidings_topic *topic;
+    CHECK(tidings_topic_open(center, "com.example.7", 13, NULL, 0, &topic) == 0, "no topic");
+    void *payload = calloc(1, size);
+    CHECK(tidings_post(topic, payload, size, NULL, NULL) == 0, "no room for payloads");
+    free(payload);
+    tidings_topic_close(topic);
+    tidings_close(center);
+}
+
+// A default center has 896 places for payloads, and each state takes one.
+void where_no_more_states_fit_it_is_said_and_all_else_goes_on(void) {
+    enum { MOST = 2000 };
+    static int tokens[MOST];
+    char name[64];
+    int set = 0;
+    uint64_t state;
+    for (int i = 0; i < MOST; i++) {
+        snprintf(name, sizeof name, "com.example.%d", i);
+        tokens[i] = check_of(name);
+        CHECK(is_new(tokens[i]), "first");
+    }
+    EXPECT(NOTIFY_STATUS_FAILED, set_many(tokens, MOST, &set));
+    CHECK(set == 896 / 4 * 3, "%d", set);
+    for (int i = 0; i < MOST; i++) {
+        OK(notify_get_state(tokens[i], &state));
+        CHECK(state == (i < set ? (uint64_t)i + 1 : 0), "%d has %llu", i, (unsigned long long)state);
+    }
+    OK(notify_post("com.example.7"));
+    CHECK(is_new(tokens[7]) && !is_new(tokens[8]), "posted");
+    for (int i = 0; i < 100; i++) post_payload(i % 10 ? 1000 : 100000);
+    // Those that are set can be set anew, all of them; and one that is set to 0 makes room for another.
+    for (int i = 0; i < set; i++) OK(notify_set_state(tokens[i], (uint64_t)i + 5000));
+    OK(notify_set_state(tokens[0], 0));
+    OK(notify_set_state(tokens[set], 4711));
+    EXPECT(NOTIFY_STATUS_FAILED, notify_set_state(tokens[set + 1], 4712));
+    for (int i = 0; i < MOST; i++) {
+        OK(notify_get_state(tokens[i], &state));
+        CHECK(state == (i == set ? 4711 : i > 0 && i < set ? (uint64_t)i + 5000 : 0), "%d has %llu", i, (unsigned long long)state);
+    }
+    for (int i = 0; i <= set; i++) OK(notify_set_state(tokens[i], 0));
+    set = 0;
+    EXPECT(NOTIFY_STATUS_FAILED, set_many(tokens, MOST, &set));
+    CHECK(set >= 600, "%d", set);
+}

@@ -83,7 +83,7 @@ uint32_t notify_cancel(int token);
 uint32_t notify_suspend(int token);
 uint32_t notify_resume(int token);
 
-/// The state of the token's name: 0 until it is set. It outlives those who registered. Setting it is no post.
+/// The state of the token's name: 0 until it is set. It outlives those who registered. Setting it is no post. A center has room for some hundreds that are not 0 (672 unless its creator chose other sizes): one more is NOTIFY_STATUS_FAILED.
 uint32_t notify_set_state(int token, uint64_t state64);
 uint32_t notify_get_state(int token, uint64_t *state64);
 

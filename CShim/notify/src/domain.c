@@ -170,6 +170,7 @@ static void forget_parents(notify__name *name) {
 // A position of another center may be the same number.
 static void forget_state(notify__name *name) {
     atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&name->stated, false, memory_order_relaxed);
 }
 
 static _Thread_local bool pull_history;
@@ -210,6 +211,7 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     atomic_store_explicit(&domain->center, center, memory_order_release);
     if (another) {
         notify__removal_identify(domain);
+        atomic_store_explicit(&domain->states_left, 0, memory_order_relaxed);
         notify__names_each(domain, forget_state);
     }
     uint32_t status = NOTIFY_STATUS_OK;

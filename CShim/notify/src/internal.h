@@ -67,6 +67,7 @@ struct notify__name {
     // The state as of a position of the center at which nothing was new. `state_guard` is odd while it is written.
     _Atomic uint32_t state_guard;
     _Atomic uint64_t state, state_at;
+    _Atomic bool stated;  // this process has set it to something else than 0
 };
 
 typedef enum notify__kind { NOTIFY__SYSTEM, NOTIFY__USER, NOTIFY__SELF } notify__kind;
@@ -79,6 +80,7 @@ struct notify__domain {
     notify__kind kind;
     uint32_t uid;
     bool read_only;
+    _Atomic uint32_t states_left;  // that may be set before somebody counts
     uint64_t device, inode;  // of the center's file; 0: it has none, or was removed at once
     int watch;               // of its removal, -1: none
 

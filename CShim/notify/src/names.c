@@ -122,6 +122,7 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     name->deliveries = NULL;
     name->idle = false;
     atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&name->stated, false, memory_order_relaxed);
     atomic_store_explicit(&name->domain, domain, memory_order_release);
     // A signal handler must not register.
     if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
