@@ -1,4 +1,6 @@
 // Very many registrations.
+#include <pthread.h>
+
 #include "peer.h"
 
 void a_hundred_thousand_registrations_live_side_by_side(void) {
@@ -32,4 +34,172 @@ void a_hundred_thousand_registrations_live_side_by_side(void) {
     OK(notify_post("com.example.one"));
     CHECK(read_token(descriptor) == shared, "the one that is left");
     free(tokens);
+}
+
+static void post_number(int number) {
+    char name[64];
+    snprintf(name, sizeof name, "com.example.%d", number);
+    OK(notify_post(name));
+}
+
+static int check_of_number(int number) {
+    char name[64];
+    snprintf(name, sizeof name, "com.example.%d", number);
+    return check_of(name);
+}
+
+// Each of its own name, asked while others come and go; and what is lapped is told apart to the last of them.
+void a_hundred_thousand_names_are_told_apart(void) {
+    enum { COUNT = SANITIZED ? 4000 : 100000 };
+    int *tokens = calloc(COUNT, sizeof *tokens);
+    bool *posted = calloc(COUNT, sizeof *posted);
+    for (int i = 0; i < COUNT; i++) {
+        tokens[i] = check_of_number(i);
+        CHECK(is_new(tokens[i]) && !is_new(tokens[i]), "first of %d", i);
+        if (i % 50 != 0) continue;
+        const int one = (int)random_below((uint64_t)i + 1);
+        post_number(one);
+        CHECK(is_new(tokens[one]) && !is_new(tokens[one]), "%d", one);
+    }
+    // The ring goes round twice and more meanwhile.
+    for (int i = 0; i < 10000; i++) {
+        const int one = (int)random_below(2 * COUNT);
+        post_number(one);
+        if (one < COUNT) posted[one] = true;
+    }
+    for (int i = 0; i < COUNT; i++) CHECK(is_new(tokens[i]) == posted[i], "%d: posted %d", i, posted[i]);
+    // Canceled in any order, while those that are left go on.
+    for (int left = COUNT; left > 0; left--) {
+        const int one = (int)random_below((uint64_t)left);
+        OK(notify_cancel(tokens[one]));
+        tokens[one] = tokens[left - 1];
+        if (left % 500 != 2) continue;
+        CHECK(!is_new(tokens[0]), "with %d left", left - 1);
+    }
+    free(tokens);
+    free(posted);
+}
+
+static _Atomic bool stop;
+static _Atomic uint64_t posts;
+static void *posts_and_noise(void *argument) {
+    (void)argument;
+    while (!stop) {
+        OK(notify_post("com.example.counted"));
+        posts++;
+        OK(notify_post("com.example.noise"));
+    }
+    return NULL;
+}
+
+// Very many names are left behind by changing over to another observer, also in the midst of posts that lap both.
+void every_post_counts_once_while_very_many_names_go(void) {
+    enum { COUNT = SANITIZED ? 1200 : 3000 };
+    static int tokens[COUNT], delivered[COUNT];
+    pthread_t thread;
+    uint32_t before, after;
+    const int counted = check_of("com.example.counted");
+    OK(notify_peek(counted, &before));
+    CHECK(pthread_create(&thread, NULL, posts_and_noise, NULL) == 0, "no thread");
+    for (int round = 0; round < (SANITIZED ? 1 : 8); round++) {
+        int descriptor = descriptor_of("com.example.0", &delivered[0]);
+        for (int i = 0; i < COUNT; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "com.example.%d", i);
+            tokens[i] = check_of(name);
+            if (i > 0) OK(notify_register_file_descriptor(name, &descriptor, NOTIFY_REUSE, &delivered[i]));
+        }
+        for (int i = COUNT - 1; i >= 0; i--) {
+            OK(notify_cancel(tokens[i]));
+            if (i % 100 == 50) {
+                post_number(i - 50);
+                CHECK(read_token(descriptor) == delivered[i - 50], "delivered, round %d, %d", round, i);
+            }
+            if (i > 0) OK(notify_cancel(delivered[i]));
+        }
+        OK(notify_cancel(delivered[0]));
+    }
+    stop = true;
+    pthread_join(thread, NULL);
+    OK(notify_peek(counted, &after));
+    CHECK(after - before == posts, "%u counted, %llu posted", after - before, (unsigned long long)posts);
+}
+
+static pid_t whom;
+static void laps(void) {
+    int status;
+    CHECK(kill(whom, SIGSTOP) == 0, "errno %d", errno);
+    // Until it stands still: kill is asynchronous, and its threads may be on the way.
+    char path[64], line[256], state;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)whom);
+    do {
+        FILE *file = fopen(path, "re");
+        CHECK(file && fgets(line, sizeof line, file), "no %s", path);
+        fclose(file);
+        status = sscanf(strrchr(line, ')'), ") %c", &state);
+    } while (status != 1 || state != 'T');
+    post_number(1999);
+    post_number(7);
+    post_number(5000);
+    for (int i = 0; i < 20000; i++) OK(notify_post("com.example.noise"));
+    CHECK(kill(whom, SIGCONT) == 0, "errno %d", errno);
+}
+
+void what_was_lapped_is_delivered_and_nothing_else(void) {
+    enum { COUNT = 2000 };
+    static int tokens[COUNT];
+    int last;
+    int descriptor = descriptor_of("com.example.last", &last);
+    for (int i = 0; i < COUNT; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "com.example.%d", i);
+        OK(notify_register_file_descriptor(name, &descriptor, NOTIFY_REUSE, &tokens[i]));
+    }
+    whom = getpid();
+    const pid_t pid = start(laps);
+    ends_well(pid);
+    OK(notify_post("com.example.last"));
+    int told = 0;
+    for (int one; (one = read_token(descriptor)) != last; told++) CHECK(one == tokens[7] || one == tokens[1999], "%d of nobody", one);
+    CHECK(told == 2, "%d", told);
+}
+
+// A center of 8,192 names: one process uses seven eighths of them at most. Beyond that it looks at all names.
+void others_find_room_for_names_beside_very_many(void) {
+    enum { COUNT = 10000 };
+    static int tokens[COUNT];
+    static bool posted[COUNT];
+    const tidings_configuration small = {.names = 8192};
+    tidings_center *center;
+    tidings_observer *observer;
+    uint32_t interest;
+    char name[64];
+    CHECK(tidings_open("default", &small, &center) == 0, "no center");
+    for (int i = 0; i < COUNT; i++) {
+        tokens[i] = check_of_number(i);
+        CHECK(is_new(tokens[i]), "first");
+    }
+    CHECK(tidings_observer_open(center, 0, &observer) == 0, "no observer");
+    for (int i = 0; i < 1000; i++) {
+        const int length = snprintf(name, sizeof name, "com.example.another.%d", i);
+        CHECK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &interest) == 0, "%d found room", i);
+    }
+    for (int round = 0; round < 20; round++) {
+        const int one = (int)random_below(2 * COUNT);
+        post_number(one);
+        for (int i = 0; i < COUNT; i++) CHECK(is_new(tokens[i]) == (i == one), "posted %d, token of %d", one, i);
+    }
+    for (int i = 0; i < 10000; i++) {
+        const int one = (int)random_below(COUNT);
+        post_number(one);
+        posted[one] = true;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        const bool news = is_new(tokens[i]);
+        // Beyond, nobody knows what was lapped, so each is new once; none goes by.
+        CHECK(i < 7168 ? news == posted[i] : news || !posted[i], "%d: posted %d", i, posted[i]);
+        CHECK(!is_new(tokens[i]), "once");
+    }
+    tidings_observer_close(observer);
+    tidings_close(center);
 }

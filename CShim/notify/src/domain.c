@@ -136,12 +136,12 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
 }
 
 uint32_t notify__domain_listen(notify__domain *domain) {
-    if (domain->pull) return NOTIFY_STATUS_OK;
+    if (domain->pull.observer) return NOTIFY_STATUS_OK;
     if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
     tidings_observer *pull;
     const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &pull);
     if (!error) {
-        domain->pull = pull;
+        domain->pull.observer = pull;
         atomic_store_explicit(&domain->position, tidings_observer_position(pull), memory_order_release);
     }
     notify__reading_end(domain);
@@ -202,11 +202,10 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
         notify__names_each(domain, forget_parents);
     }
     notify__push_forget(domain, child);
-    const bool listens = domain->pull != NULL;
-    tidings_observer_close(domain->pull);
-    domain->pull = NULL;
-    domain->pull_all = false;
-    domain->pull_names = 0;
+    const bool listens = domain->pull.observer != NULL;
+    tidings_observer_close(domain->pull.observer);
+    domain->pull = (notify__view){0};
+    domain->idle_most = domain->names_most = 0;
     // The old one stays open: other threads may be posting to it, or looking at its words.
     atomic_store_explicit(&domain->center, center, memory_order_release);
     if (another) {
@@ -216,17 +215,17 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     }
     uint32_t status = NOTIFY_STATUS_OK;
     if (listens) {
-        status = notify__status(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &domain->pull));
+        status = notify__status(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &domain->pull.observer));
         bool all = anew;
         if (status == NOTIFY_STATUS_OK) {
-            if (!another) {
-                const uint64_t position = atomic_load_explicit(&domain->position, memory_order_relaxed);
-                (void)tidings_observer_seek(domain->pull, position);
-                all = tidings_observer_position(domain->pull) != position;
-            }
+            const uint64_t position = atomic_load_explicit(&domain->position, memory_order_relaxed);
+            if (!another) (void)tidings_observer_seek(domain->pull.observer, position);
             pull_history = !another;
             notify__names_each(domain, pull_again);
-            atomic_store_explicit(&domain->position, tidings_observer_position(domain->pull), memory_order_release);
+            // Has the ring gone round since it was looked at, be it while we were at that?
+            tidings_statistics now;
+            if (!another) all = tidings_statistics_get(center, &now) != 0 || now.retained_from > position;
+            atomic_store_explicit(&domain->position, tidings_observer_position(domain->pull.observer), memory_order_release);
             notify__take(domain);
         }
         // What was posted and can't be looked at any more was anybody's.

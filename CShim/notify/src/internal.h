@@ -60,10 +60,11 @@ struct notify__name {
     uint64_t hash;
     notify__text text;
     uint32_t pull, push;  // interests, 0: none of its own
+    uint32_t moved;       // that of the observer which takes the place of another
     uint32_t token_count;
     notify__token *deliveries;  // tokens that something is delivered to
     notify__name *idle_next, *idle_previous;
-    bool idle;
+    bool idle, doomed;
     // The state as of a position of the center at which nothing was new. `state_guard` is odd while it is written.
     _Atomic uint32_t state_guard;
     _Atomic uint64_t state, state_at;
@@ -71,6 +72,13 @@ struct notify__name {
 };
 
 typedef enum notify__kind { NOTIFY__SYSTEM, NOTIFY__USER, NOTIFY__SELF } notify__kind;
+
+// An observer, and what it looks at: so many names, each by an interest of its own, and all others too where the center has no room for more.
+typedef struct notify__view {
+    tidings_observer *observer;
+    uint32_t names;
+    bool all;
+} notify__view;
 
 struct notify__domain {
     _Atomic(tidings_center *) center;  // replaced when it was removed; the old handle stays open, somebody may be looking at it
@@ -84,9 +92,10 @@ struct notify__domain {
     uint64_t device, inode;  // of the center's file; 0: it has none, or was removed at once
     int watch;               // of its removal, -1: none
 
-    tidings_observer *pull, *push;
-    uint32_t pull_names, push_names;  // with an interest of their own
-    bool pull_all, push_all;
+    notify__view pull, push;
+    uint32_t push_idle;                  // names that it looks at, and nothing is delivered of any more
+    uint32_t idle_most, push_idle_most;  // so many are kept at least; 0 unless there was no room to do otherwise
+    uint32_t names_most;                 // that an observer looks at; 0: not asked yet
     _Atomic uint32_t pushing;  // counts up each time the push observer is another one
 
     notify__name **buckets;  // changed under both locks
@@ -122,6 +131,7 @@ void notify__place_of_system(notify__place *place);
 bool notify__reading_begin(notify__domain *domain);  // false: this thread reads already
 void notify__reading_end(notify__domain *domain);
 void notify__take(notify__domain *domain);  // within reading
+void notify__count(notify__domain *domain, const tidings_delivery *delivery);
 void notify__pull(notify__domain *domain);  // counts all that was posted before the call
 static inline void notify__refresh(notify__domain *domain) {
     tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
@@ -140,6 +150,15 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
 void notify__name_leave(notify__name *name);
 uint32_t notify__name_pull(notify__name *name, bool history);  // lets the pull observer look at it. Within reading
 void notify__names_each(notify__domain *domain, void (*each)(notify__name *name));
+
+// MARK: What observers look at (looking.c). Under notify__lock
+
+#define NOTIFY__NAMES_FEW 1024u  // up to so many names are taken away from an observer one by one: up to some 20 µs each
+#define NOTIFY__IDLE_MOST 64u    // names that nobody wants any more are kept a while: to register and cancel the same one again and again is then cheap
+int notify__look_at(notify__domain *domain, notify__view *view, const notify__name *name, uint32_t flags, uint32_t *interest);
+bool notify__look_away(notify__view *view, uint32_t *interest);  // false: there are too many. Later, with others
+// Hands over what `from` has yet to tell, up to where `to` begins. What either missed meanwhile is told by the one whose it is, so nothing twice, and nothing not at all. False: no memory
+bool notify__view_move(notify__domain *domain, notify__view *from, notify__view *to, void (*hand)(notify__domain *domain, const tidings_delivery *delivery));
 
 // MARK: Tokens
 

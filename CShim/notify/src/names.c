@@ -4,9 +4,6 @@
 
 #include "internal.h"
 
-// Adding a name to an observer costs as much as it has names, and an entry of the center each. Beyond so many the observer looks at all names instead, and a table of ours says which are wanted.
-#define CROWD 512u
-#define IDLE_MOST 64u  // names without tokens that are kept a while: to register and cancel the same one again and again is then cheap
 #define BLOCK 256u
 
 static notify__name *free_names;  // under notify__lock
@@ -73,17 +70,7 @@ static void drop(notify__domain *domain, notify__name *name) {
 
 uint32_t notify__name_pull(notify__name *name, bool history) {
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
-    const uint32_t flags = history ? TIDINGS_ADD_HISTORY : 0;
-    if (domain->pull_all) return NOTIFY_STATUS_OK;
-    if (domain->pull_names < CROWD) {
-        const int error = tidings_observer_add(domain->pull, name->text.bytes, name->text.length, NULL, 0, flags, &name->pull);
-        domain->pull_names += error == 0;
-        return notify__status(error);
-    }
-    uint32_t interest;
-    const int error = tidings_observer_add(domain->pull, NULL, 0, NULL, 0, flags, &interest);
-    domain->pull_all = error == 0;
-    return notify__status(error);
+    return notify__status(notify__look_at(domain, &domain->pull, name, history ? TIDINGS_ADD_HISTORY : 0, &name->pull));
 }
 
 static void idle_begin(notify__domain *domain, notify__name *name) {
@@ -105,14 +92,29 @@ static void idle_end(notify__domain *domain, notify__name *name) {
     domain->idle_count--;
 }
 
+// Nobody looks at it for checks any more, but something is yet to be delivered of it.
+static uint32_t join_again(notify__domain *domain, notify__name *name, notify__name **result) {
+    if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
+    const uint32_t status = notify__name_pull(name, false);
+    if (status == NOTIFY_STATUS_OK) {
+        notify__take(domain);
+        if (name->idle) idle_end(domain, name);
+        name->token_count++;
+        *result = name;
+    }
+    notify__reading_end(domain);
+    return status;
+}
+
 uint32_t notify__name_join(notify__domain *domain, const notify__text *text, notify__name **result) {
     notify__name *name = notify__name_find(domain, text->bytes, text->length);
-    if (name) {
+    if (name && (name->pull != 0 || domain->pull.all)) {
         if (name->idle) idle_end(domain, name);
         name->token_count++;
         *result = name;
         return NOTIFY_STATUS_OK;
     }
+    if (name) return join_again(domain, name, result);
     name = take_free();
     if (!name) return NOTIFY_STATUS_FAILED;
     name->text = *text;
@@ -141,18 +143,68 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     return status;
 }
 
+// The oldest of those without tokens, one by one.
+static void drop_idle(notify__domain *domain, uint32_t most) {
+    notify__name *kept = NULL;
+    while (domain->idle_count > most && domain->idle_first != kept) {
+        notify__name *name = domain->idle_first;
+        idle_end(domain, name);
+        if (name->push == 0 && notify__look_away(&domain->pull, &name->pull)) {
+            drop(domain, name);
+        } else {
+            // The dispatcher looks at it yet.
+            if (!kept) kept = name;
+            idle_begin(domain, name);
+        }
+    }
+}
+
+// Very many of them: another observer for those that are left.
+static void leave_behind(notify__domain *domain) {
+    notify__view more = {0};
+    const uint32_t dropped = domain->idle_count - NOTIFY__IDLE_MOST;
+    notify__name *last = domain->idle_first;
+    for (uint32_t i = 0; i < dropped; i++, last = last->idle_next) last->doomed = true;
+    bool well = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &more.observer) == 0;
+    for (uint32_t i = 0; i < domain->bucket_count && well; i++) {
+        for (notify__name *name = domain->buckets[i]; name && well; name = name->next) {
+            name->moved = 0;
+            if (!name->doomed) well = notify__look_at(domain, &more, name, 0, &name->moved) == 0;
+        }
+    }
+    well = well && notify__view_move(domain, &domain->pull, &more, notify__count);
+    tidings_observer *closed = more.observer;
+    if (well) {
+        closed = domain->pull.observer;
+        domain->pull = more;
+        for (uint32_t i = 0; i < domain->bucket_count; i++)
+            for (notify__name *name = domain->buckets[i]; name; name = name->next) name->pull = name->moved;
+        atomic_store_explicit(&domain->position, tidings_observer_position(more.observer), memory_order_release);
+    }
+    tidings_observer_close(closed);
+    notify__name *name = domain->idle_first;
+    for (uint32_t i = 0; i < dropped; i++) {
+        notify__name *next = name->idle_next;
+        name->doomed = false;
+        if (well && name->push == 0) {
+            idle_end(domain, name);
+            drop(domain, name);
+        }
+        name = next;
+    }
+    // Those that stay are the dispatcher's, or there was no memory, or no place for an observer: when there are twice as many, again.
+    domain->idle_most = domain->idle_count > NOTIFY__IDLE_MOST ? 2 * domain->idle_count : 0;
+}
+
 void notify__name_leave(notify__name *name) {
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
     if (--name->token_count > 0) return;
     idle_begin(domain, name);
-    if (domain->idle_count <= IDLE_MOST || !notify__reading_begin(domain)) return;
-    name = domain->idle_first;
-    idle_end(domain, name);
-    if (name->pull != 0) {
-        // Fails where memory is out, and then goes on being looked at, and found to be nobody's.
-        domain->pull_names -= tidings_observer_remove(domain->pull, name->pull) == 0;
-        notify__take(domain);
-    }
-    drop(domain, name);
+    const bool few = domain->pull.names <= NOTIFY__NAMES_FEW;
+    const uint32_t most = NOTIFY__IDLE_MOST + (few ? 0 : domain->name_count - domain->idle_count);
+    if (domain->idle_count <= (most > domain->idle_most ? most : domain->idle_most) || !notify__reading_begin(domain)) return;
+    if (few) drop_idle(domain, NOTIFY__IDLE_MOST);
+    else leave_behind(domain);
+    notify__take(domain);
     notify__reading_end(domain);
 }

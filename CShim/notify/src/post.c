@@ -76,7 +76,7 @@ static uint32_t answer(notify__domain *domain, int error) {
     // A center that isn't there has nobody to hear of it.
     if (error == -ENOENT) return NOTIFY_STATUS_OK;
     // Nor is there anybody in this process, where that is all there is.
-    if (!error || (domain->kind == NOTIFY__SELF && !domain->pull)) return NOTIFY_STATUS_OK;
+    if (!error || (domain->kind == NOTIFY__SELF && !domain->pull.observer)) return NOTIFY_STATUS_OK;
     return notify__status(error);
 }
 

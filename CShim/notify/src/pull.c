@@ -34,21 +34,25 @@ static void add_in_crowd(notify__name *name) {
     if (name->pull == 0) add(name, 1);
 }
 
+void notify__count(notify__domain *domain, const tidings_delivery *delivery) {
+    const bool missed = delivery->kind == TIDINGS_DELIVERY_MISSED;
+    notify__name *name = notify__name_find(domain, delivery->name, delivery->name_length);
+    if (name) add(name, missed ? delivery->missed : 1);
+    // Of all names together: nobody knows whose they were, so each of these may have been among them.
+    else if (missed && delivery->name_length == 0) notify__names_each(domain, add_in_crowd);
+}
+
 void notify__take(notify__domain *domain) {
     const tidings_center *center = atomic_load_explicit(&domain->center, memory_order_relaxed);
     tidings_delivery delivery;
     for (uint32_t round = 0; round < MOST; round++) {
-        const int error = tidings_next(domain->pull, 0, &delivery);
+        const int error = tidings_next(domain->pull.observer, 0, &delivery);
         if (error == 0) {
-            const bool missed = delivery.kind == TIDINGS_DELIVERY_MISSED;
-            notify__name *name = notify__name_find(domain, delivery.name, delivery.name_length);
-            if (name) add(name, missed ? delivery.missed : 1);
-            // Of all names together: nobody knows whose they were, so each of these may have been among them.
-            else if (missed && delivery.name_length == 0) notify__names_each(domain, add_in_crowd);
+            notify__count(domain, &delivery);
             continue;
         }
         if (error != -EAGAIN) break;
-        const uint64_t position = tidings_observer_position(domain->pull);
+        const uint64_t position = tidings_observer_position(domain->pull.observer);
         atomic_store_explicit(&domain->position, position, memory_order_release);
         // Otherwise somebody is in the middle of a post, and one that has returned may lie behind it: it is seen before we are done, or its poster's claim is revoked after a few milliseconds.
         if (tidings_nothing_since(center, position)) break;
@@ -63,6 +67,6 @@ void notify__pull(notify__domain *domain) {
     }
     // On top of ourselves: what is new is counted by whom we have interrupted, and the next check sees it.
     if (!notify__reading_begin(domain)) return;
-    if (domain->pull) notify__take(domain);
+    if (domain->pull.observer) notify__take(domain);
     notify__reading_end(domain);
 }

@@ -6,8 +6,6 @@
 
 #include "internal.h"
 
-#define CROWD 512u  // as for the pull observer
-
 typedef struct dispatcher {
     notify__domain *domain;
     tidings_observer *observer;
@@ -37,6 +35,48 @@ static void deliver_in_crowd(notify__name *name) {
     if (name->push == 0) deliver(name, crowd_sequence, true);
 }
 
+static void hand(notify__domain *domain, const tidings_delivery *delivery) {
+    const bool missed = delivery->kind == TIDINGS_DELIVERY_MISSED;
+    notify__name *name = notify__name_find(domain, delivery->name, delivery->name_length);
+    if (name) {
+        deliver(name, delivery->sequence, missed);
+    } else if (missed && delivery->name_length == 0) {
+        crowd_sequence = delivery->sequence;
+        notify__names_each(domain, deliver_in_crowd);
+    }
+}
+
+static uint32_t idle_most(const notify__domain *domain) {
+    const uint32_t most = NOTIFY__IDLE_MOST + domain->push.names / 2;
+    return most > domain->push_idle_most ? most : domain->push_idle_most;
+}
+
+// Half of very many names have nothing to deliver to any more: another observer for the others.
+static void leave_behind(dispatcher *d) {
+    notify__domain *domain = d->domain;
+    notify__view more = {0};
+    bool well = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &more.observer) == 0;
+    for (uint32_t i = 0; i < domain->bucket_count && well; i++) {
+        for (notify__name *name = domain->buckets[i]; name && well; name = name->next) {
+            name->moved = 0;
+            if (name->deliveries) well = notify__look_at(domain, &more, name, 0, &name->moved) == 0;
+        }
+    }
+    well = well && notify__view_move(domain, &domain->push, &more, hand);
+    if (!well) {
+        tidings_observer_close(more.observer);
+        domain->push_idle_most = 2 * domain->push_idle;
+        return;
+    }
+    tidings_observer_close(d->observer);
+    domain->push = more;
+    d->observer = more.observer;
+    domain->push_idle = domain->push_idle_most = 0;
+    domain->idle_most = 0;  // what was ours can go now
+    for (uint32_t i = 0; i < domain->bucket_count; i++)
+        for (notify__name *name = domain->buckets[i]; name; name = name->next) name->push = name->moved;
+}
+
 static void *run(void *argument) {
     dispatcher *d = argument;
     notify__domain *domain = d->domain;
@@ -49,16 +89,8 @@ static void *run(void *argument) {
             pthread_mutex_unlock(&notify__lock);
             break;
         }
-        if (error == 0) {
-            const bool missed = delivery.kind == TIDINGS_DELIVERY_MISSED;
-            notify__name *name = notify__name_find(domain, delivery.name, delivery.name_length);
-            if (name) {
-                deliver(name, delivery.sequence, missed);
-            } else if (missed && delivery.name_length == 0) {
-                crowd_sequence = delivery.sequence;
-                notify__names_each(domain, deliver_in_crowd);
-            }
-        }
+        if (error == 0) hand(domain, &delivery);
+        if (domain->push_idle > idle_most(domain)) leave_behind(d);
         // Our place in the center was lost: the program has closed its descriptor. A new one, and another of us.
         if (error != 0 && error != -EINTR && error != -ENOMEM) (void)notify__domain_renew(domain, true);
         pthread_mutex_unlock(&notify__lock);
@@ -77,7 +109,7 @@ static uint32_t start(notify__domain *domain) {
         free(d);
         return notify__status(error);
     }
-    domain->push = d->observer;
+    domain->push.observer = d->observer;
     // The program's signals are the program's threads'.
     sigset_t all, before;
     sigfillset(&all);
@@ -87,7 +119,7 @@ static uint32_t start(notify__domain *domain) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) {
         tidings_observer_close(d->observer);
-        domain->push = NULL;
+        domain->push.observer = NULL;
         free(d);
         return NOTIFY_STATUS_FAILED;
     }
@@ -97,26 +129,20 @@ static uint32_t start(notify__domain *domain) {
 
 uint32_t notify__push_begin(notify__name *name) {
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
-    if (!domain->push) {
+    if (!domain->push.observer) {
         const uint32_t status = start(domain);
         if (status != NOTIFY_STATUS_OK) return status;
     }
-    if (name->push != 0 || domain->push_all) return NOTIFY_STATUS_OK;
-    uint32_t all;
-    const bool crowd = domain->push_names >= CROWD;
-    const int error = crowd ? tidings_observer_add(domain->push, NULL, 0, NULL, 0, 0, &all)
-                            : tidings_observer_add(domain->push, name->text.bytes, name->text.length, NULL, 0, 0, &name->push);
-    if (error) return notify__status(error);
-    if (crowd) domain->push_all = true;
-    else domain->push_names++;
+    if (name->push == 0) return notify__status(notify__look_at(domain, &domain->push, name, 0, &name->push));
+    domain->push_idle--;
     return NOTIFY_STATUS_OK;
 }
 
 void notify__push_end(notify__name *name) {
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
-    if (name->push == 0) return;
-    domain->push_names -= tidings_observer_remove(domain->push, name->push) == 0;
-    name->push = 0;
+    if (name->push == 0 || notify__look_away(&domain->push, &name->push)) return;
+    // The thread leaves them all behind, as it is the one that uses the observer.
+    if (++domain->push_idle > idle_most(domain)) tidings_observer_interrupt(domain->push.observer);
 }
 
 static void forget(notify__name *name) {
@@ -124,13 +150,12 @@ static void forget(notify__name *name) {
 }
 
 void notify__push_forget(notify__domain *domain, bool child) {
-    if (!domain->push) return;
+    if (!domain->push.observer) return;
     atomic_fetch_add_explicit(&domain->pushing, 1, memory_order_relaxed);
     // The thread closes what it is in; a child hasn't got that thread.
-    if (child) tidings_observer_close(domain->push);
-    else tidings_observer_interrupt(domain->push);
-    domain->push = NULL;
-    domain->push_all = false;
-    domain->push_names = 0;
+    if (child) tidings_observer_close(domain->push.observer);
+    else tidings_observer_interrupt(domain->push.observer);
+    domain->push = (notify__view){0};
+    domain->push_idle = domain->push_idle_most = 0;
     notify__names_each(domain, forget);
 }
