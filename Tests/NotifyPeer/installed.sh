@@ -45,20 +45,36 @@ fi
 declared() { sed -n 's/^[a-z].*\b\(notify_[a-z_]*\)(.*/\1/p' "$at/usr/include/notify.h" "$at/usr/include/notify_private.h" | grep -v register_dispatch | sort -u; }
 exported() { nm -D --defined-only "$at/usr/lib/libtidings-notify.so" | sed -n 's/.* T \(notify_[a-z_]*\)@.*/\1/p' | sort -u; }
 diff <(declared) <(exported)
+# And the program that was just run uses all of it.
+for function in $(declared) notify_register_dispatch; do grep -q "$function(" Tests/NotifyPeer/installed/everything.c; done
 if nm -D --defined-only "$at/usr/lib/libtidings.so" | grep ' [A-Z] tidings__'; then exit 1; fi
 
-# And the utility.
-"$at/usr/bin/notifyutil" -q -1 com.example.utility -check -2 com.example.another &
-waiting=$!
-until [[ $(grep -c . "/proc/$waiting/maps") -gt 0 && -n $(find "$shared" -name 'tidings.*') ]]; do :; done
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do # it may not have registered yet
-    "$at/usr/bin/notifyutil" -p com.example.utility -p com.example.another
-    kill -0 "$waiting" 2>/dev/null || break
-    sleep 0.2
+# Under the names and versions that programs are linked with.
+for library in libtidings libtidings-notify libtidings-notify-dispatch; do
+    file=$at/usr/lib/$library.so
+    [[ -e $file ]] || continue
+    readelf -d "$file" | grep -qF "Library soname: [$library.so.0]"
+    if nm -D --defined-only "$file" | grep ' T ' | grep -v '@@TIDINGS_\(NOTIFY_\)\?0$'; then exit 1; fi
+    [[ $(readlink "$at/usr/lib/$library.so.0") == "$library.so.$(sed -n 's/^Version: //p' "$at/usr/lib/pkgconfig/tidings.pc")" ]]
 done
-wait "$waiting"
-[[ $("$at/usr/bin/notifyutil" -s com.example.utility 42 -g com.example.utility -q -g com.example.utility) == $'com.example.utility 42\n42' ]]
-if "$at/usr/bin/notifyutil" -p '' 2>/dev/null; then exit 1; fi
-echo "notifyutil posts, waits, gets and sets"
+
+# Each header by itself, in the languages as they are written down.
+for header in tidings notify notify_private notify_keys; do
+    program=$'#include <'$header$'.h>\nextern int something;\n'
+    "$compiler" -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -I"$at/usr/include" -x c - <<<"$program"
+    "$plus" -std=c++11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -I"$at/usr/include" -x c++ - <<<"$program"
+done
+
+# The manual is one.
+for page in man1/notifyutil.1 man3/notify.3 man3/tidings.3; do
+    test -s "$at/usr/share/man/$page"
+    if command -v groff >/dev/null; then [[ -z $(groff -mandoc -ww -z -Tutf8 "$at/usr/share/man/$page" 2>&1) ]]; fi
+done
+for function in $(declared); do [[ $function == notify_simple_post ]] || grep -q "^\.F[on] $function" "$at/usr/share/man/man3/notify.3"; done
+
+# And the utility.
+dispatch=
+if [[ -e $at/usr/lib/pkgconfig/tidings-notify-dispatch.pc ]]; then dispatch=dispatch; fi
+Tests/NotifyPeer/utility.sh "$at/usr/bin/notifyutil" "$dispatch"
 make -s BUILD="$build" CC="$compiler" PREFIX="$at/usr" uninstall
 [[ -z $(find "$at/usr" -type f) ]] || { find "$at/usr" -type f; exit 1; }
