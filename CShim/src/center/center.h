@@ -41,7 +41,7 @@ struct tidings_topic {
     uint64_t poster;            // the cell word without the participant's half: lengths of subject and name
     uint32_t name_words, subject_words;
     uint64_t plain;             // payloads smaller than this go the straight way: there is room for them in a cell, and nothing to be asked first
-    uint64_t text[];            // name, subject, each padded to 8: as they lie in a body; and padded to 16 in all
+    uint64_t text[];            // name, subject, each padded to 8: as they lie in a body; and 8 more, as a text is moved by sixteens
 };
 
 // A post option of our own: with TIDINGS_POST_RETAIN, there is no value any more.

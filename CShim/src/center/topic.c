@@ -9,7 +9,7 @@
 #include "platform/futex.h"
 #include "segment/names.h"
 
-_Static_assert(sizeof(tidings_topic) + 2 * 256 <= TIDINGS_TOPIC_SIZE_MAX, "the longest name and subject, each rounded up to 8");
+_Static_assert(sizeof(tidings_topic) + 2 * 256 + 8 <= TIDINGS_TOPIC_SIZE_MAX, "the longest name and subject, each rounded up to 8");
 
 // The subject's length as it counts: none is as long as an empty one.
 static int check(const char *name, size_t name_length, const char *subject, size_t *subject_length) {
@@ -20,7 +20,7 @@ static int check(const char *name, size_t name_length, const char *subject, size
 }
 
 size_t tidings_topic_size(size_t name_length, size_t subject_length) {
-    return sizeof(tidings_topic) + tidings__round16(tidings__round8(name_length) + tidings__round8(subject_length));
+    return sizeof(tidings_topic) + tidings__round8(name_length) + tidings__round8(subject_length) + 8;
 }
 
 static void prepare(tidings_topic *topic, tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length) {
