@@ -18,7 +18,7 @@
 #include "notify_private.h"
 #include "tidings.h"
 
-#define WATCHDOG 120u  // seconds; four times what the longest takes under the thread sanitizer
+#define WATCHDOG 120u  // seconds; four times what the longest takes under the thread sanitizer, but for the soak, which asks for more
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)

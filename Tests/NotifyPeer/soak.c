@@ -133,6 +133,8 @@ void a_million_random_actions_do_what_a_model_says(void) {
     make_names();
     const char *asked = getenv("TIDINGS_SOAK_ACTIONS");
     const uint64_t wanted = asked ? strtoull(asked, NULL, 10) : 1000000;
+    // A million under the thread sanitizer, on a machine that is busy with other things.
+    alarm(WATCHDOG + (unsigned)(wanted / 2500));
     for (uint64_t action = 0; action < wanted; action++) {
         model_token *t = count > 0 ? &tokens[random_below((uint64_t)count)] : NULL;
         switch (random_below(16)) {

@@ -15,7 +15,7 @@ while read -r kind story; do
     fi
     mkdir "$directory/$story"
     status=0
-    timeout -k 5 130 "$peer" "$story" "$seed" "$directory/$story" >"$directory/output" 2>&1 || status=$?
+    timeout -k 5 530 "$peer" "$story" "$seed" "$directory/$story" >"$directory/output" 2>&1 || status=$?
     rm -rf "${directory:?}/$story"
     told=$((told + 1))
     if [[ $status -ne 0 ]]; then
