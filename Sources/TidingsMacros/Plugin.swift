@@ -4,7 +4,9 @@
 
     @main
     struct TidingsPlugin: CompilerPlugin {
-        let providingMacros: [any Macro.Type] = [MessageMacro.self]
+        let providingMacros: [any Macro.Type] = [
+            MessageMacro.self, NotificationProtocolMacro.self, NotificationDetailMacro.self,
+        ]
     }
 #else
     /// A macro target is a program: without the trait, one that nobody starts.

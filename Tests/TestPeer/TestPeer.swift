@@ -34,6 +34,9 @@ import Tidings
 //                                                                                    → posted
 //   observe-build BUILD N observes as such a build, until N have come or were undecodable
 //                                                                                    → observing, then "got …", "undecodable"
+//   observe-protocol N    observes by a protocol of two methods and an optional one, until N have come (with the trait Macros)
+//                                                                                    → observing, then "changed …", "count …", "out"
+//   post-protocol         posts by it                                                → (nothing)
 @main
 struct TestPeer {
     struct Numbered: Codable, Sendable {
@@ -98,6 +101,10 @@ struct TestPeer {
             case "observe-key": try observeKey(center, .init(word()), number())
             case "untyped": try postUntyped(center, .init(word()), word())
             case "observe-untyped": try observeUntyped(center, word(), word(), number())
+            #if Macros
+                case "observe-protocol": try observeProtocol(center, number())
+                case "post-protocol": try postProtocol(center)
+            #endif
             case "post-build": try postSample(center, build(word()))
             case "observe-build": try observeSamples(center, build(word()), number())
             default: exit(64)

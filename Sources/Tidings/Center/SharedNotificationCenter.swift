@@ -21,6 +21,9 @@
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
     let targets = TargetTable()
+    #if Macros
+        let protocolObservers = ProtocolObservers()
+    #endif
     let suspension = Suspension()
     let deferred: PostingQueue
     let subjects = SubjectObservers()

@@ -47,4 +47,72 @@
         names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))
     public macro Message(_ name: SharedNotificationCenter.Name) =
         #externalMacro(module: "TidingsMacros", type: "MessageMacro")
+
+    /// Makes the methods of a protocol notifications, and writes a poster that has them, checked by the compiler on both sides.
+    ///
+    /// ```swift
+    /// @NotificationProtocol
+    /// protocol UserObserver: AnyObject {
+    ///     func userNameChanged(oldName: String, newName: String)
+    ///     func signedOut()
+    /// }
+    /// extension UserObserver { func signedOut() {} }          // optional: an observer may leave it out
+    ///
+    /// final class Roster: UserObserver, Sendable {
+    ///     func userNameChanged(oldName: String, newName: String) { print("\(oldName) is \(newName) now") }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let roster = Roster()
+    /// let token = try center.addObserver(roster, as: UserObserver.self)
+    /// try UserObserverPoster(center).userNameChanged(oldName: "Ada Byron", newName: "Ada Lovelace")
+    /// ```
+    ///
+    /// Beside the protocol stand `UserObserverPoster`, with the protocol's own methods, and `UserObserverMessages`, with a message for each: one
+    /// without arguments is an empty one, so that arguments can be added. On the wire a method is called
+    /// `UserObserver.userNameChanged(oldName:newName:)`, with a prefix `com.example.UserObserver.…`, so overloads differ;
+    /// ``NotificationName(_:)`` gives a method another name. Arguments travel as a map of their labels
+    /// (of their own names where the label is `_`) to their values, coded as ``Message()`` does it.
+    ///
+    /// A method that gets another argument keeps its observers if it keeps its name and peers can do without the argument: an optional one
+    /// is `nil` where a poster doesn't send it, for others ``NotificationDefault(_:_:)`` says what to take.
+    ///
+    /// Refused, each with the reason and, where there is one, a fix: `async`, `throws`, results, generic methods, associated types, `static`
+    /// and `mutating` methods, `inout` and other specifiers, functions as arguments, settable properties, and protocols that others
+    /// than objects could conform to.
+    ///
+    /// - Parameter prefix: in front of all names, to tell the protocols of one program from those of others: a literal.
+    @attached(peer, names: suffixed(Poster), suffixed(Messages))
+    public macro NotificationProtocol(prefix: String = "") =
+        #externalMacro(module: "TidingsMacros", type: "NotificationProtocolMacro")
+
+    /// What a method of a ``NotificationProtocol(prefix:)`` is called on the wire, behind the protocol's name.
+    ///
+    /// ```swift
+    /// @NotificationProtocol
+    /// protocol UserObserver: AnyObject {
+    ///     @NotificationName("userNameChanged(oldName:newName:)")
+    ///     func userNameChanged(oldName: String, newName: String, reason: String?)     // the reason is new
+    /// }
+    /// ```
+    @attached(peer)
+    public macro NotificationName(_ name: String) =
+        #externalMacro(module: "TidingsMacros", type: "NotificationDetailMacro")
+
+    /// What a parameter of a method is where a poster doesn't send it yet: a protocol's methods can't have default arguments.
+    ///
+    /// ```swift
+    /// @NotificationProtocol
+    /// protocol UserObserver: AnyObject {
+    ///     @NotificationName("userNameChanged(oldName:newName:)")
+    ///     @NotificationDefault("reason", "unknown")
+    ///     func userNameChanged(oldName: String, newName: String, reason: String)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - parameter: its label, or its own name where the label is `_`.
+    ///   - value: an expression of the parameter's type.
+    @attached(peer)
+    public macro NotificationDefault<Value>(_ parameter: String, _ value: Value) =
+        #externalMacro(module: "TidingsMacros", type: "NotificationDetailMacro")
 #endif

@@ -9,7 +9,8 @@
     /// What this package's macros are called in sources.
     let macros = [
         "Message": MacroSpec(
-            type: MessageMacro.self, conformances: ["SharedNotificationCenter.Message"])
+            type: MessageMacro.self, conformances: ["SharedNotificationCenter.Message"]),
+        "NotificationProtocol": MacroSpec(type: NotificationProtocolMacro.self),
     ]
 
     func expectExpansion(

@@ -1,0 +1,329 @@
+#if Macros
+    import SwiftDiagnostics
+    import SwiftSyntax
+    import SwiftSyntaxMacros
+
+    /// Finds a protocol's methods, and complains of what can't be a notification.
+    struct NotificationMethodReading<Context: MacroExpansionContext> {
+        let context: Context
+        var methods: [NotificationMethod] = []
+        var isComplete = true
+
+        init(_ members: MemberBlockSyntax, in context: Context) {
+            self.context = context
+            for member in members.members { read(member.decl) }
+            nameTypes()
+        }
+
+        private mutating func refuse(
+            _ id: String, _ message: String, at node: some SyntaxProtocol, _ fixIts: [FixIt] = []
+        ) {
+            isComplete = false
+            context.complain(Complaint(id: id, message: message), at: node, fixIts)
+        }
+
+        // MARK: Members
+
+        private mutating func read(_ member: DeclSyntax) {
+            if let function = member.as(FunctionDeclSyntax.self) { return read(function) }
+            if let variable = member.as(VariableDeclSyntax.self) { return check(variable) }
+            if let type = member.as(AssociatedTypeDeclSyntax.self) {
+                refuse(
+                    "associatedtype",
+                    """
+                    an associated type differs from observer to observer, and a poster knows none of them: \
+                    write the type that is sent
+                    """,
+                    at: type.associatedtypeKeyword)
+            } else if let initializer = member.as(InitializerDeclSyntax.self) {
+                refuse(
+                    "init", "a notification is for observers that exist: 'init' can't be one",
+                    at: initializer.initKeyword)
+            } else if let subscripting = member.as(SubscriptDeclSyntax.self) {
+                refuse(
+                    "subscript", "a subscript asks for an answer, and posters get none: make it a method",
+                    at: subscripting.subscriptKeyword)
+            } else if let conditional = member.as(IfConfigDeclSyntax.self) {
+                refuse(
+                    "conditional",
+                    """
+                    @NotificationProtocol can't see through #if: a method that is there in one build only \
+                    would be posted to nobody; move it out
+                    """,
+                    at: conditional.clauses.first?.poundKeyword ?? member.firstToken(viewMode: .sourceAccurate)!)
+            }
+        }
+
+        /// What an observer tells of itself is its own matter; what can be set would have to be the same in all processes.
+        private mutating func check(_ variable: VariableDeclSyntax) {
+            for binding in variable.bindings {
+                guard case .accessors(let accessors) = binding.accessorBlock?.accessors,
+                    let setter = accessors.first(where: { $0.accessorSpecifier.tokenKind == .keyword(.set) })
+                else { continue }
+                refuse(
+                    "property",
+                    """
+                    setting a property is no notification: declare a method that says what has changed, or \
+                    use setState(_:for:) for a value that stays
+                    """,
+                    at: setter)
+            }
+        }
+
+        // MARK: Methods
+
+        private mutating func read(_ function: FunctionDeclSyntax) {
+            let before = isComplete
+            isComplete = true
+            defer { isComplete = isComplete && before }
+            checkModifiers(function)
+            checkEffects(function)
+            if let generics = function.genericParameterClause {
+                refuse(
+                    "generic",
+                    """
+                    a generic method can't be a notification: the observer's process has to know the type \
+                    that is sent; write it, or a method for each
+                    """,
+                    at: generics)
+            }
+            if let result = function.signature.returnClause, !["Void", "()"].contains(result.type.trimmedDescription) {
+                let without = function.with(\.signature.returnClause, nil)
+                refuse(
+                    "result",
+                    """
+                    nobody waits for an answer to a notification: remove the result, and let observers post \
+                    a notification of their own
+                    """,
+                    at: result, [.replacing("remove the result", function, by: without)])
+            }
+            var defaults = self.defaults(of: function)
+            let parameters = function.signature.parameterClause.parameters.compactMap { self.parameter($0, &defaults) }
+            for name in defaults.keys.sorted() {
+                refuse(
+                    "default", "there is no parameter '\(name)' that this could be the default of", at: function.name)
+            }
+            guard isComplete else { return }
+            let fields = parameters.map(\.field.name)
+            guard Set(fields).count == fields.count else {
+                return refuse(
+                    "names", "two parameters would travel as one field: give them different labels", at: function.name)
+            }
+            methods.append(
+                NotificationMethod(
+                    documentation: function.documentation, base: function.name.text, parameters: parameters,
+                    parameterClause: function.signature.parameterClause.trimmedDescription,
+                    name: ownName(of: function)
+                        ?? "\(function.name.bareText)(\(parameters.map { "\($0.label):" }.joined()))"))
+        }
+
+        private mutating func checkModifiers(_ function: FunctionDeclSyntax) {
+            for modifier in function.modifiers {
+                switch modifier.name.tokenKind {
+                case .keyword(.static), .keyword(.class):
+                    refuse(
+                        "static",
+                        "notifications go to objects: a type has nothing to register; make it an instance method",
+                        at: modifier,
+                        [.removing("remove '\(modifier.name.text)'", modifier, from: function)])
+                case .keyword(.mutating):
+                    refuse(
+                        "mutating", "observers are objects, which need no 'mutating' to change: remove it",
+                        at: modifier,
+                        [.removing("remove 'mutating'", modifier, from: function)])
+                case .keyword(.consuming), .keyword(.borrowing):
+                    refuse(
+                        "ownership", "observers are objects, which stay: remove '\(modifier.name.text)'", at: modifier,
+                        [.removing("remove '\(modifier.name.text)'", modifier, from: function)])
+                default: break
+                }
+            }
+            for attribute in function.attributes {
+                guard let attribute = attribute.as(AttributeSyntax.self) else { continue }
+                let name = attribute.attributeName.trimmedDescription
+                if name.hasSuffix("Actor") {
+                    refuse(
+                        "isolation",
+                        "all methods of an observer are called in one place: write @MainActor before the protocol",
+                        at: attribute)
+                }
+            }
+        }
+
+        private mutating func checkEffects(_ function: FunctionDeclSyntax) {
+            let effects = function.signature.effectSpecifiers
+            if let asynchronous = effects?.asyncSpecifier {
+                refuse(
+                    "async",
+                    """
+                    posting waits for no observer, so an 'async' method would have nobody to wait for it: \
+                    remove 'async', and start a Task in the observer's method
+                    """,
+                    at: asynchronous,
+                    [
+                        .replacing(
+                            "remove 'async'", function, by: function.withoutEffects { $0.with(\.asyncSpecifier, nil) })
+                    ])
+            }
+            if let throwing = effects?.throwsClause {
+                refuse(
+                    "throws",
+                    """
+                    there may be many observers or none, and nobody to catch what one throws: remove \
+                    'throws', and post a notification of the failure
+                    """,
+                    at: throwing,
+                    [
+                        .replacing(
+                            "remove '\(throwing.trimmedDescription)'", function,
+                            by: function.withoutEffects { $0.with(\.throwsClause, nil) })
+                    ])
+            }
+        }
+
+        // MARK: Parameters
+
+        private mutating func parameter(
+            _ parameter: FunctionParameterSyntax, _ defaults: inout [String: String]
+        ) -> NotificationMethod.Parameter? {
+            let label = parameter.firstName.text
+            let name = (parameter.secondName ?? parameter.firstName).text
+            guard name != "_" else {
+                refuse("unnamed", "this parameter needs a name to travel under: write '_ value'", at: parameter)
+                return nil
+            }
+            if let ellipsis = parameter.ellipsis {
+                let array = parameter.with(\.ellipsis, nil).with(\.type, TypeSyntax("[\(parameter.type.trimmed)]"))
+                refuse(
+                    "variadic", "a poster's arguments can't be handed on to a variadic parameter: send an array",
+                    at: ellipsis,
+                    [.replacing("make it an array", parameter, by: array)])
+                return nil
+            }
+            guard isSendable(parameter) else { return nil }
+            let field = label == "_" ? name : label
+            let wrapped = parameter.type.wrapped
+            return NotificationMethod.Parameter(
+                label: label, name: name,
+                field: Field(
+                    name: field, key: field.filter { $0 != "`" }, type: (wrapped ?? parameter.type.trimmed).written,
+                    isOptional: wrapped != nil,
+                    standIn: defaults.removeValue(forKey: field.filter { $0 != "`" })))
+        }
+
+        private mutating func isSendable(_ parameter: FunctionParameterSyntax) -> Bool {
+            var type = parameter.type
+            if let attributed = type.as(AttributedTypeSyntax.self) {
+                type = attributed.baseType
+                if let specifier = attributed.specifiers.first {
+                    let plain = parameter.with(\.type, type.with(\.leadingTrivia, parameter.type.leadingTrivia))
+                    let word = specifier.trimmedDescription
+                    refuse(
+                        "specifier",
+                        word == "inout"
+                            ? "what an observer changes can't come back to the poster: remove 'inout'"
+                            : """
+                            arguments are copied to other processes: '\(word)' can't be, nor can types that \
+                            aren't copyable; remove it
+                            """,
+                        at: specifier, [.replacing("remove '\(word)'", parameter, by: plain)])
+                    return false
+                }
+            }
+            if type.is(FunctionTypeSyntax.self) {
+                refuse(
+                    "function", "a function can't travel to another process: send what it would be called with",
+                    at: parameter.type)
+                return false
+            }
+            if type.as(SomeOrAnyTypeSyntax.self)?.someOrAnySpecifier.tokenKind == .keyword(.some) {
+                refuse(
+                    "generic",
+                    """
+                    a generic method can't be a notification: the observer's process has to know the type \
+                    that is sent; write it, or a method for each
+                    """,
+                    at: parameter.type)
+                return false
+            }
+            return true
+        }
+
+        // MARK: What attributes say
+
+        private mutating func ownName(of function: FunctionDeclSyntax) -> String? {
+            for arguments in function.arguments(of: "NotificationName") {
+                guard let name = arguments.first?.expression.plainText, !name.isEmpty else {
+                    refuse("name", "a notification's name has to stand here: a string literal", at: arguments)
+                    continue
+                }
+                return name
+            }
+            return nil
+        }
+
+        private mutating func defaults(of function: FunctionDeclSyntax) -> [String: String] {
+            var defaults: [String: String] = [:]
+            for arguments in function.arguments(of: "NotificationDefault") {
+                guard let name = arguments.first?.expression.plainText, arguments.count == 2 else {
+                    refuse("default", "the parameter's label has to stand here: a string literal", at: arguments)
+                    continue
+                }
+                defaults[name] = arguments.last!.expression.trimmedDescription
+            }
+            return defaults
+        }
+
+        /// Each message has a type of its own. What two methods would have in common on the wire is refused where names are known.
+        private mutating func nameTypes() {
+            var taken: Set<String> = []
+            for index in methods.indices {
+                let isAlone = methods.filter { $0.bareBase == methods[index].bareBase }.count == 1
+                var name = methods[index].typeName(withLabels: !isAlone)
+                while !taken.insert(name).inserted { name += "_" }
+                methods[index].type = name
+            }
+        }
+    }
+
+    extension FunctionDeclSyntax {
+        /// Documentation comments, a line each.
+        fileprivate var documentation: [String] {
+            leadingTrivia.compactMap { piece in
+                if case .docLineComment(let text) = piece { text } else { nil }
+            }
+        }
+
+        fileprivate func arguments(of name: String) -> [LabeledExprListSyntax] {
+            attributes.compactMap { attribute in
+                guard let attribute = attribute.as(AttributeSyntax.self),
+                    attribute.attributeName.trimmedDescription == name
+                else { return nil }
+                return attribute.arguments?.as(LabeledExprListSyntax.self)
+            }
+        }
+
+        fileprivate func withoutEffects(
+            _ change: (FunctionEffectSpecifiersSyntax) -> FunctionEffectSpecifiersSyntax
+        ) -> FunctionDeclSyntax {
+            guard let effects = signature.effectSpecifiers else { return self }
+            let changed = change(effects)
+            let isEmpty = changed.asyncSpecifier == nil && changed.throwsClause == nil
+            var function = with(\.signature.effectSpecifiers, isEmpty ? nil : changed)
+            if isEmpty && signature.returnClause == nil {
+                function.signature.parameterClause.trailingTrivia = effects.trailingTrivia
+            }
+            return function
+        }
+    }
+
+    extension FixIt {
+        fileprivate static func removing(
+            _ message: String, _ modifier: DeclModifierSyntax, from function: FunctionDeclSyntax
+        ) -> FixIt {
+            let without = function.with(\.modifiers, function.modifiers.filter { $0.id != modifier.id })
+                .with(\.leadingTrivia, function.leadingTrivia)
+            return .replacing(message, function, by: without)
+        }
+    }
+#endif

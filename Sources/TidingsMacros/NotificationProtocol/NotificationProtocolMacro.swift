@@ -1,0 +1,158 @@
+#if Macros
+    import SwiftDiagnostics
+    import SwiftSyntax
+    import SwiftSyntaxBuilder
+    import SwiftSyntaxMacros
+
+    /// `@NotificationProtocol`.
+    public struct NotificationProtocolMacro: PeerMacro {
+        public static func expansion(
+            of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+            in context: some MacroExpansionContext
+        ) throws -> [DeclSyntax] {
+            guard let declaration = declaration.as(ProtocolDeclSyntax.self) else {
+                context.complain(
+                    Complaint(
+                        id: "protocol",
+                        message:
+                            """
+                            @NotificationProtocol is for protocols: their methods are the notifications; for \
+                            a struct use @Message
+                            """
+                    ),
+                    at: node)
+                return []
+            }
+            guard isPossible(declaration, in: context), let prefix = prefix(of: node, in: context) else { return [] }
+            let reading = NotificationMethodReading(declaration.memberBlock, in: context)
+            guard reading.isComplete else { return [] }
+            let source = NotificationProtocolSource(
+                name: declaration.name.text, prefix: "\(prefix)\(declaration.name.bareText).", methods: reading.methods,
+                typeAccess: declaration.modifiers.peerAccess, access: declaration.modifiers.access,
+                isOnMainActor: declaration.attributes.contains {
+                    $0.as(AttributeSyntax.self)?.attributeName.trimmedDescription == "MainActor"
+                })
+            guard areTheNamesGood(source, declaration, in: context) else { return [] }
+            return ["\(raw: source.poster)", "\(raw: source.messages)"]
+        }
+
+        private static func isPossible(
+            _ declaration: ProtocolDeclSyntax, in context: some MacroExpansionContext
+        ) -> Bool {
+            if let clause = declaration.primaryAssociatedTypeClause {
+                context.complain(
+                    Complaint(
+                        id: "associatedtype",
+                        message:
+                            """
+                            an associated type differs from observer to observer, and a poster knows none of \
+                            them: write the type that is sent
+                            """
+                    ),
+                    at: clause)
+                return false
+            }
+            let inherited = declaration.inheritanceClause?.inheritedTypes.map(\.type.trimmedDescription) ?? []
+            if inherited.allSatisfy({ ["Sendable", "Equatable", "Hashable"].contains($0) }) {
+                var bound = declaration
+                let object = InheritedTypeSyntax(type: TypeSyntax("AnyObject"))
+                if let clause = declaration.inheritanceClause {
+                    bound.inheritanceClause = clause.with(
+                        \.inheritedTypes,
+                        [object.with(\.trailingComma, .commaToken(trailingTrivia: .space))] + clause.inheritedTypes)
+                } else {
+                    bound.name.trailingTrivia = []
+                    bound.inheritanceClause = InheritanceClauseSyntax(
+                        colon: .colonToken(trailingTrivia: .space), inheritedTypes: [object], trailingTrivia: .space)
+                }
+                context.complain(
+                    Complaint(
+                        id: "object",
+                        message:
+                            """
+                            observers are held weakly, so that nobody has to remove them: only objects can \
+                            be; add 'AnyObject'
+                            """
+                    ),
+                    at: declaration.name, [.replacing("add 'AnyObject'", declaration, by: bound)])
+                return false
+            }
+            return true
+        }
+
+        /// With a full stop behind it; `nil`: it isn't one, and that has been said.
+        private static func prefix(of node: AttributeSyntax, in context: some MacroExpansionContext) -> String? {
+            guard let argument = node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression else { return "" }
+            guard let prefix = argument.plainText else {
+                context.complain(
+                    Complaint(
+                        id: "prefix",
+                        message: """
+                            names are settled when the program is built: the prefix has to be a string literal
+                            """),
+                    at: argument)
+                return nil
+            }
+            return prefix.isEmpty ? "" : "\(prefix)."
+        }
+
+        private static func areTheNamesGood(
+            _ source: NotificationProtocolSource, _ declaration: ProtocolDeclSyntax,
+            in context: some MacroExpansionContext
+        ) -> Bool {
+            var taken: Set<String> = []
+            for method in source.methods {
+                let name = source.prefix + method.name
+                if !taken.insert(name).inserted {
+                    context.complain(
+                        Complaint(
+                            id: "overload",
+                            message:
+                                """
+                                two methods have the name "\(name)", which leaves out their types: give one \
+                                of them another by @NotificationName
+                                """
+                        ),
+                        at: declaration.name)
+                    return false
+                }
+                if name.utf8.count > 255 {
+                    context.complain(
+                        Complaint(
+                            id: "length",
+                            message:
+                                """
+                                "\(name)" has more than the 255 bytes of a name: shorten it by \
+                                @NotificationName
+                                """),
+                        at: declaration.name)
+                    return false
+                }
+            }
+            return true
+        }
+    }
+
+    /// `@NotificationName` and `@NotificationDefault`: read where the protocol is, and nothing by themselves.
+    public struct NotificationDetailMacro: PeerMacro {
+        public static func expansion(
+            of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+            in context: some MacroExpansionContext
+        ) throws -> [DeclSyntax] {
+            if !declaration.is(FunctionDeclSyntax.self) {
+                context.complain(
+                    Complaint(id: "method", message: "this is for methods of a protocol with @NotificationProtocol"),
+                    at: node)
+            }
+            return []
+        }
+    }
+
+    extension DeclModifierListSyntax {
+        /// Of a type that stands beside a declaration.
+        fileprivate var peerAccess: String {
+            if contains(.private) || contains(.fileprivate) { return "fileprivate " }
+            return access
+        }
+    }
+#endif

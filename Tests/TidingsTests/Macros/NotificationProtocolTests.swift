@@ -1,0 +1,290 @@
+#if Macros
+    import Testing
+
+    @testable import Tidings
+
+    @NotificationProtocol
+    protocol UserObserver: AnyObject {
+        func userNameChanged(oldName: String, newName: String)
+        func userNameChanged(_ count: Int)
+        func visited(_ cities: [String], from label: Label, on day: Int?)
+        /// Optional.
+        func signedOut()
+    }
+
+    extension UserObserver {
+        func signedOut() {}
+    }
+
+    /// As it was before, in an older build.
+    enum Older {
+        @NotificationProtocol
+        protocol UserObserver: AnyObject {
+            func userNameChanged(oldName: String, newName: String)
+        }
+    }
+
+    /// As it will be.
+    enum Newer {
+        @NotificationProtocol
+        protocol UserObserver: AnyObject {
+            @NotificationName("userNameChanged(oldName:newName:)")
+            @NotificationDefault("reason", "unknown")
+            func userNameChanged(oldName: String, newName: String, reason: String, by whom: Int?)
+        }
+    }
+
+    @MainActor @NotificationProtocol(prefix: "com.example")
+    protocol MainObserver: AnyObject {
+        func moved(x: Double)
+    }
+
+    @NotificationProtocol
+    private protocol HiddenObserver: AnyObject {
+        func seen(by whom: String)
+    }
+
+    final class Watcher: UserObserver, Older.UserObserver, HiddenObserver, Sendable {
+        let events: Events<String>
+        let inside: (@Sendable () -> Void)?
+
+        init(_ events: Events<String>, inside: (@Sendable () -> Void)? = nil) {
+            self.events = events
+            self.inside = inside
+        }
+
+        func userNameChanged(oldName: String, newName: String) {
+            inside?()
+            events.add("\(oldName) to \(newName)")
+        }
+        func userNameChanged(_ count: Int) { events.add("\(count)") }
+        func visited(_ cities: [String], from label: Label, on day: Int?) {
+            events.add("\(cities) \(label.x) \(day ?? -1)")
+        }
+        func signedOut() { events.add("out") }
+        func seen(by whom: String) { events.add("seen by \(whom)") }
+    }
+
+    final class Quiet: UserObserver, Newer.UserObserver, Sendable {
+        let events: Events<String>
+        init(_ events: Events<String>) { self.events = events }
+
+        func userNameChanged(oldName: String, newName: String) { events.add("\(oldName) to \(newName)") }
+        func userNameChanged(oldName: String, newName: String, reason: String, by whom: Int?) {
+            events.add("\(oldName) to \(newName), \(reason) \(whom ?? -1)")
+        }
+        func userNameChanged(_ count: Int) { events.add("\(count)") }
+        func visited(_ cities: [String], from label: Label, on day: Int?) {}
+    }
+
+    @MainActor final class OnMain: MainObserver {
+        let events: Events<Double>
+        init(_ events: Events<Double>) { self.events = events }
+
+        func moved(x: Double) {
+            MainActor.assertIsolated()
+            events.add(x)
+        }
+    }
+
+    @Suite(.timeLimit(.minutes(10)))
+    struct NotificationProtocolTests {
+        @Test func methodsAreCalledInOrder() async throws {
+            let test = try TestCenter()
+            let watcher = Watcher(Events())
+            let token = try test.center.addObserver(watcher, as: UserObserver.self)
+            let poster = UserObserverPoster(test.center)
+            for round in 0..<100 {
+                try poster.userNameChanged(oldName: "a\(round)", newName: "b")
+                try poster.userNameChanged(round)
+                try poster.visited(["Rome"], from: Label(x: round, city: nil), on: nil)
+                try poster.signedOut()
+            }
+            let all = await watcher.events.wait(for: 400)
+            #expect(all == (0..<100).flatMap { ["a\($0) to b", "\($0)", "[\"Rome\"] \($0) -1", "out"] })
+            token.cancel()
+        }
+
+        @Test func namesOnTheWire() {
+            #expect(
+                UserObserverMessages.names == [
+                    "UserObserver.userNameChanged(oldName:newName:)", "UserObserver.userNameChanged(_:)",
+                    "UserObserver.visited(_:from:on:)", "UserObserver.signedOut()",
+                ])
+            #expect(Newer.UserObserverMessages.names == ["UserObserver.userNameChanged(oldName:newName:)"])
+            #expect(MainObserverMessages.names == ["com.example.MainObserver.moved(x:)"])
+        }
+
+        @Test func bothWaysBetweenProcesses() async throws {
+            let test = try TestCenter()
+            let watcher = Watcher(Events())
+            let token = try test.center.addObserver(watcher, as: UserObserver.self)
+            let peer = try Peer(test, "observe-protocol", "3", "post-protocol")
+            #expect(await peer.line() == "observing")
+            let poster = UserObserverPoster(test.center)
+            try poster.userNameChanged(oldName: "a", newName: "b")
+            try poster.userNameChanged(5)
+            try poster.signedOut()
+            #expect(await peer.lines.wait(for: 4) == ["observing", "changed a b", "count 5", "out"])
+            #expect(await watcher.events.wait(for: 5) == ["a to b", "5", "out", "c to d", "out"])
+            token.cancel()
+        }
+
+        @Test func oldAndNewUnderstandEachOther() async throws {
+            let test = try TestCenter()
+            let (old, new) = (Watcher(Events()), Quiet(Events()))
+            let first = try test.center.addObserver(old, as: Older.UserObserver.self)
+            let second = try test.center.addObserver(new, as: Newer.UserObserver.self)
+            try Newer.UserObserverPoster(test.center).userNameChanged(oldName: "a", newName: "b", reason: "r", by: 1)
+            let peer = try Peer(test, "post-protocol")
+            await peer.waitForEnd()
+            #expect(await new.events.wait(for: 2) == ["a to b, r 1", "c to d, unknown -1"])
+            #expect(await old.events.wait(for: 2) == ["a to b", "c to d"])
+            first.cancel()
+            second.cancel()
+        }
+
+        @Test func whatIsOptionalMayBeLeftOut() async throws {
+            let test = try TestCenter()
+            let quiet = Quiet(Events())
+            let token = try test.center.addObserver(quiet, as: UserObserver.self)
+            try UserObserverPoster(test.center).signedOut()
+            try UserObserverPoster(test.center).userNameChanged(1)
+            #expect(await quiet.events.wait(for: 1) == ["1"])
+            token.cancel()
+        }
+
+        @Test @MainActor func theMainActorsOnIt() async throws {
+            let test = try TestCenter()
+            let observer = OnMain(Events())
+            let token = try test.center.addObserver(observer, as: MainObserver.self)
+            for number in 0..<50 { try MainObserverPoster(test.center).moved(x: Double(number)) }
+            #expect(await observer.events.wait(for: 50) == (0..<50).map(Double.init))
+            await token.cancelAndWait()
+        }
+
+        @Test func withTheMessagesNamed() async throws {
+            let test = try TestCenter()
+            let watcher = Watcher(Events())
+            // A private protocol has no name that could be looked up.
+            do {
+                _ = try test.center.addObserver(watcher, as: HiddenObserver.self)
+                Issue.record("found")
+            } catch { #expect(error.code == .invalidArgument && error.message.contains("Messages.self")) }
+            let token = try test.center.addObserver(watcher, as: HiddenObserverMessages.self)
+            try HiddenObserverPoster(test.center).seen(by: "nobody")
+            #expect(await watcher.events.wait(for: 1) == ["seen by nobody"])
+            token.cancel()
+        }
+
+        @Test func aTypeWithoutMessagesIsRefused() throws {
+            let test = try TestCenter()
+            do {
+                _ = try test.center.addObserver(Watcher(Events()), as: Watcher.self)
+                Issue.record("found")
+            } catch { #expect(error.code == .invalidArgument) }
+        }
+
+        @Test func addedTwiceItIsCalledOnce() async throws {
+            let test = try TestCenter()
+            let watcher = Watcher(Events())
+            let first = try test.center.addObserver(watcher, as: UserObserver.self)
+            let second = try test.center.addObserver(watcher, as: UserObserverMessages.self)
+            #expect(first == second)
+            let poster = UserObserverPoster(test.center)
+            try poster.userNameChanged(1)
+            try poster.userNameChanged(2)
+            #expect(await watcher.events.wait(for: 2) == ["1", "2"])
+            first.cancel()
+            let third = try test.center.addObserver(watcher, as: UserObserver.self)
+            try poster.userNameChanged(3)
+            #expect(await watcher.events.wait(for: 3) == ["1", "2", "3"])
+            third.cancel()
+        }
+
+        @Test func removalByProtocolAndAltogether() async throws {
+            let test = try TestCenter()
+            let watcher = Watcher(Events())
+            var tokens: [Center.ObservationToken] = []
+            try test.center.addObserver(watcher, as: UserObserver.self).store(in: &tokens)
+            try test.center.addObserver(watcher, as: HiddenObserverMessages.self).store(in: &tokens)
+            test.center.removeObserver(watcher, as: UserObserver.self)
+            #expect(tokens.map(\.isCancelled) == [true, false])
+            try UserObserverPoster(test.center).userNameChanged(1)
+            try HiddenObserverPoster(test.center).seen(by: "me")
+            #expect(await watcher.events.wait(for: 1) == ["seen by me"])
+            try test.center.addObserver(watcher, as: UserObserver.self).store(in: &tokens)
+            test.center.removeObserver(watcher)
+            #expect(tokens.map(\.isCancelled) == [true, true, true])
+            let other = Watcher(Events())
+            let token = try test.center.addObserver(other, as: UserObserver.self)
+            try UserObserverPoster(test.center).userNameChanged(2)
+            await other.events.wait(for: 1)
+            #expect(watcher.events.count == 1)
+            token.cancel()
+        }
+
+        @Test func removalFromWithin() async throws {
+            let test = try TestCenter()
+            let center = test.center
+            let holder = Locked<Watcher?>(nil)
+            let events = Events<String>()
+            let watcher = Watcher(events) {
+                if let watcher = holder.withLock({ $0 }) { center.removeObserver(watcher) }
+            }
+            holder.withLock { $0 = watcher }
+            let token = try center.addObserver(watcher, as: UserObserver.self)
+            let poster = UserObserverPoster(center)
+            try poster.userNameChanged(oldName: "a", newName: "b")
+            try poster.userNameChanged(oldName: "c", newName: "d")
+            #expect(await events.wait(for: 1) == ["a to b"])
+            #expect(token.isCancelled)
+            holder.withLock { $0 = nil }
+        }
+
+        @Test func observersAreHeldWeakly() async throws {
+            let test = try TestCenter()
+            let events = Events<String>()
+            var watcher: Watcher? = Watcher(events)
+            weak let reference = watcher
+            let token = try test.center.addObserver(watcher!, as: UserObserver.self)
+            let poster = UserObserverPoster(test.center)
+            try poster.userNameChanged(1)
+            await events.wait(for: 1)
+            watcher = nil
+            // The method that was running may hold it for a moment: the next notification comes when it is over.
+            let other = Watcher(Events())
+            let otherToken = try test.center.addObserver(other, as: UserObserver.self)
+            try poster.userNameChanged(2)
+            await other.events.wait(for: 1)
+            #expect(reference == nil && events.count == 1)
+            token.cancel()
+            otherToken.cancel()
+        }
+
+        @Test func whatIsUndecodableIsReported() async throws {
+            let test = try TestCenter()
+            let watcher = Watcher(Events())
+            let undecodable = Events<String>()
+            let token = try test.center.addObserver(
+                watcher, as: UserObserver.self, onUndecodable: { undecodable.add($0.notification.payload.json) })
+            let peer = try Peer(
+                test, "post-json", "UserObserver.userNameChanged(oldName:newName:)", #"{"oldName":"a"}"#, "post-json",
+                "UserObserver.userNameChanged(_:)", #"{"count":3,"more":true}"#)
+            await peer.waitForEnd()
+            #expect(await watcher.events.wait(for: 1) == ["3"])
+            #expect(undecodable.all == [#"{"oldName":"a"}"#])
+            token.cancel()
+        }
+
+        @Test func subjects() async throws {
+            let test = try TestCenter()
+            let watcher = Watcher(Events())
+            let token = try test.center.addObserver(watcher, as: UserObserver.self, subject: "x")
+            try UserObserverPoster(test.center, subject: "y").userNameChanged(1)
+            try UserObserverPoster(test.center, subject: "x").userNameChanged(2)
+            #expect(await watcher.events.wait(for: 1) == ["2"])
+            token.cancel()
+        }
+    }
+#endif
