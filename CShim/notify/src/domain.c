@@ -44,7 +44,7 @@ static bool classify(const char *name, size_t length, notify__kind *kind, uint32
     return true;
 }
 
-static int open_center(const notify__domain *domain, tidings_center **center, bool *read_only) {
+static int open_center(const notify__domain *domain, tidings_center **center, _Atomic bool *read_only) {
     *read_only = false;
     if (domain->kind == NOTIFY__SELF) return tidings_create_sealed("self", &tidings_small_configuration, center);
     notify__place *place = calloc(1, sizeof *place);

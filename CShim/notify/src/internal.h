@@ -87,7 +87,7 @@ struct notify__domain {
     _Atomic uintptr_t reading;         // the thread that takes posts; 0: nobody
     notify__kind kind;
     uint32_t uid;
-    bool read_only;
+    _Atomic bool read_only;
     _Atomic uint32_t states_left;  // that may be set before somebody counts
     uint64_t device, inode;  // of the center's file; 0: it has none, or was removed at once
     int watch;               // of its removal, -1: none
