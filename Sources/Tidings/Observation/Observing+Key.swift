@@ -37,14 +37,9 @@ extension SharedNotificationCenter {
         queue: DispatchQueue? = nil,
         using handler: @escaping @Sendable (repeat each Argument) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
-                isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .closure(queue) { if let arguments = reading.arguments($0) { handler(repeat each arguments) } })
-        return ObservationToken(anchor: anchor)
+        try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .closure(queue) { if let arguments = reading.arguments($0) { handler(repeat each arguments) } }
+        }
     }
 
     /// The same, with the ``Envelope`` as first argument of the closure.
@@ -59,16 +54,11 @@ extension SharedNotificationCenter {
         queue: DispatchQueue? = nil,
         using handler: @escaping @Sendable (Envelope, repeat each Argument) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
-                isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .closure(queue) {
+        try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .closure(queue) {
                 if let arguments = reading.arguments($0) { handler($0.envelope, repeat each arguments) }
-            })
-        return ObservationToken(anchor: anchor)
+            }
+        }
     }
 
     /// Calls a closure on the main actor with the arguments of every notification of a key, one at a time and in order. Otherwise as the
@@ -97,14 +87,9 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         using handler: @escaping @MainActor @Sendable (repeat each Argument) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
-                isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .mainActor { if let arguments = reading.arguments($0) { handler(repeat each arguments) } })
-        return ObservationToken(anchor: anchor)
+        try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .mainActor { if let arguments = reading.arguments($0) { handler(repeat each arguments) } }
+        }
     }
 
     /// The same, with the ``Envelope`` as first argument of the closure.
@@ -118,14 +103,9 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         using handler: @escaping @MainActor @Sendable (Envelope, repeat each Argument) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
-                isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .mainActor { if let arguments = reading.arguments($0) { handler($0.envelope, repeat each arguments) } })
-        return ObservationToken(anchor: anchor)
+        try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .mainActor { if let arguments = reading.arguments($0) { handler($0.envelope, repeat each arguments) } }
+        }
     }
 
     /// Calls an asynchronous closure with the arguments of every notification of a key: the next call starts when the one before has
@@ -154,14 +134,9 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         using handler: @escaping @Sendable (repeat each Argument) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
-                isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .task { if let arguments = reading.arguments($0) { await handler(repeat each arguments) } })
-        return ObservationToken(anchor: anchor)
+        try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .task { if let arguments = reading.arguments($0) { await handler(repeat each arguments) } }
+        }
     }
 
     /// The same, with the ``Envelope`` as first argument of the closure.
@@ -175,14 +150,22 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         using handler: @escaping @Sendable (Envelope, repeat each Argument) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
+        try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .task { if let arguments = reading.arguments($0) { await handler($0.envelope, repeat each arguments) } }
+        }
+    }
+
+    /// What all of these come to.
+    func observe<each Argument>(
+        _ key: Key<repeat each Argument>, _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool,
+        _ lossless: Bool, _ onMissed: (@Sendable (Int) -> Void)?,
+        _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
+        as manner: (KeyReading<repeat each Argument>) -> Manner
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let interest = Interest(
+            names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
         let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
-                isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .task { if let arguments = reading.arguments($0) { await handler($0.envelope, repeat each arguments) } }
-        )
-        return ObservationToken(anchor: anchor)
+        return ObservationToken(
+            anchor: try core.observe(interest, onMissed: ignoringName(onMissed), as: manner(reading)))
     }
 }

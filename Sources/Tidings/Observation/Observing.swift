@@ -47,13 +47,9 @@ extension SharedNotificationCenter {
         queue: DispatchQueue? = nil,
         using handler: @escaping @Sendable (M) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .closure(queue) { reading.read($0, handler) })
-        return ObservationToken(anchor: anchor)
+        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .closure(queue) { reading.read($0, handler) }
+        }
     }
 
     /// The same, with the ``Envelope`` as second argument of the closure.
@@ -68,13 +64,9 @@ extension SharedNotificationCenter {
         queue: DispatchQueue? = nil,
         using handler: @escaping @Sendable (M, Envelope) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .closure(queue) { arrival in reading.read(arrival) { handler($0, arrival.envelope) } })
-        return ObservationToken(anchor: anchor)
+        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .closure(queue) { arrival in reading.read(arrival) { handler($0, arrival.envelope) } }
+        }
     }
 
     /// Calls a closure on the main actor for every message of a type, one at a time and in order.
@@ -105,13 +97,9 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         using handler: @escaping @MainActor @Sendable (M) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .mainActor { if let message = reading.message($0) { handler(message) } })
-        return ObservationToken(anchor: anchor)
+        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .mainActor { if let message = reading.message($0) { handler(message) } }
+        }
     }
 
     /// The same, with the ``Envelope`` as second argument of the closure.
@@ -125,13 +113,9 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         using handler: @escaping @MainActor @Sendable (M, Envelope) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .mainActor { if let message = reading.message($0) { handler(message, $0.envelope) } })
-        return ObservationToken(anchor: anchor)
+        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .mainActor { if let message = reading.message($0) { handler(message, $0.envelope) } }
+        }
     }
 
     /// Calls an asynchronous closure for every message of a type: the next call starts when the one before has returned.
@@ -163,13 +147,9 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         using handler: @escaping @Sendable (M) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .task { if let message = reading.message($0) { await handler(message) } })
-        return ObservationToken(anchor: anchor)
+        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .task { if let message = reading.message($0) { await handler(message) } }
+        }
     }
 
     /// The same, with the ``Envelope`` as second argument of the closure.
@@ -183,13 +163,24 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         using handler: @escaping @Sendable (M, Envelope) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
+        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
+            .task { if let message = reading.message($0) { await handler(message, $0.envelope) } }
+        }
+    }
+}
+
+extension SharedNotificationCenter {
+    /// What all of these come to.
+    func observe<M: Message>(
+        _ type: M.Type, _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool, _ lossless: Bool,
+        _ onMissed: (@Sendable (Int) -> Void)?, _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
+        as manner: (Reading<M>) -> Manner
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let interest = Interest(
+            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
         let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let anchor = try core.observe(
-            Interest(
-                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            onMissed: ignoringName(onMissed),
-            as: .task { if let message = reading.message($0) { await handler(message, $0.envelope) } })
-        return ObservationToken(anchor: anchor)
+        return ObservationToken(
+            anchor: try core.observe(interest, onMissed: ignoringName(onMissed), as: manner(reading)))
     }
 }
 

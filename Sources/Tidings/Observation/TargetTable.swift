@@ -55,52 +55,43 @@ final class TargetTable: Sendable {
     private let generation = Forking.generation
     private let entries = Locked<[ObjectIdentifier: [Subscription: Entry]]>([:])
 
+    /// What is done with a target, and where.
+    enum Action<Target: AnyObject & Sendable> {
+        case closure(DispatchQueue?, @Sendable (Target, Arrival) -> Void)
+        case mainActor(@MainActor @Sendable (Target, Arrival) -> Void)
+        case task(@Sendable (Target, Arrival) async -> Void)
+    }
+
     func add<Target: AnyObject & Sendable>(
         _ target: Target, to core: CenterCore, _ interest: Interest, of type: Any.Type, onMissed: MissedHandler?,
-        queue: DispatchQueue?, _ action: @escaping @Sendable (Target, Arrival) -> Void
+        as action: Action<Target>
     ) throws(SharedNotificationError) {
-        try register(target, action, core, interest, type) { (registration) throws(SharedNotificationError) in
-            try core.observe(
-                interest, onMissed: onMissed,
-                as: .closure(queue) { arrival in
-                    guard let (target, action) = registration.current else { return }
-                    action(target, arrival)
-                })
+        switch action {
+        case .closure(let queue, let action):
+            try register(target, action, core, interest, type, onMissed) { registration in
+                .closure(queue) { arrival in
+                    if let (target, action) = registration.current { action(target, arrival) }
+                }
+            }
+        case .mainActor(let action):
+            try register(target, action, core, interest, type, onMissed) { registration in
+                .mainActor { arrival in
+                    if let (target, action) = registration.current { action(target, arrival) }
+                }
+            }
+        case .task(let action):
+            try register(target, action, core, interest, type, onMissed) { registration in
+                .task { arrival in
+                    if let (target, action) = registration.current { await action(target, arrival) }
+                }
+            }
         }
     }
 
-    func addOnMainActor<Target: AnyObject & Sendable>(
-        _ target: Target, to core: CenterCore, _ interest: Interest, of type: Any.Type, onMissed: MissedHandler?,
-        _ action: @escaping @MainActor @Sendable (Target, Arrival) -> Void
-    ) throws(SharedNotificationError) {
-        try register(target, action, core, interest, type) { (registration) throws(SharedNotificationError) in
-            try core.observe(
-                interest, onMissed: onMissed,
-                as: .mainActor { arrival in
-                    guard let (target, action) = registration.current else { return }
-                    action(target, arrival)
-                })
-        }
-    }
-
-    func addAsynchronous<Target: AnyObject & Sendable>(
-        _ target: Target, to core: CenterCore, _ interest: Interest, of type: Any.Type, onMissed: MissedHandler?,
-        _ action: @escaping @Sendable (Target, Arrival) async -> Void
-    ) throws(SharedNotificationError) {
-        try register(target, action, core, interest, type) { (registration) throws(SharedNotificationError) in
-            try core.observe(
-                interest, onMissed: onMissed,
-                as: .task { arrival in
-                    guard let (target, action) = registration.current else { return }
-                    await action(target, arrival)
-                })
-        }
-    }
-
-    /// Registers, or exchanges the action of what is registered already. `observe` runs with the table's lock held, so no user code.
+    /// Registers, or exchanges the action of what is registered already. Observing begins with the table's lock held, and runs no user code.
     private func register<Target: AnyObject & Sendable, Action: Sendable>(
         _ target: Target, _ action: Action, _ core: CenterCore, _ interest: Interest, _ type: Any.Type,
-        observe: (Registration<Target, Action>) throws(SharedNotificationError) -> ObservationAnchor
+        _ onMissed: MissedHandler?, as manner: (Registration<Target, Action>) -> Manner
     ) throws(SharedNotificationError) {
         try core.refuseIfForked()
         let address = ObjectIdentifier(target)
@@ -118,7 +109,7 @@ final class TargetTable: Sendable {
                     return take(address, subscription, from: &entries)
                 }
                 let registration = Registration(target, action, subscription, in: self)
-                let anchor = try observe(registration)
+                let anchor = try core.observe(interest, onMissed: onMissed, as: manner(registration))
                 entries[address, default: [:]][subscription] = Entry(registration: registration, anchor: anchor)
                 return nil
             }

@@ -41,14 +41,10 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         queue: DispatchQueue? = nil
     ) throws(SharedNotificationError) {
-        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.add(
-            target, to: core, interest, of: Key<repeat each Argument>.self, onMissed: ignoringName(onMissed),
-            queue: queue
-        ) {
-            if let arguments = reading.arguments($1) { action($0)(repeat each arguments) }
+        try register(
+            target, key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .closure(queue) { if let arguments = reading.arguments($1) { action($0)(repeat each arguments) } }
         }
     }
 
@@ -64,13 +60,10 @@ extension SharedNotificationCenter {
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) throws(SharedNotificationError) {
-        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.addOnMainActor(
-            target, to: core, interest, of: Key<repeat each Argument>.self, onMissed: ignoringName(onMissed)
-        ) {
-            if let arguments = reading.arguments($1) { action($0)(repeat each arguments) }
+        try register(
+            target, key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .mainActor { if let arguments = reading.arguments($1) { action($0)(repeat each arguments) } }
         }
     }
 
@@ -86,13 +79,10 @@ extension SharedNotificationCenter {
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) throws(SharedNotificationError) {
-        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.addAsynchronous(
-            target, to: core, interest, of: Key<repeat each Argument>.self, onMissed: ignoringName(onMissed)
-        ) {
-            if let arguments = reading.arguments($1) { await action($0)(repeat each arguments) }
+        try register(
+            target, key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .task { if let arguments = reading.arguments($1) { await action($0)(repeat each arguments) } }
         }
     }
 
@@ -109,5 +99,20 @@ extension SharedNotificationCenter {
             $0.name == key.name && $0.type == ObjectIdentifier(Key<repeat each Argument>.self)
                 && (subject == nil || $0.subject == subject)
         }
+    }
+
+    /// What all of these come to.
+    private func register<Target: AnyObject & Sendable, each Argument>(
+        _ target: Target, _ key: Key<repeat each Argument>, _ subject: String?, _ start: Start,
+        _ excludingOwnPosts: Bool, _ lossless: Bool, _ onMissed: (@Sendable (Int) -> Void)?,
+        _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
+        as action: (KeyReading<repeat each Argument>) -> TargetTable.Action<Target>
+    ) throws(SharedNotificationError) {
+        let interest = Interest(
+            names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
+        let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
+        try targets.add(
+            target, to: core, interest, of: Key<repeat each Argument>.self, onMissed: ignoringName(onMissed),
+            as: action(reading))
     }
 }

@@ -50,13 +50,10 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         queue: DispatchQueue? = nil
     ) throws(SharedNotificationError) {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.add(
-            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed), queue: queue
-        ) {
-            if let message = reading.message($1) { action($0)(message) }
+        try register(
+            target, type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .closure(queue) { if let message = reading.message($1) { action($0)(message) } }
         }
     }
 
@@ -73,13 +70,10 @@ extension SharedNotificationCenter {
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
         queue: DispatchQueue? = nil
     ) throws(SharedNotificationError) {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.add(
-            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed), queue: queue
-        ) {
-            if let message = reading.message($1) { action($0)(message, $1.envelope) }
+        try register(
+            target, type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .closure(queue) { if let message = reading.message($1) { action($0)(message, $1.envelope) } }
         }
     }
 
@@ -95,13 +89,10 @@ extension SharedNotificationCenter {
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) throws(SharedNotificationError) {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.addOnMainActor(
-            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed)
-        ) {
-            if let message = reading.message($1) { action($0)(message) }
+        try register(
+            target, type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .mainActor { if let message = reading.message($1) { action($0)(message) } }
         }
     }
 
@@ -117,13 +108,10 @@ extension SharedNotificationCenter {
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) throws(SharedNotificationError) {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.addOnMainActor(
-            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed)
-        ) {
-            if let message = reading.message($1) { action($0)(message, $1.envelope) }
+        try register(
+            target, type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .mainActor { if let message = reading.message($1) { action($0)(message, $1.envelope) } }
         }
     }
 
@@ -139,13 +127,10 @@ extension SharedNotificationCenter {
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) throws(SharedNotificationError) {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.addAsynchronous(
-            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed)
-        ) {
-            if let message = reading.message($1) { await action($0)(message) }
+        try register(
+            target, type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .task { if let message = reading.message($1) { await action($0)(message) } }
         }
     }
 
@@ -161,13 +146,10 @@ extension SharedNotificationCenter {
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) throws(SharedNotificationError) {
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        let interest = Interest(
-            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        try targets.addAsynchronous(
-            target, to: core, interest, of: M.self, onMissed: ignoringName(onMissed)
-        ) {
-            if let message = reading.message($1) { await action($0)(message, $1.envelope) }
+        try register(
+            target, type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable
+        ) { reading in
+            .task { if let message = reading.message($1) { await action($0)(message, $1.envelope) } }
         }
     }
 
@@ -189,5 +171,18 @@ extension SharedNotificationCenter {
         targets.remove(ObjectIdentifier(target)) {
             $0.type == ObjectIdentifier(type) && (subject == nil || $0.subject == subject)
         }
+    }
+
+    /// What all of these come to.
+    private func register<Target: AnyObject & Sendable, M: Message>(
+        _ target: Target, _ type: M.Type, _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool,
+        _ lossless: Bool, _ onMissed: (@Sendable (Int) -> Void)?,
+        _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
+        as action: (Reading<M>) -> TargetTable.Action<Target>
+    ) throws(SharedNotificationError) {
+        let interest = Interest(
+            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
+        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        try targets.add(target, to: core, interest, of: type, onMissed: ignoringName(onMissed), as: action(reading))
     }
 }
