@@ -5,6 +5,50 @@ import Testing
 /// Names with typed arguments.
 @Suite(.timeLimit(.minutes(10)))
 struct KeyTests {
+    @Test func deliveriesOfAnotherProcess() async throws {
+        let test = try TestCenter()
+        let key = Center.Key<Int, String>("progress")
+        var iterator = test.center.deliveries(of: key, bufferSize: 2).makeAsyncIterator()
+        let seen = Events<Int>()
+        let token = try test.center.addObserver(for: key) { number, _ in seen.add(number) }
+        let peer = try Peer(test, "key", "progress", "5")
+        await seen.wait(for: 5)
+        guard case .missed(3) = await iterator.next() else {
+            Issue.record("3 should have been missed")
+            return
+        }
+        for number in 3..<5 {
+            guard case .message((number, "stage"), let envelope) = await iterator.next() else {
+                Issue.record("nothing more should have been missed")
+                return
+            }
+            #expect(envelope.poster.pid == peer.pid)
+        }
+        token.cancel()
+    }
+
+    @Test func postedLaterInPlaceOfEqualOnes() async throws {
+        let test = try TestCenter()
+        let key = Center.Key<Int, String, String?>("progress")
+        let peer = try Peer(test, "observe-key", "progress", "3")
+        #expect(await peer.line() == "observing")
+        for number in 0..<100 { try test.center.post(key, number, "a", nil, postingStyle: .whenIdle) }
+        try test.center.post(key, 1, "b", nil, subject: "s", postingStyle: .whenIdle)
+        try test.center.post(key, 2, "c", "last", postingStyle: .asap, coalescing: [])
+        test.center.postPending()
+        #expect(await peer.lines.wait(for: 4).dropFirst() == ["got 2 c last", "got 99 a -", "got 1 b -"])
+    }
+
+    @Test func stateOfAKey() throws {
+        let test = try TestCenter()
+        let key = Center.Key<Int, String>("progress")
+        try test.center.setState(42, "decoding", for: key)
+        let state = try #require(try test.other().state(for: key))
+        #expect(state == (42, "decoding"))
+        try test.center.clearState(for: key)
+        #expect(try test.center.state(for: key) == nil)
+    }
+
     static let progress = Center.Key<Int, String>("test.progress")
 
     @Test func argumentsArriveFromAnotherProcess() async throws {

@@ -82,6 +82,52 @@ struct SequenceTests {
         token.cancel()
     }
 
+    @Test func theOldestAreKeptIfAskedForAndWhatIsDroppedIsToldInItsPlace() async throws {
+        let test = try TestCenter()
+        let missed = Events<Int>()
+        var iterator = test.center.deliveries(of: Track.self, bufferSize: 3, keeping: .oldest).makeAsyncIterator()
+        var messages = test.center.messages(
+            of: Track.self, bufferSize: 3, keeping: .oldest, onMissed: { missed.add($0) }
+        )
+        .makeAsyncIterator()
+        let seen = Events<Int>()
+        let token = try test.center.addObserver(for: Track.self) { seen.add($0.number) }
+        var posted = 0
+        func post(_ count: Int) async throws {
+            for _ in 0..<count {
+                try test.center.post(Track(posted))
+                posted += 1
+            }
+            await seen.wait(for: posted)
+        }
+        func next() async -> String {
+            switch await iterator.next() {
+            case .message(let track, _): "\(track.number)"
+            case .missed(let count): "missed \(count)"
+            case nil: "end"
+            }
+        }
+        try await post(10)
+        var got: [String] = [await next()]
+        try await post(1)  // There is one place again.
+        for _ in 0..<4 { got.append(await next()) }
+        #expect(got == ["0", "1", "2", "missed 7", "10"])
+        // With nothing after it: told when all that was kept has been taken.
+        try await post(5)
+        got = []
+        for _ in 0..<4 { got.append(await next()) }
+        #expect(got == ["11", "12", "13", "missed 2"])
+        try await post(1)
+        #expect(await next() == "16")
+        for number in 0..<3 { #expect(await messages.next() == Track(number)) }
+        #expect(missed.all == [])
+        try await post(1)
+        #expect(await messages.next() == Track(17))
+        #expect(missed.all == [14])
+        #expect(try test.center.statistics.missed == 9 + 14)
+        token.cancel()
+    }
+
     @Test func messagesTellOnMissed() async throws {
         let test = try TestCenter()
         let missed = Events<Int>()

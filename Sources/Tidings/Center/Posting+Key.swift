@@ -27,6 +27,23 @@ extension SharedNotificationCenter {
             options: PostOptions(retain: retain, deadline: deadline))
     }
 
+    /// Keeps a key's arguments and tells the name's observers: the same as posting them retained.
+    ///
+    /// - Throws: as ``post(_:_:subject:retain:deadline:)``.
+    /// - Returns: its place in the center's order.
+    @discardableResult
+    public func setState<each Argument>(
+        _ arguments: repeat each Argument, for key: Key<repeat each Argument>, subject: String? = nil,
+        deadline: Duration? = nil
+    ) throws(SharedNotificationError) -> UInt64 {
+        try post(key, repeat each arguments, subject: subject, retain: true, deadline: deadline)
+    }
+
+    /// Forgets a key's arguments, as ``clearState(for:subject:)`` of a name does.
+    public func clearState<each Argument>(for key: Key<repeat each Argument>) throws(SharedNotificationError) {
+        try clearState(for: key.name)
+    }
+
     /// The arguments last posted retained for a key; `nil` if there are none.
     ///
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not what the key says.

@@ -67,6 +67,24 @@ extension SharedNotificationCenter {
             coalescing: coalescing)
     }
 
+    /// Posts a key's arguments later, in place of equal ones that wait. Otherwise as for a message.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// let center = try SharedNotificationCenter.default
+    /// for percent in 0...100 { try center.post(progress, percent, "decoding", postingStyle: .whenIdle) }
+    /// center.postPending()
+    /// ```
+    public func post<each Argument>(
+        _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, subject: String? = nil,
+        postingStyle style: PostingStyle, coalescing: Coalescing = [.name, .subject]
+    ) throws(SharedNotificationError) {
+        let payload = try core.payload(of: PostedArguments(values: (repeat each arguments)), name: key.name)
+        try deferred.post(
+            DeferredPosts.Pending(name: key.name, subject: subject, payload: payload), style: style,
+            coalescing: coalescing)
+    }
+
     /// Posts everything that waits to be posted by this center object, before it returns. Before the process ends, say.
     public func postPending() {
         deferred.drain(all: true)

@@ -1,14 +1,13 @@
+// One value for each name, whatever its subject: a subject says what a value is about, not where it is kept. Values that are to be kept side by
+// side have names of their own.
 extension SharedNotificationCenter {
     /// Keeps a value for its type's name and tells the name's observers: the same as posting it retained.
     ///
-    /// ```swift
-    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// let center = try SharedNotificationCenter.default
-    /// try center.setState(TrackChanged(title: "So What"))
-    /// let change = try center.state(for: TrackChanged.self)      // also in a process that starts later
-    /// ```
+    /// Promise: it stays until the next one of the same name, whatever the subject of either, or until it is cleared; also when every process
+    /// that has the center open is gone, until the center is removed or the machine starts anew. Whoever registers later gets it first, with
+    /// ``Envelope/isRetained``.
     ///
-    /// - Throws: as `post(_:subject:retain:deadline:)`.
+    /// - Throws: as ``post(_:subject:retain:deadline:)``.
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState<M: Message>(
@@ -59,6 +58,7 @@ extension SharedNotificationCenter {
 
     /// The value last set (or posted retained) for a name; `nil` if there is none.
     ///
+    /// - Parameter subject: makes no difference: a name has one value.
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not a `Value`.
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self, subject: String? = nil
@@ -75,5 +75,10 @@ extension SharedNotificationCenter {
     /// an empty payload of format ``PayloadFormat/bytes``, which typed observers do not get.
     public func clearState(for name: Name, subject: String? = nil) throws(SharedNotificationError) {
         try core.clearState(name: name, subject: subject)
+    }
+
+    /// Forgets the value of a type's name, as ``clearState(for:subject:)`` of a name does.
+    public func clearState<M: Message>(for type: M.Type) throws(SharedNotificationError) {
+        try clearState(for: M.name)
     }
 }

@@ -10,10 +10,27 @@ extension SharedNotificationCenter {
         case sequence(UInt64)
     }
 
-    /// What a sequence of ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:onUndecodable:)`` yields.
+    /// What a sequence keeps of more than may wait for it.
+    public enum Keeping: Hashable, Sendable {
+        /// The newest: the oldest are dropped, and reported as missed in front of the rest.
+        case newest
+        /// The oldest: what comes is dropped, and reported as missed where it would have been.
+        case oldest
+    }
+
+    /// What a sequence of ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)`` yields.
     public enum Delivery<M: Message>: Sendable {
         /// A notification.
         case message(M, Envelope)
+        /// So many matching notifications were lost before the next one.
+        case missed(Int)
+    }
+
+    /// What a sequence of a key's ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)`` yields, with its
+    /// arguments as a tuple.
+    public enum KeyDelivery<Arguments: Sendable>: Sendable {
+        /// A notification.
+        case message(Arguments, Envelope)
         /// So many matching notifications were lost before the next one.
         case missed(Int)
     }

@@ -1,9 +1,10 @@
 /// What waits for an observer, in order, within bounds. Full means the oldest make place, and are told as missed in front of the rest:
-/// as if the ring had gone round.
+/// as if the ring had gone round. Or, if asked to, what comes is dropped, and told as missed where it would have been.
 struct DeliveryBuffer {
     struct Bounds {
         var items: Int
         var bytes: Int
+        var keeping = SharedNotificationCenter.Keeping.newest
 
         /// For closures. 8,192: twice a default ring, so that a closure misses nothing that a polling reader of the ring would have got.
         /// 64 MiB: four payloads of the default maximum.
@@ -12,8 +13,8 @@ struct DeliveryBuffer {
         /// For lossless closures: what waits here is out of the ring already, so a little is enough to keep a closure busy.
         static let losslessClosure = Bounds(items: 256, bytes: 16 << 20)
 
-        static func sequence(_ bufferSize: Int) -> Bounds {
-            Bounds(items: max(1, bufferSize), bytes: 64 << 20)
+        static func sequence(_ bufferSize: Int, _ keeping: SharedNotificationCenter.Keeping) -> Bounds {
+            Bounds(items: max(1, bufferSize), bytes: 64 << 20, keeping: keeping)
         }
     }
 
@@ -22,31 +23,33 @@ struct DeliveryBuffer {
     private var items: [Item?] = []
     private var first = 0
     private var bytes = 0
-    /// What was dropped since the last `pop`, and where all of it had the same name, that.
-    private var missed = 0
-    private var missedName: SharedNotificationCenter.Name?
+    /// What was dropped in front of the rest since the last `pop`.
+    private var missed = Missed()
+    /// What was dropped after the last that waits.
+    private var missedLast = Missed()
 
     init(_ bounds: Bounds) {
         self.bounds = bounds
     }
 
     var count: Int { items.count - first }
-    var isEmpty: Bool { count == 0 && missed == 0 }
+    var isEmpty: Bool { count == 0 && missed.count == 0 && missedLast.count == 0 }
     /// The next to be pushed would drop something.
     var isFull: Bool { count >= bounds.items || bytes >= bounds.bytes }
 
     mutating func push(_ item: Item) {
-        while count > 0, count >= bounds.items || bytes + item.size > bounds.bytes { dropOldest() }
+        while count > 0, count >= bounds.items || bytes + item.size > bounds.bytes {
+            if bounds.keeping == .oldest { return missedLast.add(item) }
+            if let oldest = removeFirst() { missed.add(oldest) }
+        }
+        // Counts as one of those that wait, as any that is told.
+        if let before = missedLast.take() { items.append(before) }
         items.append(item)
         bytes += item.size
     }
 
     mutating func pop() -> Item? {
-        if missed > 0 {
-            defer { (missed, missedName) = (0, nil) }
-            return .missed(missed, missedName)
-        }
-        return removeFirst()
+        missed.take() ?? removeFirst() ?? missedLast.take()
     }
 
     mutating func removeAll() {
@@ -68,14 +71,25 @@ struct DeliveryBuffer {
         return item
     }
 
-    private mutating func dropOldest() {
-        let (count, name): (Int, SharedNotificationCenter.Name?) =
-            switch removeFirst() {
-            case .arrival(let arrival): (1, arrival.name)
-            case .missed(let count, let name): (count, name)
-            case nil: (0, nil)
-            }
-        missedName = missed == 0 || missedName == name ? name : nil
-        missed += count
+    /// A count, and where all of it had the same name, that.
+    private struct Missed {
+        var count = 0
+        var name: SharedNotificationCenter.Name?
+
+        mutating func add(_ item: Item) {
+            let (more, name): (Int, SharedNotificationCenter.Name?) =
+                switch item {
+                case .arrival(let arrival): (1, arrival.name)
+                case .missed(let count, let name): (count, name)
+                }
+            self.name = count == 0 || self.name == name ? name : nil
+            count += more
+        }
+
+        mutating func take() -> Item? {
+            guard count > 0 else { return nil }
+            defer { self = Missed() }
+            return .missed(count, name)
+        }
     }
 }

@@ -5,10 +5,9 @@ final class Feed: Sendable {
     var observation: Observation? { anchor?.observation }
 
     /// Starts to observe. A failure is told to the center's diagnostics; there is nothing to read then.
-    init(core: CenterCore, interest: Interest, bufferSize: Int, notesArrivals: Bool = false) {
+    init(core: CenterCore, interest: Interest, bounds: DeliveryBuffer.Bounds) {
         do {
-            anchor = try core.observe(
-                interest, onMissed: nil, bounds: .sequence(bufferSize), notesArrivals: notesArrivals, as: .pull)
+            anchor = try core.observe(interest, onMissed: nil, bounds: bounds, as: .pull)
         } catch {
             core.diagnostics.report(.sequenceFailed(error))
             anchor = nil
@@ -26,8 +25,9 @@ final class Feed: Sendable {
         }
     }
 
-    /// A loss that no closure was given for.
-    func reportMissed(_ count: Int) {
+    /// Tells the closure that was given for it, or else the center's diagnostics.
+    func reportMissed(_ count: Int, to handler: (@Sendable (Int) -> Void)?) {
+        if let handler { return handler(count) }
         guard let observation = anchor?.observation else { return }
         let names = observation.interest.names ?? []
         observation.diagnostics.report(.missed(count, names.count == 1 ? names[0] : nil))

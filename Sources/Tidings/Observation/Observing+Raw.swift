@@ -65,20 +65,22 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
     ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - bufferSize: how many notifications (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped, and
-    ///     reported as missed.
+    ///   - bufferSize: how many notifications (at least 1; 64 MiB at most in all) may wait to be asked for.
+    ///   - keeping: which of more are kept, the newest or the oldest; the rest are dropped, and reported as missed. Makes no difference
+    ///     to a lossless one, which drops none.
     public func deliveries(
         ofNames names: [Name]?,
         subject: String? = nil,
         from start: Start = .now,
         excludingOwnPosts: Bool = false,
         lossless: Bool = false,
-        bufferSize: Int = 1024
+        bufferSize: Int = 1024,
+        keeping: Keeping = .newest
     ) -> RawDeliveries {
         RawDeliveries(
             core: core,
             interest: Interest(
                 names: names, subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            bufferSize: bufferSize)
+            bounds: .sequence(bufferSize, keeping))
     }
 }

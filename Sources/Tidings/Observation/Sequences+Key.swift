@@ -9,7 +9,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Starts and ends, and what the parameters mean: as
-    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)`.
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)``.
     public func messages<each Argument>(
         of key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -17,55 +17,115 @@ extension SharedNotificationCenter {
         excludingOwnPosts: Bool = false,
         lossless: Bool = false,
         bufferSize: Int = 1024,
+        keeping: Keeping = .newest,
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) -> KeyMessages<repeat each Argument> {
         KeyMessages(
+            deliveries: deliveries(
+                of: key, subject: subject, from: start, excludingOwnPosts: excludingOwnPosts, lossless: lossless,
+                bufferSize: bufferSize, keeping: keeping, onUndecodable: onUndecodable),
+            onMissed: onMissed)
+    }
+
+    /// The arguments of a key's notifications with their envelopes, and what was missed, as a sequence.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// for await delivery in try SharedNotificationCenter.default.deliveries(of: progress) {
+    ///     switch delivery {
+    ///     case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
+    ///     case .missed(let count): print("\(count) went by unseen")
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Starts and ends, and what the parameters mean: as
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)``.
+    public func deliveries<each Argument>(
+        of key: Key<repeat each Argument>,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false,
+        bufferSize: Int = 1024,
+        keeping: Keeping = .newest,
+        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+    ) -> KeyDeliveries<repeat each Argument> {
+        KeyDeliveries(
             core: core,
             interest: Interest(
                 names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
                 isLossless: lossless),
-            bufferSize: bufferSize, onMissed: onMissed,
+            bounds: .sequence(bufferSize, keeping),
             reading: KeyReading(key, onUndecodable: onUndecodable, in: core))
     }
 
     /// A key's arguments as a sequence of tuples. See
-    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)`.
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)``.
     public struct KeyMessages<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
         /// The arguments.
         public typealias Element = (repeat each Argument)
         /// It does not fail.
         public typealias Failure = Never
 
-        let core: CenterCore
-        let interest: Interest
-        let bufferSize: Int
+        let deliveries: KeyDeliveries<repeat each Argument>
         let onMissed: (@Sendable (Int) -> Void)?
-        let reading: KeyReading<repeat each Argument>
 
         /// Starts to observe.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(
-                feed: Feed(core: core, interest: interest, bufferSize: bufferSize), onMissed: onMissed, reading: reading
-            )
+            Iterator(deliveries: deliveries.makeAsyncIterator(), onMissed: onMissed)
         }
 
         /// One pass over it: it observes from when it was made until it goes. Copies take turns.
         public struct Iterator: AsyncIteratorProtocol {
-            let feed: Feed
+            var deliveries: KeyDeliveries<repeat each Argument>.Iterator
             let onMissed: (@Sendable (Int) -> Void)?
-            let reading: KeyReading<repeat each Argument>
 
             /// The next notification's arguments; `nil` when the task was cancelled, or observing has failed.
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async -> (repeat each Argument)? {
+                while let delivery = await deliveries.next(isolation: actor) {
+                    switch delivery {
+                    case .message(let arguments, _): return arguments
+                    case .missed(let count): deliveries.feed.reportMissed(count, to: onMissed)
+                    }
+                }
+                return nil
+            }
+        }
+    }
+
+    /// A key's deliveries as a sequence. See
+    /// ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)``.
+    public struct KeyDeliveries<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
+        public typealias Element = KeyDelivery<(repeat each Argument)>
+        public typealias Failure = Never
+
+        let core: CenterCore
+        let interest: Interest
+        let bounds: DeliveryBuffer.Bounds
+        let reading: KeyReading<repeat each Argument>
+
+        /// Starts to observe.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(feed: Feed(core: core, interest: interest, bounds: bounds), reading: reading)
+        }
+
+        public struct Iterator: AsyncIteratorProtocol {
+            let feed: Feed
+            let reading: KeyReading<repeat each Argument>
+
+            /// The next delivery; `nil` when the task was cancelled, or observing has failed.
+            public mutating func next(
+                isolation actor: isolated (any Actor)? = #isolation
+            ) async -> KeyDelivery<(repeat each Argument)>? {
                 while let item = await feed.next(isolation: actor) {
                     switch item {
                     case .arrival(let arrival):
-                        if let arguments = reading.arguments(arrival) { return arguments }
-                    case .missed(let count, _):
-                        if let onMissed { onMissed(count) } else { feed.reportMissed(count) }
+                        if let arguments = reading.arguments(arrival) { return .message(arguments, arrival.envelope) }
+                    case .missed(let count, _): return .missed(count)
                     }
                 }
                 return nil

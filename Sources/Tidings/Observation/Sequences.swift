@@ -18,8 +18,9 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
     ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - bufferSize: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped, and
-    ///     reported as missed.
+    ///   - bufferSize: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for.
+    ///   - keeping: which of more are kept, the newest or the oldest; the rest are dropped, and reported as missed. Makes no difference
+    ///     to a lossless one, which drops none.
     ///   - onMissed: told how many were lost, before the next one, where the iterator is asked. `nil`: ``onDiagnostic`` is told.
     ///   - onUndecodable: told of payloads that are not an `M`. `nil`: ``onDiagnostic`` is told.
     public func messages<M: Message>(
@@ -29,17 +30,18 @@ extension SharedNotificationCenter {
         excludingOwnPosts: Bool = false,
         lossless: Bool = false,
         bufferSize: Int = 1024,
+        keeping: Keeping = .newest,
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) -> Messages<M> {
         Messages(
             deliveries: deliveries(
                 of: type, subject: subject, from: start, excludingOwnPosts: excludingOwnPosts, lossless: lossless,
-                bufferSize: bufferSize, onUndecodable: onUndecodable),
+                bufferSize: bufferSize, keeping: keeping, onUndecodable: onUndecodable),
             onMissed: onMissed)
     }
 
-    /// The messages of a type with their envelopes, and what was missed, as a sequence. As `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)` otherwise.
+    /// The messages of a type with their envelopes, and what was missed, as a sequence. As ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`` otherwise.
     public func deliveries<M: Message>(
         of type: M.Type = M.self,
         subject: String? = nil,
@@ -47,17 +49,18 @@ extension SharedNotificationCenter {
         excludingOwnPosts: Bool = false,
         lossless: Bool = false,
         bufferSize: Int = 1024,
+        keeping: Keeping = .newest,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
     ) -> Deliveries<M> {
         Deliveries(
             core: core,
             interest: Interest(
                 names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            bufferSize: bufferSize,
+            bounds: .sequence(bufferSize, keeping),
             reading: Reading(type, onUndecodable: onUndecodable, in: core))
     }
 
-    /// Messages as a sequence. See `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:onMissed:onUndecodable:)`.
+    /// Messages as a sequence. See ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)``.
     public struct Messages<M: Message>: AsyncSequence, Sendable {
         /// A message.
         public typealias Element = M
@@ -82,7 +85,7 @@ extension SharedNotificationCenter {
                 while let delivery = await deliveries.next(isolation: actor) {
                     switch delivery {
                     case .message(let message, _): return message
-                    case .missed(let count): deliveries.reportMissed(count, to: onMissed)
+                    case .missed(let count): deliveries.feed.reportMissed(count, to: onMissed)
                     }
                 }
                 return nil
@@ -90,7 +93,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Deliveries as a sequence. See ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:onUndecodable:)``.
+    /// Deliveries as a sequence. See ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)``.
     public struct Deliveries<M: Message>: AsyncSequence, Sendable {
         /// A message with its envelope, or a loss.
         public typealias Element = Delivery<M>
@@ -99,12 +102,12 @@ extension SharedNotificationCenter {
 
         let core: CenterCore
         let interest: Interest
-        let bufferSize: Int
+        let bounds: DeliveryBuffer.Bounds
         let reading: Reading<M>
 
         /// Starts to observe.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, interest: interest, bufferSize: bufferSize), reading: reading)
+            Iterator(feed: Feed(core: core, interest: interest, bounds: bounds), reading: reading)
         }
 
         /// One pass over it: it observes from when it was made until it goes. Copies take turns.
@@ -123,14 +126,10 @@ extension SharedNotificationCenter {
                 }
                 return nil
             }
-
-            func reportMissed(_ count: Int, to handler: (@Sendable (Int) -> Void)?) {
-                if let handler { handler(count) } else { feed.reportMissed(count) }
-            }
         }
     }
 
-    /// Raw deliveries as a sequence. See ``deliveries(ofNames:subject:from:excludingOwnPosts:lossless:bufferSize:)``.
+    /// Raw deliveries as a sequence. See ``deliveries(ofNames:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)``.
     public struct RawDeliveries: AsyncSequence, Sendable {
         /// A notification, or a loss.
         public typealias Element = RawDelivery
@@ -139,11 +138,11 @@ extension SharedNotificationCenter {
 
         let core: CenterCore
         let interest: Interest
-        let bufferSize: Int
+        let bounds: DeliveryBuffer.Bounds
 
         /// Starts to observe.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, interest: interest, bufferSize: bufferSize))
+            Iterator(feed: Feed(core: core, interest: interest, bounds: bounds))
         }
 
         /// One pass over it: it observes from when it was made until it goes. Copies take turns.

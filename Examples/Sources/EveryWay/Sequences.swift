@@ -1,0 +1,16 @@
+import Tidings
+
+/// Of more than wait for the loop: the newest, the oldest, or all, and whoever posts waits.
+func policies(_ center: SharedNotificationCenter) async {
+    for await change in center.messages(of: TrackChanged.self, bufferSize: 1) { return print(change.title) }
+    for await change in center.messages(of: TrackChanged.self, bufferSize: 100, keeping: .oldest) {
+        return print(change.title)
+    }
+    for await change in center.messages(of: TrackChanged.self, lossless: true) { return print(change.title) }
+    for await delivery in center.deliveries(of: progress) {
+        switch delivery {
+        case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
+        case .missed(let count): return print("\(count) went by unseen")
+        }
+    }
+}
