@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Testing
 
 @testable import Tidings
@@ -88,5 +89,103 @@ struct LosslessTests {
         gate.open()
         await cancelled
         try await poster.value.get()
+    }
+
+    /// Where the closure of a lossless observer can run.
+    enum Place: CaseIterable { case dispatcher, queue, mainActor, task, actor }
+
+    private actor Anybody {}
+
+    /// A closure that posts, with a long deadline, more than the ring holds: it is told instead of waiting for itself.
+    @Test(arguments: Place.allCases)
+    func aClosureThatPostsDoesNotWaitForItself(_ place: Place) async throws {
+        let test = try TestCenter(smallRing)
+        let center = test.center
+        let refused = Events<Bool>()
+        let actor = Anybody()
+        let isFirst = Locked(true)
+        // Small ones, and ones that are encoded beside the ring.
+        let titles = ["", String(repeating: "x", count: 2000)]
+        @Sendable func post(_ track: Track) {
+            guard
+                isFirst.withLock({ first in
+                    defer { first = false }
+                    return first
+                })
+            else { return }
+            for title in titles {
+                do throws(SharedNotificationError) {
+                    for number in 0..<10_000 {
+                        _ = try center.post(Track(number, title: title), deadline: .seconds(100_000))
+                    }
+                    refused.add(false)
+                } catch { refused.add(error.code == .full && error.message.contains("itself")) }
+            }
+        }
+        let token =
+            switch place {
+            case .dispatcher: try center.addObserver(for: Track.self, lossless: true) { post($0) }
+            case .queue: try center.addObserver(for: Track.self, lossless: true, queue: .global()) { post($0) }
+            case .mainActor: try center.addObserver(for: Track.self, lossless: true) { @MainActor in post($0) }
+            case .task:
+                try center.addObserver(for: Track.self, lossless: true) { track async in
+                    await Task.yield()
+                    post(track)
+                }
+            case .actor: try center.addObserver(for: Track.self, isolatedTo: actor, lossless: true) { post($1) }
+            }
+        try center.post(Track(-1))
+        #expect(await refused.wait(for: 2) == [true, true])
+        // It goes on.
+        try center.post(Track(-2), deadline: .seconds(100_000))
+        await token.cancelAndWait()
+    }
+
+    /// What another process's lossless observer holds back is waited for, also inside a lossless closure: so a relay from one center to
+    /// another is held back by whom it relays to.
+    @Test func aClosureThatPostsWaitsForOthers() async throws {
+        let (test, target) = (try TestCenter(smallRing), try TestCenter(smallRing))
+        let peer = try Peer(target, "lossless", "relayed", "1000")
+        #expect(await peer.line() == "observing")
+        let refused = Events<SharedNotificationError>()
+        let token = try test.center.addObserver(for: Track.self, lossless: true) { track in
+            for number in 0..<100 {
+                do throws(SharedNotificationError) {
+                    let payload = Center.RawPayload.text("\(100 * track.number + number)")
+                    try target.center.post(name: "relayed", payload: payload, deadline: .seconds(100_000))
+                } catch { refused.add(error) }
+            }
+        }
+        for number in 0..<10 { try test.center.post(Track(number)) }
+        for _ in 0..<1000 { peer.send() }
+        await peer.waitForEnd()
+        #expect(refused.all == [])
+        #expect(peer.lines.all.count == 1001)
+        token.cancel()
+    }
+
+    /// Stopped, it holds posters back until their deadline; killed, not at all.
+    @Test func aStoppedOneHoldsPostersUntilTheirDeadlineAndADeadOneNot() async throws {
+        let test = try TestCenter(smallRing)
+        let peer = try Peer(test, "lossless", "test.track", "1000000")
+        #expect(await peer.line() == "observing")
+        peer.signal(SIGSTOP)
+        try peer.waitUntilStopped()
+        var posted = 0
+        while (try? test.center.post(Track(posted))) != nil { posted += 1 }
+        #expect(posted > 0 && posted <= 256)
+        let begin = Lock.now
+        let error = #expect(throws: SharedNotificationError.self) {
+            try test.center.post(Track(posted), deadline: .milliseconds(50))
+        }
+        #expect(error?.code == .full && Lock.now - begin >= 50_000_000)
+        let waiting = Task { [center = test.center, posted] in
+            await onThread { Result { try center.post(Track(posted), deadline: .seconds(100_000)) } }
+        }
+        peer.signal(SIGKILL)
+        await peer.waitForEnd()
+        _ = try await waiting.value.get()
+        // Without any deadline.
+        for number in 0..<1000 { try test.center.post(Track(number)) }
     }
 }

@@ -72,6 +72,38 @@ final class ObserverHandle: @unchecked Sendable {
         tidings_observer_interrupt(observer)
     }
 
+    /// Where it looks next. The leader only.
+    var position: UInt64 { tidings_observer_position(observer) }
+
+    /// Whether so little of the ring is left before that place that posters may be held back for it.
+    func mayHoldBack(at position: UInt64) -> Bool {
+        guard let statistics = try? center?.statistics() else { return false }
+        // A lossless observer tells posters where it stands every sixteenth of a ring.
+        return position < statistics.oldestSequence + UInt64(statistics.slots / 4)
+    }
+
+    /// For event loops; see `tidings.h`.
+    func descriptor() throws(SharedNotificationError) -> Int32 {
+        var descriptor: Int32 = -1
+        let result = tidings_observer_descriptor(observer, &descriptor)
+        guard result == 0 else { throw SharedNotificationError(errno: -result) }
+        return descriptor
+    }
+
+    /// Whether there is a next delivery, without waiting for one. By one thread at a time, in place of `next()`.
+    func poll() throws(SharedNotificationError) -> Bool {
+        while true {
+            let result = tidings_next(observer, 0, delivery)
+            switch -result {
+            case 0: return true
+            case EAGAIN: return false
+            // As in `next()`.
+            case ENOMEM, ETIMEDOUT, EINTR: continue
+            case let code: throw SharedNotificationError(errno: code)
+            }
+        }
+    }
+
     /// Waits for the next delivery, without end. The leader only.
     func next() -> Outcome {
         while true {

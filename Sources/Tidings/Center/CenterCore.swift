@@ -24,11 +24,7 @@ final class CenterCore: Sendable {
         _ interest: Interest, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, held: HeldItems? = nil,
         isSuspended: Bool = false, notesArrivals: Bool = false, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationAnchor {
-        try refuseIfForked()
-        if interest.names?.isEmpty == true {
-            throw SharedNotificationError(
-                .invalidArgument, message: "can't observe an empty list of names in center \"\(name)\"")
-        }
+        try refuse(interest)
         let bounds = bounds ?? (interest.isLossless ? .losslessClosure : .closure)
         func observation(_ dispatcher: Dispatcher) -> Observation {
             let observation = Observation(
@@ -55,6 +51,15 @@ final class CenterCore: Sendable {
             _ = try dispatcher.add(first)
             shared = dispatcher
             return ObservationAnchor(first)
+        }
+    }
+
+    /// Throws if that can't be observed, or not from here.
+    func refuse(_ interest: Interest) throws(SharedNotificationError) {
+        try refuseIfForked()
+        if interest.names?.isEmpty == true {
+            throw SharedNotificationError(
+                .invalidArgument, message: "can't observe an empty list of names in center \"\(name)\"")
         }
     }
 

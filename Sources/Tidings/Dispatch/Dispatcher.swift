@@ -22,6 +22,8 @@ final class Dispatcher: @unchecked Sendable {
     /// The observation whose closure the leader is in. The leader's own reference keeps it until this is `nil` again.
     @exclusivity(unchecked) var running: Unmanaged<Observation>?
     @exclusivity(unchecked) var table = InterestTable()
+    /// Where the leader stands that waits for room in a lossless observation's buffer.
+    @exclusivity(unchecked) var waitsAt: UInt64?
     private var core: CenterCore?
     /// Nobody waits for the leader's end: it closes what is to be closed.
     private var endsItself = false
@@ -41,12 +43,7 @@ final class Dispatcher: @unchecked Sendable {
         executables = ExecutableNames(center: core.handle)
         isShared = interest == nil
         self.core = core
-        switch interest?.start {
-        case nil, .now: break
-        case .oldest: try observer.seek(0)
-        // The C library takes the largest number for "the end".
-        case .sequence(let sequence): try observer.seek(min(sequence, .max - 1))
-        }
+        if let interest { try observer.seek(to: interest.start) }
     }
 
     /// Made before a fork that this process is the child of: there is no thread, and the lock may be held for ever.
@@ -73,13 +70,7 @@ final class Dispatcher: @unchecked Sendable {
 
     /// With the lock held, so that no delivery of a new interest is routed before it is in the table.
     private func enter(_ observation: Observation) throws(SharedNotificationError) {
-        let interest = observation.interest
-        // The C library has no place for all names by one subject; `routes` looks.
-        let subject = interest.names == nil ? nil : interest.subject
-        for name in interest.names.map({ $0.map(Optional.some) }) ?? [nil] {
-            let number = try observer.add(
-                name: name?.rawValue, subject: subject, retained: interest.start == .now || interest.start == .oldest,
-                history: interest.start != .now)
+        try observer.add(observation.interest) { name, number in
             observation.interests.append(number)
             table.add(observation, name: name, as: number)
         }

@@ -5,7 +5,8 @@ extension Dispatcher {
     /// A thread's life: leads until it is deposed, or nobody is left to serve.
     func lead(_ tenure: Roles.Tenure, resuming: Bool) {
         // Whoever started this thread still had the lock, and what it wrote belongs before this.
-        lock.withLock {}
+        let own = lock.withLock { isShared ? nil : table.entries.first?.observation.takeUnretainedValue() }
+        if let own, own.interest.isLossless { _ = LosslessRun.begin(own) }
         var scratch = PayloadScratch()
         var resuming = resuming
         while true {
@@ -71,7 +72,7 @@ extension Dispatcher {
                     borrowed = bytes
                     let arrival = arrival(
                         for: name, .borrowed(bytes),
-                        .facts(facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
+                        .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
                     pulse.add(1, ordering: .releasing)
                     handler(arrival)
                 }
@@ -81,7 +82,7 @@ extension Dispatcher {
                 } else {
                     let bytes = owned ?? Array(observer.payload)
                     owned = bytes
-                    let envelope = facts.envelope(subject: observer.subject, executables)
+                    let envelope = observer.facts.envelope(subject: observer.subject, executables)
                     keep(
                         .arrival(arrival(for: name, .owned(bytes), .envelope(envelope))), for: observation,
                         isImmediate: observer.isImmediate)
@@ -132,12 +133,7 @@ extension Dispatcher {
     }
 
     private func routes(to observation: Observation) -> Bool {
-        guard observer.missed == nil else { return true }
-        if observation.interest.excludesOwn, observer.isOwn { return false }
-        if observation.interest.names == nil, let subject = observation.interest.subject {
-            return observer.subject == subject
-        }
-        return true
+        observer.missed != nil || observation.interest.matches(observer)
     }
 
     /// The current delivery, for an observation of that name.
@@ -150,13 +146,6 @@ extension Dispatcher {
             origin: origin)
     }
 
-    private var facts: Arrival.Facts {
-        Arrival.Facts(
-            sequence: observer.sequence, postedAtNanoseconds: observer.postedAtNanoseconds, pid: observer.pid,
-            uid: observer.uid, participant: observer.participant, isRetained: observer.isRetained,
-            isOwn: observer.isOwn)
-    }
-
     /// Puts it into the observation's buffer, waiting for room if it is lossless.
     private func keep(_ item: Item, for observation: Observation, isImmediate: Bool = false) {
         var pulling: UnsafeContinuation<Item?, Never>?
@@ -164,10 +153,11 @@ extension Dispatcher {
         let keeps = lock.withLock {
             var keeps = observation.machine.keep(item, isImmediate: isImmediate)
             while keeps == .wait {
+                waitsAt = observer.position
                 lock.wait()
                 keeps = observation.machine.keep(item)
             }
-            if observation.notesArrivals { observation.note(item) }
+            waitsAt = nil
             if !observation.pulling.isEmpty, let item = observation.machine.pull() {
                 pulling = observation.pulling.removeFirst()
                 pulled = item

@@ -2,7 +2,7 @@ import Glibc
 
 extension Observation {
     /// The observation whose asynchronous closure the current task runs.
-    @TaskLocal static var current: ObjectIdentifier?
+    @TaskLocal static var current: Observation?
 
     /// Ends it. With `waiting`: returns when the closure is not running, unless that could never come to pass (see
     /// ``SharedNotificationCenter/ObservationToken/cancel()``).
@@ -31,7 +31,7 @@ extension Observation {
 
     func cancelAndWait() async {
         cancel(waiting: false)
-        guard !dispatcher.isForked, Self.current != ObjectIdentifier(self) else { return }
+        guard !dispatcher.isForked, Self.current !== self else { return }
         await withUnsafeContinuation { continuation in
             let isOver = dispatcher.lock.withLock {
                 if machine.runner == .nobody { return true }

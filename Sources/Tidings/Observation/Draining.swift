@@ -21,8 +21,11 @@ extension Observation {
             if let queue = given ?? queue { queue.async { self.drainOnQueue(isTimed: isAside) } }
         case .mainActor:
             Task { @MainActor in self.drainOnMainActor() }
-        case .task:
-            let task = Task(executorPreference: ObserverExecutor.shared) { await self.drainInTask() }
+        case .isolated(let reference, _):
+            guard let actor = reference.actor else { return cancel(waiting: false) }
+            Task { await self.drain(on: actor) }
+        case .task(let executor, _):
+            let task = Task(executorPreference: executor ?? ObserverExecutor.shared) { await self.drainInTask() }
             let isLate = dispatcher.lock.withLock {
                 self.task = task
                 return machine.isCancelled
@@ -37,7 +40,7 @@ extension Observation {
     }
 
     private func drainOnQueue(isTimed: Bool) {
-        for _ in 0..<Self.batch where !runNext(isTimed: isTimed) { return }
+        if draining({ (0..<Self.batch).contains { _ in !runNext(isTimed: isTimed) } }) { return }
         pause()
         startDrain()
     }
@@ -58,7 +61,7 @@ extension Observation {
 
     @MainActor
     private func drainOnMainActor() {
-        for _ in 0..<Self.batch where !runNextOnMainActor() { return }
+        if draining({ (0..<Self.batch).contains { _ in !runNextOnMainActor() } }) { return }
         pause()
         startDrain()
     }
@@ -74,8 +77,25 @@ extension Observation {
         return true
     }
 
+    private func drain(on actor: isolated any Actor) {
+        if draining({ (0..<Self.batch).contains { _ in !runNext(on: actor) } }) { return }
+        pause()
+        startDrain()
+    }
+
+    /// Takes on the actor, not before: what its own methods cancel does not run any more.
+    private func runNext(on actor: isolated any Actor) -> Bool {
+        switch take(for: .thread(.current)) {
+        case nil: return false
+        case (.arrival(let arrival), .isolated(_, let handler))?: handler(actor, arrival)
+        case (.missed(let count, let name), _)?: reportMissed(count, of: name)
+        default: break
+        }
+        return true
+    }
+
     private func drainInTask() async {
-        await Self.$current.withValue(ObjectIdentifier(self)) {
+        await Self.$current.withValue(self) {
             while await runNextInTask() {}
         }
     }
@@ -83,7 +103,7 @@ extension Observation {
     private func runNextInTask() async -> Bool {
         switch take(for: .task) {
         case nil: return false
-        case (.arrival(let arrival), .task(let handler))?: await handler(arrival)
+        case (.arrival(let arrival), .task(_, let handler))?: await handler(arrival)
         case (.missed(let count, let name), _)?: reportMissed(count, of: name)
         default: break
         }

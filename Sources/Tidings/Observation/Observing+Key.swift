@@ -121,6 +121,8 @@ extension SharedNotificationCenter {
     ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
     ///     ``onDiagnostic`` is told.
     ///   - onUndecodable: told of payloads that are not what the key says, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - executor: whose threads the closure runs on, while it is not on an actor that has its own; `nil`: threads of the library's own, which
+    ///     a closure that blocks takes from nobody.
     ///   - handler: what to do with the arguments.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
@@ -132,10 +134,11 @@ extension SharedNotificationCenter {
         lossless: Bool = false,
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        executor: (any TaskExecutor)? = nil,
         using handler: @escaping @Sendable (repeat each Argument) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .task { if let arguments = reading.arguments($0) { await handler(repeat each arguments) } }
+            .task(executor) { if let arguments = reading.arguments($0) { await handler(repeat each arguments) } }
         }
     }
 
@@ -148,10 +151,13 @@ extension SharedNotificationCenter {
         lossless: Bool = false,
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        executor: (any TaskExecutor)? = nil,
         using handler: @escaping @Sendable (Envelope, repeat each Argument) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .task { if let arguments = reading.arguments($0) { await handler($0.envelope, repeat each arguments) } }
+            .task(executor) {
+                if let arguments = reading.arguments($0) { await handler($0.envelope, repeat each arguments) }
+            }
         }
     }
 

@@ -134,6 +134,9 @@ extension SharedNotificationCenter {
     ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
     ///     ``onDiagnostic`` is told.
     ///   - onUndecodable: told of payloads that are not an `M`, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - executor: whose threads the closure runs on, while it is not on an actor that has its own; `nil`: threads of the library's own, which
+    ///     a closure that blocks takes from nobody. One that runs on a single thread needs that thread for the closure's end: outside of tasks,
+    ///     don't call `cancel()` there.
     ///   - handler: what to do with a message.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
@@ -145,10 +148,11 @@ extension SharedNotificationCenter {
         lossless: Bool = false,
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        executor: (any TaskExecutor)? = nil,
         using handler: @escaping @Sendable (M) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .task { if let message = reading.message($0) { await handler(message) } }
+            .task(executor) { if let message = reading.message($0) { await handler(message) } }
         }
     }
 
@@ -161,10 +165,11 @@ extension SharedNotificationCenter {
         lossless: Bool = false,
         onMissed: (@Sendable (Int) -> Void)? = nil,
         onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
+        executor: (any TaskExecutor)? = nil,
         using handler: @escaping @Sendable (M, Envelope) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .task { if let message = reading.message($0) { await handler(message, $0.envelope) } }
+            .task(executor) { if let message = reading.message($0) { await handler(message, $0.envelope) } }
         }
     }
 }

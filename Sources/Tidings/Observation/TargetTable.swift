@@ -81,7 +81,7 @@ final class TargetTable: Sendable {
             }
         case .task(let action):
             try register(target, action, core, interest, type, onMissed) { registration in
-                .task { arrival in
+                .task(nil) { arrival in
                     if let (target, action) = registration.current { await action(target, arrival) }
                 }
             }
