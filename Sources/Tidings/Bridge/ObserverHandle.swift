@@ -82,6 +82,12 @@ final class ObserverHandle: @unchecked Sendable {
         return position < statistics.oldestSequence + UInt64(statistics.slots / 4)
     }
 
+    /// Whether nothing has been posted at that place in the order, or after it. From any thread.
+    func nothing(since sequence: UInt64) -> Bool {
+        guard let center else { return true }
+        return tidings_nothing_since(center.center, sequence)
+    }
+
     /// For event loops; see `tidings.h`.
     func descriptor() throws(SharedNotificationError) -> Int32 {
         var descriptor: Int32 = -1

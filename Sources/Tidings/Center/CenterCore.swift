@@ -3,7 +3,9 @@ final class CenterCore: Sendable {
     let name: String
     let handle: CenterHandle
     let topics: TopicCache
-    let diagnostics = Diagnostics()
+    let diagnostics: Diagnostics
+    let types: MessageTypes
+    let largePosts: LargePosts
     private let shared = Locked<Dispatcher?>(nil)
     private let generation: UInt
 
@@ -11,7 +13,10 @@ final class CenterCore: Sendable {
         generation = Forking.generation
         self.name = name
         self.handle = handle
-        topics = TopicCache(center: handle)
+        diagnostics = Diagnostics()
+        types = MessageTypes(diagnostics)
+        largePosts = LargePosts(diagnostics)
+        topics = TopicCache(center: handle, types: types)
     }
 
     /// Starts to observe.

@@ -19,16 +19,19 @@ extension CenterCore {
             }
         case .json:
             return try post(
-                encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, to: topic, options: options)
+                encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, M.name, to: topic, options: options
+            )
         case .custom(let coder):
-            return try post(encoded(M.name) { try coder.encode(message) }, coder.format, to: topic, options: options)
+            return try post(
+                encoded(M.name) { try coder.encode(message) }, coder.format, M.name, to: topic, options: options)
         }
     }
 
     func post(
         _ payload: RawPayload, name: Name, subject: String?, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        try post(payload.bytes, payload.format, to: try topics.topic(for: name, subject: subject), options: options)
+        try post(
+            payload.bytes, payload.format, name, to: try topics.topic(for: name, subject: subject), options: options)
     }
 
     /// A value under a name, as CBOR.
@@ -138,6 +141,7 @@ extension CenterCore {
                 }
                 let format = PayloadCoding.Format.cbor.rawValue
                 if reservation.pointee.isHeld {
+                    if buffer.count >= LargePosts.size { largePosts.note(what()) }
                     return try topic.post(
                         &reservation.pointee, count: buffer.count, format: format, options: options)
                 }
@@ -168,8 +172,10 @@ extension CenterCore {
     }
 
     private func post(
-        _ bytes: [UInt8], _ format: PayloadCoding.Format, to topic: Topic, options: PostOptions
+        _ bytes: [UInt8], _ format: PayloadCoding.Format, _ name: @autoclosure () -> Name, to topic: Topic,
+        options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
+        if bytes.count >= LargePosts.size { largePosts.note(name()) }
         // Not `withUnsafeBytes`, which loses the error's type.
         let span = bytes.span.bytes
         return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in

@@ -9,11 +9,11 @@ extension SharedNotificationCenter {
         case missed(Int, Name?)
         /// A sequence could not start to observe, and ended at once.
         case sequenceFailed(SharedNotificationError)
-        /// An observer of a message with a subject could not start: its closure is never called.
-        case observerFailed(Name, SharedNotificationError)
-        /// What was to be posted later (``SharedNotificationCenter/PostingStyle``) or without `throws`
-        /// (``SharedNotificationCenter/MainActorMessage``) could not be, and is lost.
+        /// What was to be posted later (``SharedNotificationCenter/PostingStyle``), or forwarded from Foundation's `NotificationCenter`, could not be,
+        /// and is lost.
         case postFailed(Name, SharedNotificationError)
+        /// Something that the program hardly means to do; told once for each kind and name.
+        case mistake(Mistake)
         /// Dispatching ended for the given reason: this center's observers get nothing any more.
         case dispatchFailed(SharedNotificationError)
     }
@@ -35,6 +35,7 @@ final class Diagnostics: @unchecked Sendable {
     private var undecodable = 0
     private var missed = 0
     private var written: Set<String> = []
+    private var mistakes: Set<SharedNotificationCenter.Mistake> = []
     // Names are without end; after so many, what repeats is written again.
     private static let remembered = 1024
 
@@ -58,6 +59,15 @@ final class Diagnostics: @unchecked Sendable {
 
     func countMissed(_ count: Int) {
         lock.withLock { missed += count }
+    }
+
+    /// Once for each kind and names, whoever is told.
+    func tell(_ mistake: SharedNotificationCenter.Mistake) {
+        let isNew = lock.withLock {
+            if mistakes.count >= Self.remembered { mistakes = [] }
+            return mistakes.insert(mistake).inserted
+        }
+        if isNew { report(.mistake(mistake)) }
     }
 
     func report(_ diagnostic: SharedNotificationCenter.Diagnostic) {
@@ -96,9 +106,16 @@ final class Diagnostics: @unchecked Sendable {
             )
         case .postFailed(let name, let error):
             return ("p\(name)", "\(error.message); further ones of this name are not told")
-        case .observerFailed(let name, let error): return ("o\(name)", error.message)
+        case .mistake(let mistake): return ("x\(mistake)", "\(mistake)")
         case .sequenceFailed(let error), .dispatchFailed(let error):
             return ("e\(error.message)", error.message)
         }
+    }
+}
+
+extension SharedNotificationCenter {
+    /// Tells ``onDiagnostic`` of what could not be forwarded.
+    package func reportPostFailed(_ name: Name, _ error: SharedNotificationError) {
+        core.diagnostics.report(.postFailed(name, error))
     }
 }

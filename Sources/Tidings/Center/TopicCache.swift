@@ -3,6 +3,7 @@
 /// A topic of this cache is open as long as the cache, or as long as whoever got it holds its handle.
 final class TopicCache: Sendable {
     private let center: CenterHandle
+    private let types: MessageTypes
     // A forked child posts through the same center, but may find the lock held and the dictionary half changed.
     private let contents: ForkLocal<Contents>
 
@@ -24,8 +25,9 @@ final class TopicCache: Sendable {
 
     private static let limit = 1024
 
-    init(center: CenterHandle) {
+    init(center: CenterHandle, types: MessageTypes) {
         self.center = center
+        self.types = types
         contents = ForkLocal { Contents() }
     }
 
@@ -46,6 +48,7 @@ final class TopicCache: Sendable {
     private func newTopic(
         for type: any SharedNotificationCenter.Message.Type
     ) throws(SharedNotificationError) -> Topic {
+        types.note(type)
         let contents = contents.object
         let handle = try TopicHandle(center: center, name: type.name.rawValue, subject: nil)
         // Kept before others can find it. One too many if another thread was first.

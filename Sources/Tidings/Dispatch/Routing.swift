@@ -74,7 +74,16 @@ extension Dispatcher {
                         for: name, .borrowed(bytes),
                         .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
                     pulse.add(1, ordering: .releasing)
-                    handler(arrival)
+                    if observer.isOwn {
+                        let sequence = observer.sequence
+                        observation._withUnsafeGuaranteedRef {
+                            let isSampled = $0.beginsOwn(sequence)
+                            handler(arrival)
+                            if isSampled { $0.returnsFromOwn(sequence) }
+                        }
+                    } else {
+                        handler(arrival)
+                    }
                 }
             case .keep(let observation, let name):
                 if let missed = observer.missed {

@@ -6,6 +6,7 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         _ type: M.Type, onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?,
         in core: CenterCore
     ) {
+        core.types.note(type)
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
 

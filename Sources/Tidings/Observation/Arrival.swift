@@ -44,6 +44,12 @@ struct Arrival: @unchecked Sendable {
         }
     }
 
+    /// Its place in the order, if it was posted through this center object; of what waits.
+    var ownSequence: UInt64? {
+        guard case .envelope(let envelope) = origin, envelope.isOwn else { return nil }
+        return envelope.sequence
+    }
+
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         switch bytes {
         case .borrowed(let bytes): try body(bytes)

@@ -34,7 +34,7 @@ extension Observation {
         guard !dispatcher.isForked, Self.current !== self else { return }
         await withUnsafeContinuation { continuation in
             let isOver = dispatcher.lock.withLock {
-                if machine.runner == .nobody { return true }
+                if !machine.isRunning { return true }
                 ending.append(continuation)
                 return false
             }
@@ -55,7 +55,7 @@ extension Observation {
         let thread = WorkerThread.current
         while true {
             switch machine.runner {
-            case .nobody: return
+            case .nobody, .nobodyYet: return
             case .thread(thread): return
             case .task where Self.mustNotBlock: return
             case .thread, .task: dispatcher.lock.wait()

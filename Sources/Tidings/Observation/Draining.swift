@@ -70,7 +70,7 @@ extension Observation {
     private func runNextOnMainActor() -> Bool {
         switch take(for: .thread(.current)) {
         case nil: return false
-        case (.arrival(let arrival), .mainActor(let handler))?: handler(arrival)
+        case (.arrival(let arrival), .mainActor(let handler))?: running(arrival) { handler(arrival) }
         case (.missed(let count, let name), _)?: reportMissed(count, of: name)
         default: break
         }
@@ -87,7 +87,7 @@ extension Observation {
     private func runNext(on actor: isolated any Actor) -> Bool {
         switch take(for: .thread(.current)) {
         case nil: return false
-        case (.arrival(let arrival), .isolated(_, let handler))?: handler(actor, arrival)
+        case (.arrival(let arrival), .isolated(_, let handler))?: running(arrival) { handler(actor, arrival) }
         case (.missed(let count, let name), _)?: reportMissed(count, of: name)
         default: break
         }
@@ -103,7 +103,11 @@ extension Observation {
     private func runNextInTask() async -> Bool {
         switch take(for: .task) {
         case nil: return false
-        case (.arrival(let arrival), .task(_, let handler))?: await handler(arrival)
+        case (.arrival(let arrival), .task(_, let handler))?:
+            let sequence = arrival.ownSequence
+            let isSampled = sequence.map(beginsOwn) ?? false
+            await handler(arrival)
+            if isSampled, let sequence { returnsFromOwn(sequence) }
         case (.missed(let count, let name), _)?: reportMissed(count, of: name)
         default: break
         }

@@ -9,6 +9,9 @@ final class Observation: @unchecked Sendable {
     /// `nil`: the center's diagnostics are told.
     let onMissed: MissedHandler?
 
+    /// Of whoever runs the closure.
+    @exclusivity(unchecked) var suspicion = LoopSuspicion()
+
     // MARK: Guarded by the dispatcher's lock
 
     // Unchecked for the reason that the dispatcher gives.
@@ -49,6 +52,17 @@ final class Observation: @unchecked Sendable {
             held: held)
     }
 
+    /// Nobody keeps it any more. If nobody ever did, that was hardly meant: 100 µs are many times what it takes to store a token.
+    fileprivate func letGo(after nanoseconds: UInt64) {
+        guard !dispatcher.isForked, nanoseconds < 100_000 else { return }
+        let isUnused = dispatcher.lock.withLock {
+            // An iterator is its own token.
+            if case .pull = manner { return false }
+            return machine.isUnused
+        }
+        if isUnused { diagnostics.tell(.tokenNotKept(interest.names)) }
+    }
+
     /// Tells whoever is to be told of a loss.
     func reportMissed(_ count: Int, of name: SharedNotificationCenter.Name?) {
         diagnostics.countMissed(count)
@@ -60,7 +74,7 @@ final class Observation: @unchecked Sendable {
     func run(_ manner: consuming Manner, with item: Item) {
         switch (item, manner) {
         case (.missed(let count, let name), _): reportMissed(count, of: name)
-        case (.arrival(let arrival), .closure(_, let handler)): handler(arrival)
+        case (.arrival(let arrival), .closure(_, let handler)): running(arrival) { handler(arrival) }
         case (.arrival, _): break
         }
     }
@@ -69,12 +83,15 @@ final class Observation: @unchecked Sendable {
 /// The inside of a token: the observation ends with it.
 final class ObservationAnchor: Sendable {
     let observation: Observation
+    /// What adding took doesn't count.
+    private let begin = Lock.now
 
     init(_ observation: Observation) {
         self.observation = observation
     }
 
     deinit {
+        observation.letGo(after: Lock.now - begin)
         observation.cancel(waiting: true)
     }
 

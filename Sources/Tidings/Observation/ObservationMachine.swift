@@ -5,6 +5,8 @@
 struct ObservationMachine {
     enum Runner: Equatable {
         case nobody
+        /// And nobody ever was.
+        case nobodyYet
         case thread(WorkerThread)
         case task
     }
@@ -35,7 +37,7 @@ struct ObservationMachine {
     private var runsInline: Bool
     /// Not for one who asks by himself.
     private let needsDrain: Bool
-    private(set) var runner = Runner.nobody
+    private(set) var runner = Runner.nobodyYet
     private(set) var isCancelled = false
     private var isDraining = false
     private var aside: Aside?
@@ -117,6 +119,11 @@ struct ObservationMachine {
     }
 
     // MARK: Ending
+
+    /// It is going on, and nothing has come yet.
+    var isUnused: Bool { !isCancelled && runner == .nobodyYet && buffer.isEmpty && held?.isEmpty != false }
+
+    var isRunning: Bool { runner != .nobody && runner != .nobodyYet }
 
     /// True the first time.
     mutating func cancel() -> Bool {

@@ -1,0 +1,105 @@
+extension SharedNotificationCenter {
+    /// Something that a program hardly means to do, found where it costs nothing to look for it. ``onDiagnostic`` is told once for each kind
+    /// and name; ``description`` says what to do.
+    public enum Mistake: Hashable, Sendable, CustomStringConvertible {
+        /// Two message types have that name: observers of one get what is posted as the other.
+        case nameOfTwoTypes(Name, String, String)
+        /// An observer of these names (`nil`: all) ended as soon as it had begun, since nobody kept its token.
+        case tokenNotKept([Name]?)
+        /// An observer of these names (`nil`: all) posts one of them whenever it is called for one, so it is called for ever.
+        case postsToItself([Name]?)
+        /// Payloads of so many bytes are posted under that name more than 1,000 times a second.
+        case hugePayloads(Name, size: Int)
+
+        public var description: String {
+            switch self {
+            case .nameOfTwoTypes(let name, let first, let second):
+                """
+                "\(name)" is the name of both \(first) and \(second): observers of one get what is posted as the other; give one of them \
+                another `static let name`
+                """
+            case .tokenNotKept(let names):
+                """
+                the observer of \(Self.list(names)) ended as soon as it had begun, since nobody kept its token; store what `addObserver` \
+                returns for as long as it shall go on
+                """
+            case .postsToItself(let names):
+                """
+                an observer of \(Self.list(names)) posts the same whenever it is called, and so is called for ever; post only what has \
+                changed, under another name, or observe with `excludingOwnPosts: true`
+                """
+            case .hugePayloads(let name, let size):
+                """
+                "\(name)" is posted with \(size) bytes and more, over 1,000 times a second, each of which is copied for every observer; post \
+                what has changed, less often (`postingStyle: .whenIdle`), or where the data is
+                """
+            }
+        }
+
+        private static func list(_ names: [Name]?) -> String {
+            names.map { $0.map { "\"\($0)\"" }.joined(separator: ", ") } ?? "all names"
+        }
+    }
+}
+
+/// The message types that a center object has to do with, by name.
+final class MessageTypes: Sendable {
+    private let types = Locked<[SharedNotificationCenter.Name: any SharedNotificationCenter.Message.Type]>([:])
+    private let diagnostics: Diagnostics
+    private let generation = Forking.generation
+
+    init(_ diagnostics: Diagnostics) {
+        self.diagnostics = diagnostics
+    }
+
+    /// Where a type is first posted, and where it is observed.
+    func note(_ type: any SharedNotificationCenter.Message.Type) {
+        // A forked child may find the lock held.
+        guard generation == Forking.generation else { return }
+        let name = type.name
+        let other = types.withLock { types in
+            defer { types[name] = types[name] ?? type }
+            return types[name]
+        }
+        guard let other, other != type else { return }
+        diagnostics.tell(.nameOfTwoTypes(name, String(reflecting: other), String(reflecting: type)))
+    }
+}
+
+/// Payloads that cost far more than the post, by name.
+final class LargePosts: Sendable {
+    private struct Run: Sendable {
+        var count = 0
+        var since: UInt64
+    }
+
+    /// 64 KiB: what takes microseconds to copy, for the poster and again for each observer. Counting it takes less than a hundredth of that.
+    static let size = 65_536
+    // So many a second are no frames, samples or pages that anybody looks at.
+    private static let many = 1000
+    private static let second: UInt64 = 1_000_000_000
+    // Names are without end.
+    private static let names = 64
+
+    private let runs = Locked<[SharedNotificationCenter.Name: Run]>([:])
+    private let diagnostics: Diagnostics
+    private let generation = Forking.generation
+
+    init(_ diagnostics: Diagnostics) {
+        self.diagnostics = diagnostics
+    }
+
+    @inline(never)
+    func note(_ name: SharedNotificationCenter.Name, now: UInt64 = Lock.now) {
+        guard generation == Forking.generation else { return }
+        let isMany = runs.withLock { runs in
+            if runs.count >= Self.names { runs = [:] }
+            var run = runs[name] ?? Run(since: now)
+            if now - run.since >= Self.second { run = Run(since: now) }
+            run.count += 1
+            runs[name] = run
+            return run.count > Self.many
+        }
+        if isMany { diagnostics.tell(.hugePayloads(name, size: Self.size)) }
+    }
+}

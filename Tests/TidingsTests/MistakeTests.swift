@@ -1,0 +1,145 @@
+import Dispatch
+import Testing
+
+@testable import Tidings
+
+/// What programs hardly mean to do is told, once.
+@Suite(.timeLimit(.minutes(10)))
+struct MistakeTests {
+    /// What a center's hook was told.
+    private static func told(_ center: Center) -> Events<Center.Mistake> {
+        let told = Events<Center.Mistake>()
+        center.onDiagnostic = { if case .mistake(let mistake) = $0 { told.add(mistake) } }
+        return told
+    }
+
+    private struct OtherTrack: Center.Message {
+        static var name: Center.Name { Track.name }
+        var number: Int
+    }
+
+    private enum Other {
+        struct Track: Center.Message { var title: String }
+    }
+    private enum Another {
+        struct Track: Center.Message { var title: String }
+    }
+
+    @Test func twoTypesUnderOneName() async throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        let token = try test.center.addObserver(for: Track.self) { _ in }
+        try test.center.post(Track(1))
+        #expect(told.count == 0)
+        for _ in 0..<3 { try test.center.post(OtherTrack(number: 1)) }
+        for _ in 0..<3 { _ = test.center.messages(of: OtherTrack.self) }
+        #expect(told.count == 1)
+        guard case .nameOfTwoTypes("test.track", let first, let second)? = told.all.first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(first.hasSuffix("Track") && second.contains("OtherTrack"))
+        // Names that nobody has chosen.
+        _ = test.center.messages(of: Other.Track.self)
+        _ = test.center.deliveries(of: Another.Track.self)
+        #expect(told.count == 2)
+        #expect("\(told.all[1])".contains("Other.Track") && "\(told.all[1])".contains("static let name"))
+        token.cancel()
+    }
+
+    @Test func aTokenThatNobodyKeeps() async throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        // Between the call and its end a busy machine may take any time.
+        while told.count == 0 { _ = try test.center.addObserver(for: Track.self) { _ in } }
+        #expect(told.all == [.tokenNotKept(["test.track"])])
+        for _ in 0..<10 { _ = try test.center.addObserver(for: Track.self) { _ in } }
+        #expect(told.count == 1)
+        // Cancelled in so many words, asked as a sequence, or used.
+        for _ in 0..<10 {
+            try test.center.addObserver(forNames: ["a"]) { _ in }.cancel()
+            _ = test.center.deliveries(ofNames: ["a"]).makeAsyncIterator()
+        }
+        try test.center.post(name: "b", payload: .text("kept"), retain: true)
+        for _ in 0..<10 {
+            let got = Events<Void>()
+            let token = try test.center.addObserver(forNames: ["b"]) { _ in got.add(()) }
+            got.block(for: 1)
+            _ = token
+        }
+        #expect(told.count == 1)
+    }
+
+    enum Place: CaseIterable { case dispatcher, queue, task }
+
+    @Test(arguments: Place.allCases)
+    func aClosureThatPostsWhatItIsCalledFor(_ place: Place) async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let told = Self.told(center)
+        @Sendable func post(_ track: Track) {
+            if told.count == 0 { _ = try? center.post(Track(track.number + 1)) }
+        }
+        let token =
+            switch place {
+            case .dispatcher: try center.addObserver(for: Track.self) { post($0) }
+            case .queue: try center.addObserver(for: Track.self, queue: .global()) { post($0) }
+            case .task: try center.addObserver(for: Track.self) { track async in post(track) }
+            }
+        try center.post(Track(0))
+        #expect(await told.wait(for: 1) == [.postsToItself(["test.track"])])
+        await token.cancelAndWait()
+    }
+
+    /// Posts of a thread, posts of a closure under another name, and a closure that answers another process: none is a loop.
+    @Test func whatIsNoLoopIsNotTakenForOne() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let told = Self.told(center)
+        let (seen, others) = (Events<Int>(), Events<Int>())
+        let tokens = [
+            try center.addObserver(for: Track.self) { track in
+                _ = try? center.post(name: "other", payload: .empty)
+                seen.add(track.number)
+            },
+            try center.addObserver(forNames: ["other"]) { _ in others.add(0) },
+        ]
+        for number in 0..<40_000 {
+            try center.post(Track(number))
+            // Step by step, or far ahead.
+            if number % 2000 < 1000 { seen.block(for: number + 1) }
+            if number % 1000 == 0 { seen.block(for: number + 1) }
+        }
+        await seen.wait(for: 40_000)
+        await others.wait(for: 40_000)
+        #expect(told.all == [])
+        for token in tokens { token.cancel() }
+    }
+
+    @Test func hugePayloadsInAHotLoop() throws {
+        let diagnostics = Diagnostics()
+        let told = Events<Center.Mistake>()
+        diagnostics.hook = { if case .mistake(let mistake) = $0 { told.add(mistake) } }
+        let posts = LargePosts(diagnostics)
+        // 500 a second are not told, for however long; 2,000 are, once.
+        for number in 0..<5000 as Range<UInt64> { posts.note("frames", now: number * 2_000_000) }
+        #expect(told.count == 0)
+        for number in 0..<5000 as Range<UInt64> { posts.note("frames", now: 20_000_000_000 + number * 500_000) }
+        for number in 0..<500 as Range<UInt64> { posts.note("other", now: 20_000_000_000 + number) }
+        #expect(told.all == [.hugePayloads("frames", size: 65_536)])
+    }
+
+    @Test func hugePayloadsAreCountedHoweverTheyArePosted() throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        let track = Track(1, title: String(repeating: "x", count: 65_536))
+        let bytes = Center.RawPayload(format: .bytes, bytes: [UInt8](repeating: 0, count: 65_536))
+        // As fast as it can; on a machine that is too busy for 1,000 a second, until it isn't.
+        while told.count < 1 { for _ in 0..<1001 { try test.center.post(track) } }
+        while told.count < 2 { for _ in 0..<1001 { try test.center.post(name: "raw", payload: bytes) } }
+        #expect(told.all == [.hugePayloads("test.track", size: 65_536), .hugePayloads("raw", size: 65_536)])
+        // Small ones aren't.
+        for _ in 0..<3000 { try test.center.post(name: "small", payload: .text("small")) }
+        #expect(told.count == 2)
+    }
+}
