@@ -24,6 +24,8 @@ let package = Package(
     name: "tidings",
     products: [
         .library(name: "Tidings", targets: ["Tidings"]),
+        // Forwards to and from Foundation's NotificationCenter. Of its own, since that takes the whole of Foundation, which Tidings does without.
+        .library(name: "TidingsFoundation", targets: ["TidingsFoundation"]),
         .library(name: "CTidings", targets: ["CTidings"]),
         // notify(3), Apple's C interface, over the same centers. Without notify_register_dispatch: a C target here doesn't find Dispatch's headers; `make` does.
         .library(name: "TidingsNotify", targets: ["TidingsNotify"]),
@@ -65,6 +67,11 @@ let package = Package(
             dependencies: [syntax("SwiftCompilerPlugin"), syntax("SwiftSyntaxMacros")],
             swiftSettings: swiftSettings
         ),
+        .target(
+            name: "TidingsFoundation",
+            dependencies: ["Tidings"],
+            swiftSettings: swiftSettings
+        ),
         // What is timed in C, so that no Swift stands between the clock and the thing: for `tidings bench` and Benchmarks/.
         .target(
             name: "CTidingsBench",
@@ -86,7 +93,7 @@ let package = Package(
         // Cooperates, crashes and stops on command: the other process in tests of several processes.
         .executableTarget(
             name: "TestPeer",
-            dependencies: ["CTidings", "Tidings"],
+            dependencies: ["CTidings", "Tidings", "TidingsFoundation"],
             path: "Tests/TestPeer",
             swiftSettings: swiftSettings
         ),
@@ -140,7 +147,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TidingsTests",
-            dependencies: ["Tidings", "TestPeer"],
+            dependencies: ["Tidings", "TidingsFoundation", "TestPeer"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

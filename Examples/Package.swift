@@ -14,7 +14,11 @@ let package = Package(
             name: "PlayerHost", dependencies: ["PlayerMessages", .product(name: "Tidings", package: "tidings")]),
         .executableTarget(
             name: "PlayerExtension", dependencies: ["PlayerMessages", .product(name: "Tidings", package: "tidings")]),
-        .executableTarget(name: "EveryWay", dependencies: [.product(name: "Tidings", package: "tidings")]),
+        .executableTarget(
+            name: "EveryWay",
+            dependencies: [
+                .product(name: "Tidings", package: "tidings"), .product(name: "TidingsFoundation", package: "tidings"),
+            ]),
         .executableTarget(name: "c-observer", dependencies: [.product(name: "CTidings", package: "tidings")]),
     ],
     swiftLanguageModes: [.v6],

@@ -23,6 +23,9 @@ import Tidings
 //   encode-and-stop NAME  stops inside the encoder of a large payload, posts after   → stopping, posted 1
 //   post-json NAME TEXT   posts JSON                                                 → posted
 //   key NAME N            posts N times a key's (0…N-1, "stage")                     → posted N
+//   clear NAME            clears what is retained                                    → cleared
+//   bridge NAME           bridges NotificationCenter.default both ways, observes there, and posts {"number": LINE} there for each line on
+//                         standard input                                             → bridged, then "OBJECT NUMBER" each, after the line "end": ended
 //   observe-key NAME N    observes a key of a number, a text and an optional text, until N have come or were undecodable
 //                                                                                    → observing, then "got NUMBER TEXT OPTIONAL", "undecodable"
 //   untyped NAME OBJECT   posts a name with an object ("-": none) and a dictionary of everything there is, `everything`
@@ -97,6 +100,10 @@ struct TestPeer {
             case "post-json":
                 try center.post(name: .init(word()), payload: .json(word()))
                 say("posted")
+            case "clear":
+                try center.clearState(for: .init(word()))
+                say("cleared")
+            case "bridge": try bridge(center, .init(word()))
             case "key": try postKey(center, .init(word()), number())
             case "observe-key": try observeKey(center, .init(word()), number())
             case "untyped": try postUntyped(center, .init(word()), word())
@@ -113,8 +120,9 @@ struct TestPeer {
     }
 
     static func say(_ line: String) {
-        print(line)
-        fflush(nil)
+        // Not by `print` and `fflush`, which waits for whoever reads standard input.
+        let bytes = Array("\(line)\n".utf8)
+        _ = bytes.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }
 
     static func post(_ center: SharedNotificationCenter, _ name: String, _ subject: String?, _ count: Int) throws {

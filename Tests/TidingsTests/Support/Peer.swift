@@ -12,10 +12,11 @@ final class Peer: @unchecked Sendable {
     let lines = Events<String>()
     let ended = Events<Int32>()
 
-    init(_ center: TestCenter, _ commands: String...) throws {
+    /// - Parameter name: of another center in the same directory.
+    init(_ center: TestCenter, named name: String? = nil, _ commands: String...) throws {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         process.executableURL = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("TestPeer")
-        process.arguments = [center.directory, center.name] + commands
+        process.arguments = [center.directory, name ?? center.name] + commands
         process.standardInput = input
         process.standardOutput = output
         let ended = ended
