@@ -6,5 +6,11 @@ try keys(center)
 try targets(center)
 try untyped(center)
 try suspension(center)
+try await actors(center)
+try observedState(center)
+try eventLoop(center)
+try bridge(center)
+let sampling = Task { await policies(center) }
+sampling.cancel()
 let reading = Task { await sequences(center) }
 reading.cancel()

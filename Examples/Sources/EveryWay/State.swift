@@ -1,0 +1,12 @@
+import Observation
+import Tidings
+
+@MainActor func observedState(_ center: SharedNotificationCenter) throws {
+    let volume = try center.observedState(for: "com.example.volume", as: Double.self)
+    withObservationTracking {
+        print(volume.value ?? 1)
+    } onChange: {
+        print("somebody, in whatever process, has set it anew")
+    }
+    try volume.set(0.5)
+}

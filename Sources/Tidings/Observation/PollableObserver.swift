@@ -1,0 +1,106 @@
+extension SharedNotificationCenter {
+    /// An observer for event loops of one's own: a descriptor that is readable while there may be something, and a function that takes it,
+    /// one after the other, without waiting.
+    ///
+    /// With Dispatch:
+    /// ```swift
+    /// let observer = try SharedNotificationCenter.default.pollableObserver(forNames: ["com.example.changed"])
+    /// let source = DispatchSource.makeReadSource(fileDescriptor: observer.fileDescriptor, queue: .main)
+    /// source.setEventHandler {
+    ///     while let delivery = try? observer.next() {
+    ///         if case .notification(let notification) = delivery { print(notification.name, notification.payload.json) }
+    ///     }
+    /// }
+    /// source.setCancelHandler { withExtendedLifetime(observer) {} }
+    /// source.activate()
+    /// ```
+    /// With `poll` or `epoll`, level or edge triggered, likewise: when it is readable, ``next()`` until it returns `nil`.
+    ///
+    /// Promise:
+    /// - the descriptor is the same as long as the object lives, and never closed, in error or hung up before: whatever becomes of posters, of
+    ///   other observers, or of the center's file, it goes on telling what comes;
+    /// - it is readable from the start. ``next()`` that returns `nil` makes it unreadable, and anything that is posted from then on makes it
+    ///   readable again, also between the two. It may be readable with nothing there;
+    /// - nothing is called by itself: no thread of the library's runs code of yours. (There is one that sleeps in the descriptor's stead.)
+    ///
+    /// Takes an observer place of the center. Observing ends when the object goes: take the descriptor out of the loop before.
+    public final class PollableObserver: Sendable {
+        private let observer: ObserverHandle
+        private let interest: Interest
+        private let names: [UInt32: Name]
+        private let executables: ExecutableNames
+        private let diagnostics: Diagnostics
+        private let generation = Forking.generation
+        /// Held during a call of the C library, and while what it found is copied.
+        private let lock = Lock()
+
+        /// For `DispatchSource`, `poll`, `epoll`. It is the object's: don't read or close it.
+        public let fileDescriptor: Int32
+
+        fileprivate init(_ interest: Interest, in core: CenterCore) throws(SharedNotificationError) {
+            try core.refuse(interest)
+            self.interest = interest
+            diagnostics = core.diagnostics
+            executables = ExecutableNames(center: core.handle)
+            observer = try ObserverHandle(center: core.handle, lossless: interest.isLossless)
+            try observer.seek(to: interest.start)
+            var names: [UInt32: Name] = [:]
+            try observer.add(interest) { names[$1] = $0 }
+            self.names = names
+            fileDescriptor = try observer.descriptor()
+        }
+
+        /// What came next; `nil`: nothing is there, and the descriptor is unreadable until there is. Never waits for anything to come.
+        ///
+        /// From any thread; several take what comes among themselves.
+        ///
+        /// - Throws: ``SharedNotificationError``: `.forked` in a child of the process that made it.
+        public func next() throws(SharedNotificationError) -> RawDelivery? {
+            if generation != Forking.generation {
+                throw SharedNotificationError(
+                    .forked, message: "can't use an observer in a forked child; open the center anew there")
+            }
+            let delivery = try lock.withLock { () throws(SharedNotificationError) -> RawDelivery? in
+                while try observer.poll() {
+                    if let missed = observer.missed {
+                        return .missed(missed, observer.interests.first.flatMap { names[$0] })
+                    }
+                    if interest.matches(observer) { return .notification(notification) }
+                }
+                return nil
+            }
+            if case .missed(let count, _) = delivery { diagnostics.countMissed(count) }
+            return delivery
+        }
+
+        private var notification: RawNotification {
+            RawNotification(
+                name: Name(observer.name),
+                payload: RawPayload(format: PayloadFormat(rawValue: observer.format), bytes: Array(observer.payload)),
+                envelope: observer.facts.envelope(subject: observer.subject, executables))
+        }
+    }
+
+    /// Starts to observe some names, or all names, for an event loop. See ``PollableObserver``.
+    ///
+    /// - Parameters:
+    ///   - names: the names to observe; `nil`: all.
+    ///   - subject: only those posted with this subject; `nil`: all.
+    ///   - start: where to start.
+    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
+    ///     is lost nobody can tell any more whose it was.
+    ///   - lossless: hold posters back rather than lose anything.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    public func pollableObserver(
+        forNames names: [Name]?,
+        subject: String? = nil,
+        from start: Start = .now,
+        excludingOwnPosts: Bool = false,
+        lossless: Bool = false
+    ) throws(SharedNotificationError) -> PollableObserver {
+        try PollableObserver(
+            Interest(
+                names: names, subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+            in: core)
+    }
+}

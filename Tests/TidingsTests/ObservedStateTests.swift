@@ -1,0 +1,89 @@
+import Observation
+import Testing
+
+@testable import Tidings
+
+/// State that can be tracked.
+@MainActor @Suite(.timeLimit(.minutes(10)))
+struct ObservedStateTests {
+    @Test func itChangesWhenAnotherProcessSetsIt() async throws {
+        let test = try TestCenter()
+        let state = try test.center.observedState(for: "ticks", as: Numbered.self)
+        #expect(state.value == nil)
+        let peer = try Peer(
+            test, "wait", "retain", "ticks", "1", "wait", "retain", "ticks", "2", "wait", "clear", "ticks", "wait")
+        for expected in [Numbered(number: 1), Numbered(number: 2), nil] {
+            let changed = Events<Void>()
+            withObservationTracking {
+                _ = state.value
+            } onChange: {
+                changed.add(())
+            }
+            peer.send()
+            await changed.wait(for: 1)
+            // It is changed in the same turn of the main actor.
+            #expect(state.value == expected)
+        }
+        peer.send()
+        await peer.waitForEnd()
+    }
+
+    @Test func aSequenceOfItsValuesEndsUpAtTheLast() async throws {
+        let test = try TestCenter()
+        let state = try test.center.observedState(for: Track.self)
+        let other = try test.other()
+        let seen = Events<Int>()
+        let task = Task { @MainActor in
+            for await number in Observations({ state.value?.number ?? 0 }) {
+                seen.add(number)
+                if number == 500 { return }
+            }
+        }
+        await seen.wait(for: 1)
+        for number in 1...500 {
+            try other.setState(Track(number))
+            if number % 50 == 0 { await Task.yield() }
+        }
+        await task.value
+        let all = seen.all
+        #expect(all == all.sorted() && Set(all).count == all.count)
+        #expect(state.value == Track(500))
+    }
+
+    @Test func whatIsSetIsThereAtOnceAndForOthers() async throws {
+        let test = try TestCenter()
+        try test.center.setState(0.25, for: "volume")
+        let state = try test.center.observedState(for: "volume", as: Double.self)
+        #expect(state.value == 0.25)
+        try state.set(0.5)
+        #expect(state.value == 0.5)
+        #expect(try test.other().state(for: "volume", as: Double.self) == 0.5)
+        try state.clear()
+        #expect(state.value == nil)
+        #expect(try test.other().rawState(for: "volume") == nil)
+    }
+
+    @Test func whatIsOfAnotherTypeIsToldAndChangesNothing() async throws {
+        let test = try TestCenter()
+        let told = Events<Center.Name>()
+        test.center.onDiagnostic = { if case .undecodable(let message) = $0 { told.add(message.notification.name) } }
+        let state = try test.center.observedState(for: "volume", as: Double.self)
+        try state.set(1)
+        try test.other().setState("loud", for: "volume")
+        #expect(await told.wait(for: 1) == ["volume"])
+        #expect(state.value == 1)
+        let error = #expect(throws: SharedNotificationError.self) {
+            try test.center.observedState(for: "volume", as: Int.self)
+        }
+        #expect(error?.code == .decodingFailed)
+    }
+
+    @Test func itEndsWithTheObject() async throws {
+        let test = try TestCenter()
+        var state: Center.ObservedState<Double>? = try test.center.observedState(for: "volume")
+        #expect(try test.center.statistics.observers == 1)
+        withExtendedLifetime(state) {}
+        state = nil
+        #expect(try test.center.statistics.observers == 0)
+    }
+}

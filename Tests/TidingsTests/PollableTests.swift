@@ -1,0 +1,175 @@
+import Dispatch
+import Glibc
+import Testing
+
+@testable import Tidings
+
+/// Observers in others' event loops.
+@Suite(.timeLimit(.minutes(10)))
+struct PollableTests {
+    private static func isReadable(_ descriptor: Int32) -> Bool {
+        var one = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&one, 1, 0) == 1
+    }
+
+    private static func number(_ delivery: Center.RawDelivery) -> Int {
+        guard case .notification(let notification) = delivery else { return -1 }
+        return (try? notification.payload.decode(Numbered.self).number) ?? -2
+    }
+
+    /// Takes what is there.
+    private static func drain(_ observer: Center.PollableObserver, into numbers: inout [Int]) throws {
+        while let delivery = try observer.next() { numbers.append(number(delivery)) }
+    }
+
+    @Test func dispatchCallsForAnotherProcesssPosts() async throws {
+        let test = try TestCenter()
+        let observer = try test.center.pollableObserver(forNames: ["ticks"])
+        let got = Events<Int>()
+        let source = DispatchSource.makeReadSource(fileDescriptor: observer.fileDescriptor)
+        source.setEventHandler {
+            while let delivery = try? observer.next() { got.add(Self.number(delivery)) }
+        }
+        source.setCancelHandler { withExtendedLifetime(observer) {} }
+        source.activate()
+        let peer = try Peer(test, "post", "ticks", "1000", "wait", "post", "ticks", "1000")
+        #expect(await got.wait(for: 1000) == Array(0..<1000))
+        peer.send()
+        #expect(await got.wait(for: 2000) == Array(0..<1000) + Array(0..<1000))
+        await peer.waitForEnd()
+        source.cancel()
+    }
+
+    /// Asleep in `poll` without an end: whoever loses one wake-up stays there.
+    @Test func pollSeesEveryPost() async throws {
+        let test = try TestCenter()
+        let observer = try test.center.pollableObserver(forNames: ["ticks"])
+        let peer = try Peer(test, "wait", "post", "ticks", "3000")
+        let polling = Task {
+            await onThread { () -> Result<[Int], any Error> in
+                Result {
+                    var numbers: [Int] = []
+                    while numbers.count < 3000 {
+                        var one = pollfd(fd: observer.fileDescriptor, events: Int16(POLLIN), revents: 0)
+                        guard poll(&one, 1, -1) == 1, one.revents == POLLIN else { continue }
+                        try Self.drain(observer, into: &numbers)
+                    }
+                    return numbers
+                }
+            }
+        }
+        peer.send()
+        #expect(try await polling.value.get() == Array(0..<3000))
+        await peer.waitForEnd()
+    }
+
+    /// Edge triggered, so that a wake-up which is lost stays lost.
+    @Test func epollSeesEveryPost() async throws {
+        let test = try TestCenter()
+        let observer = try test.center.pollableObserver(forNames: ["ticks"])
+        // Swift's Glibc module has none of these.
+        func function<Function>(_ name: String, as: Function.Type) -> Function {
+            unsafeBitCast(dlsym(nil, name)!, to: Function.self)
+        }
+        let create = function("epoll_create1", as: (@convention(c) (Int32) -> Int32).self)
+        let control = function(
+            "epoll_ctl", as: (@convention(c) (Int32, Int32, Int32, UnsafeMutableRawPointer) -> Int32).self)
+        let wait = function(
+            "epoll_wait", as: (@convention(c) (Int32, UnsafeMutableRawPointer, Int32, Int32) -> Int32).self)
+        let (add, input, edge): (Int32, UInt32, UInt32) = (1, 1, 1 << 31)
+        let peer = try Peer(test, "wait", "post", "ticks", "3000")
+        let epoll = create(0)
+        let polling = Task {
+            await onThread { () -> Result<[Int], any Error> in
+                Result {
+                    // As large as on any processor.
+                    let event = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 8)
+                    defer { event.deallocate() }
+                    event.initializeMemory(as: UInt8.self, repeating: 0, count: 16)
+                    event.storeBytes(of: input | edge, as: UInt32.self)
+                    guard control(epoll, add, observer.fileDescriptor, event) == 0 else { return [] }
+                    var numbers: [Int] = []
+                    while numbers.count < 3000 {
+                        guard wait(epoll, event, 1, -1) == 1, event.load(as: UInt32.self) == input else { continue }
+                        try Self.drain(observer, into: &numbers)
+                    }
+                    return numbers
+                }
+            }
+        }
+        peer.send()
+        #expect(try await polling.value.get() == Array(0..<3000))
+        await peer.waitForEnd()
+        close(epoll)
+    }
+
+    /// Posters are killed in the midst of it, the ring goes round, the center's file goes: it stays what it was.
+    @Test func theDescriptorOutlivesEverything() async throws {
+        let test = try TestCenter(smallRing)
+        let observer = try test.center.pollableObserver(forNames: ["ticks"])
+        let descriptor = observer.fileDescriptor
+        #expect(Self.isReadable(descriptor))
+        #expect(try observer.next() == nil)
+        #expect(!Self.isReadable(descriptor))
+        var numbers: [Int] = []
+        for round in 1...3 {
+            let peer = try Peer(test, "post", "ticks", "2", "encode-and-kill", "ticks")
+            await peer.waitForEnd()
+            try Self.drain(observer, into: &numbers)
+            #expect(numbers.count == 2 * round)
+            #expect(!Self.isReadable(descriptor))
+        }
+        for number in 0..<1000 {
+            try test.center.post(name: "ticks", payload: .init(encoding: Numbered(number: number)))
+        }
+        #expect(Self.isReadable(descriptor))
+        guard case .missed(let missed, "ticks") = try observer.next() else {
+            Issue.record("some should have been missed")
+            return
+        }
+        numbers = []
+        try Self.drain(observer, into: &numbers)
+        #expect(missed + numbers.count == 1000 && numbers.last == 999)
+        #expect(try test.center.statistics.missed == missed)
+        let other = try test.other()
+        try Center.remove(named: test.name, configuration: .init(directory: test.directory))
+        #expect(throws: SharedNotificationError.self) { try other.post(name: "ticks", payload: .empty) }
+        #expect(try observer.next() == nil)
+        #expect(!Self.isReadable(descriptor))
+    }
+
+    @Test func itTakesTheSameOptionsAsOthers() async throws {
+        let test = try TestCenter()
+        let other = try test.other()
+        try test.center.post(name: "a", payload: .text("old"), subject: "x")
+        let observer = try test.center.pollableObserver(
+            forNames: nil, subject: "x", from: .oldest, excludingOwnPosts: false)
+        let foreign = try test.center.pollableObserver(forNames: ["a"], excludingOwnPosts: true)
+        try test.center.post(name: "a", payload: .text("own"), subject: "x")
+        try other.post(name: "a", payload: .text("y"), subject: "y")
+        try other.post(name: "b", payload: .text("foreign"), subject: "x")
+        func texts(_ observer: Center.PollableObserver) throws -> [String] {
+            var texts: [String] = []
+            while case .notification(let notification) = try observer.next() { texts.append(notification.payload.json) }
+            return texts
+        }
+        #expect(try texts(observer) == [#""old""#, #""own""#, #""foreign""#])
+        #expect(try texts(foreign) == [#""y""#])
+        let error = #expect(throws: SharedNotificationError.self) { try test.center.pollableObserver(forNames: []) }
+        #expect(error?.code == .invalidArgument)
+        #expect(try test.center.statistics.observers == 2)
+    }
+
+    @Test func losslessOnesHoldPostersBack() async throws {
+        let test = try TestCenter(smallRing)
+        let observer = try test.center.pollableObserver(forNames: ["ticks"], lossless: true)
+        var posted = 0
+        while (try? test.center.post(name: "ticks", payload: .init(encoding: Numbered(number: posted)))) != nil {
+            posted += 1
+        }
+        var numbers: [Int] = []
+        try Self.drain(observer, into: &numbers)
+        #expect(numbers == Array(0..<posted))
+        try test.center.post(name: "ticks", payload: .empty)
+    }
+}
