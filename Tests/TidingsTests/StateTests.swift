@@ -87,6 +87,85 @@ struct StateTests {
         #expect(track == Track(1) && envelope.isRetained && envelope.isOwn)
     }
 
+    @Test func whatIsClearedComesToNobody() async throws {
+        let test = try TestCenter()
+        let got = Events<Int>()
+        let peer = try Peer(test, "retain", "test.track", "7", "wait", "clear", "test.track", "wait")
+        #expect(await peer.line() == "retained")
+        var iterator = test.center.deliveries(ofNames: ["test.track"]).makeAsyncIterator()
+        guard case .notification(let retained) = await iterator.next() else { return }
+        #expect(retained.envelope.isRetained && retained.envelope.poster.pid == peer.pid)
+        peer.send()
+        #expect(await peer.line(2) == "cleared")
+        let token = try test.center.addObserver(forNames: ["test.track"]) { _ in got.add(0) }
+        let last = try test.center.addObserver(for: Track.self) { got.add($0.number) }
+        try test.center.post(Track(1))
+        #expect(await got.wait(for: 2).sorted() == [0, 1])
+        #expect(try test.center.observedNames.allSatisfy { !$0.isRetained })
+        // Who was there sees that it went.
+        guard case .notification(let cleared) = await iterator.next() else { return }
+        #expect(cleared.payload == .empty && !cleared.envelope.isRetained)
+        try test.center.setState(Track(2))
+        try test.center.clearState(for: Track.self)
+        #expect(try test.center.state(for: Track.self) == nil)
+        token.cancel()
+        last.cancel()
+        peer.send()
+    }
+
+    /// Nobody has the center open; only its file is there.
+    @Test func itOutlivesEveryProcessOfTheCenter() async throws {
+        let test = try TestCenter()
+        for number in [1, 2] {
+            let peer = try Peer(test, named: "lonely", "retain", "test.track", "\(number)")
+            await peer.waitForEnd()
+        }
+        let center = try Center(named: "lonely", configuration: .init(directory: test.directory, creation: .never))
+        #expect(try center.participants.count == 1)
+        #expect(try center.state(for: "test.track", as: Numbered.self) == Numbered(number: 2))
+        var iterator = center.deliveries(ofNames: ["test.track"]).makeAsyncIterator()
+        guard case .notification(let retained) = await iterator.next() else { return }
+        #expect(retained.envelope.isRetained && !retained.envelope.isOwn)
+    }
+
+    @Test func aNameHasOneValueWhateverTheSubject() throws {
+        let test = try TestCenter()
+        try test.center.setState(1, for: "a", subject: "x")
+        try test.center.setState(2, for: "a", subject: "y")
+        #expect(try test.center.state(for: "a", as: Int.self) == 2)
+        #expect(try test.center.state(for: "a", as: Int.self, subject: "x") == 2)
+    }
+
+    /// Where history ends and what is posted now begins, while another process posts: everything once, in order.
+    @Test(arguments: [false, true])
+    func noGapAndNothingTwiceBetweenHistoryAndNow(fromASequence: Bool) async throws {
+        let test = try TestCenter(.init(slots: 1 << 15))
+        let count = 20_000
+        let first = Events<(Int, UInt64)>()
+        let whole = try test.center.addObserver(forNames: ["ticks"]) {
+            first.add(((try? $0.payload.decode(Numbered.self).number) ?? -1, $0.envelope.sequence))
+        }
+        let peer = try Peer(test, "post", "ticks", "\(count)")
+        // Amidst its posts, time and again.
+        var observers: [(start: Int, got: Events<Int>, token: Center.ObservationToken)] = []
+        while first.count < count, observers.count < 40 {
+            let so = await first.wait(for: first.count + 1)
+            let start = fromASequence ? Int.random(in: 0..<so.count) : 0
+            let got = Events<Int>()
+            let token = try test.center.addObserver(
+                forNames: ["ticks"], from: fromASequence ? .sequence(so[start].1) : .oldest
+            ) { got.add((try? $0.payload.decode(Numbered.self).number) ?? -1) }
+            observers.append((start, got, token))
+        }
+        #expect(await first.wait(for: count).map(\.0) == Array(0..<count))
+        for observer in observers {
+            #expect(await observer.got.wait(for: count - observer.start) == Array(observer.start..<count))
+            observer.token.cancel()
+        }
+        await peer.waitForEnd()
+        whole.cancel()
+    }
+
     @Test func historyCanBeAskedFor() async throws {
         let test = try TestCenter()
         var sequences: [UInt64] = []
