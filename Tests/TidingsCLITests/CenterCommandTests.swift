@@ -37,6 +37,17 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func statTellsWhoHoldsPostersBack() async throws {
+        let directory = try CenterDirectory()
+        let token = try directory.center().addObserver(forNames: ["a"], lossless: true) { _ in }
+        let stat = object(try await tidings("stat", "--json", in: directory).output.first)
+        #expect(stat["observersLossless"] as? Int == 1)
+        #expect(try await tidings("stat", in: directory).output.contains { $0.contains("1 lossless") })
+        token.cancel()
+        #expect(try await tidings("stat", in: directory).output.contains { $0.contains("0 lossless") })
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func statWatchGoesOnUntilInterrupted() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()
