@@ -9,8 +9,10 @@ extension SharedNotificationCenter {
         case missed(Int, Name?)
         /// A sequence could not start to observe, and ended at once.
         case sequenceFailed(SharedNotificationError)
-        /// What was to be posted later (``SharedNotificationCenter/PostingStyle``), or forwarded from Foundation's `NotificationCenter`, could not be,
-        /// and is lost.
+        /// An observer of a message with a subject could not start: its closure is never called.
+        case observerFailed(Name, SharedNotificationError)
+        /// What was to be posted later (``SharedNotificationCenter/PostingStyle``), without `throws` (``SharedNotificationCenter/MainActorMessage``),
+        /// or forwarded from Foundation's `NotificationCenter` could not be, and is lost.
         case postFailed(Name, SharedNotificationError)
         /// Something that the program hardly means to do; told once for each kind and name.
         case mistake(Mistake)
@@ -106,6 +108,7 @@ final class Diagnostics: @unchecked Sendable {
             )
         case .postFailed(let name, let error):
             return ("p\(name)", "\(error.message); further ones of this name are not told")
+        case .observerFailed(let name, let error): return ("o\(name)", error.message)
         case .mistake(let mistake): return ("x\(mistake)", "\(mistake)")
         case .sequenceFailed(let error), .dispatchFailed(let error):
             return ("e\(error.message)", error.message)

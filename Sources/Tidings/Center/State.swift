@@ -3,6 +3,13 @@
 extension SharedNotificationCenter {
     /// Keeps a value for its type's name and tells the name's observers: the same as posting it retained.
     ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// try center.setState(TrackChanged(title: "So What"))
+    /// let change = try center.state(for: TrackChanged.self)      // also in a process that starts later
+    /// ```
+    ///
     /// Promise: it stays until the next one of the same name, whatever the subject of either, or until it is cleared; also when every process
     /// that has the center open is gone, until the center is removed or the machine starts anew. Whoever registers later gets it first, with
     /// ``Envelope/isRetained``.

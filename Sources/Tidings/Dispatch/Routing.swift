@@ -167,6 +167,7 @@ extension Dispatcher {
                 keeps = observation.machine.keep(item)
             }
             waitsAt = nil
+            if observation.notesArrivals { observation.note(item) }
             if !observation.pulling.isEmpty, let item = observation.machine.pull() {
                 pulling = observation.pulling.removeFirst()
                 pulled = item

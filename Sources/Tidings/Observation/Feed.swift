@@ -5,9 +5,10 @@ final class Feed: Sendable {
     var observation: Observation? { anchor?.observation }
 
     /// Starts to observe. A failure is told to the center's diagnostics; there is nothing to read then.
-    init(core: CenterCore, interest: Interest, bounds: DeliveryBuffer.Bounds) {
+    init(core: CenterCore, interest: Interest, bounds: DeliveryBuffer.Bounds, notesArrivals: Bool = false) {
         do {
-            anchor = try core.observe(interest, onMissed: nil, bounds: bounds, as: .pull)
+            anchor = try core.observe(
+                interest, onMissed: nil, bounds: bounds, notesArrivals: notesArrivals, as: .pull)
         } catch {
             core.diagnostics.report(.sequenceFailed(error))
             anchor = nil

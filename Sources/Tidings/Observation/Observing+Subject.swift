@@ -212,7 +212,7 @@ extension SharedNotificationCenter {
         let undecodable = UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics)
         return observe(
             M.name, subject, notesArrivals: false,
-            as: .task { arrival in
+            as: .task(nil) { arrival in
                 if let message = undecodable.decoded(M.self, from: arrival) { await observer(message) }
             })
     }

@@ -109,7 +109,7 @@ private struct SubjectMessages<M: SharedNotificationCenter.AsyncMessage>: AsyncS
         let feed = Feed(
             core: core,
             interest: Interest(names: [M.name], subject: subject, start: .now, excludesOwn: false, isLossless: false),
-            bufferSize: limit, notesArrivals: true)
+            bounds: .sequence(limit, .newest), notesArrivals: true)
         if let observation = feed.observation { center.subjects.add(observation, name: M.name) }
         return Iterator(feed: feed, undecodable: UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics))
     }
@@ -123,7 +123,7 @@ private struct SubjectMessages<M: SharedNotificationCenter.AsyncMessage>: AsyncS
                 switch item {
                 case .arrival(let arrival):
                     if let message = undecodable.decoded(M.self, from: arrival) { return message }
-                case .missed(let count, _): feed.reportMissed(count)
+                case .missed(let count, _): feed.reportMissed(count, to: nil)
                 }
             }
             return nil
