@@ -18,7 +18,7 @@ extension SharedNotificationCenter {
         case oldest
     }
 
-    /// What a sequence of ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)`` yields.
+    /// What a sequence of `deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)` yields.
     public enum Delivery<M: Message>: Sendable {
         /// A notification.
         case message(M, Envelope)
@@ -26,7 +26,7 @@ extension SharedNotificationCenter {
         case missed(Int)
     }
 
-    /// What a sequence of a key's ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)`` yields, with its
+    /// What a sequence of a key's `deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)` yields, with its
     /// arguments as a tuple.
     public enum KeyDelivery<Arguments: Sendable>: Sendable {
         /// A notification.

@@ -103,7 +103,7 @@ struct ObservationMachine {
 
     /// Takes ahead of the drain, which finds nothing then. `nil`: there is nothing, or the closure is running.
     mutating func takeEarly(for runner: Runner) -> Item? {
-        guard self.runner == .nobody, !isCancelled, let item = buffer.pop() else { return nil }
+        guard !isRunning, !isCancelled, let item = buffer.pop() else { return nil }
         self.runner = runner
         return item
     }

@@ -9,7 +9,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Starts and ends, and what the parameters mean: as
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)``.
+    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`.
     public func messages<each Argument>(
         of key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -41,7 +41,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Starts and ends, and what the parameters mean: as
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)``.
+    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`.
     public func deliveries<each Argument>(
         of key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -62,7 +62,7 @@ extension SharedNotificationCenter {
     }
 
     /// A key's arguments as a sequence of tuples. See
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)``.
+    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`.
     public struct KeyMessages<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
         /// The arguments.
         public typealias Element = (repeat each Argument)
@@ -98,7 +98,7 @@ extension SharedNotificationCenter {
     }
 
     /// A key's deliveries as a sequence. See
-    /// ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)``.
+    /// `deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)`.
     public struct KeyDeliveries<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
         public typealias Element = KeyDelivery<(repeat each Argument)>
         public typealias Failure = Never

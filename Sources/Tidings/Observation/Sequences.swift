@@ -41,7 +41,7 @@ extension SharedNotificationCenter {
             onMissed: onMissed)
     }
 
-    /// The messages of a type with their envelopes, and what was missed, as a sequence. As ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`` otherwise.
+    /// The messages of a type with their envelopes, and what was missed, as a sequence. As `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)` otherwise.
     public func deliveries<M: Message>(
         of type: M.Type = M.self,
         subject: String? = nil,
@@ -60,7 +60,7 @@ extension SharedNotificationCenter {
             reading: Reading(type, onUndecodable: onUndecodable, in: core))
     }
 
-    /// Messages as a sequence. See ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)``.
+    /// Messages as a sequence. See `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`.
     public struct Messages<M: Message>: AsyncSequence, Sendable {
         /// A message.
         public typealias Element = M
@@ -93,7 +93,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Deliveries as a sequence. See ``deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)``.
+    /// Deliveries as a sequence. See `deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)`.
     public struct Deliveries<M: Message>: AsyncSequence, Sendable {
         /// A message with its envelope, or a loss.
         public typealias Element = Delivery<M>
@@ -129,7 +129,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Raw deliveries as a sequence. See ``deliveries(ofNames:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)``.
+    /// Raw deliveries as a sequence. See `deliveries(ofNames:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)`.
     public struct RawDeliveries: AsyncSequence, Sendable {
         /// A notification, or a loss.
         public typealias Element = RawDelivery
