@@ -248,14 +248,16 @@ struct TargetTests {
     func anAddressUsedAnewIsAnotherTarget() async throws {
         let test = try TestCenter()
         for round in 1... {
+            // Before, or it may be what gets the place of the one that goes.
+            let got = Events<Int>()
+            var kept: [Target] = []
+            kept.reserveCapacity(1000)
             var address: ObjectIdentifier?
             do {
                 let target = Target()
                 address = ObjectIdentifier(target)
                 try test.center.addTarget(target, action: Target.tick, for: Ticks.self)
             }
-            let got = Events<Int>()
-            var kept: [Target] = []
             while kept.last.map(ObjectIdentifier.init) != address, kept.count < 1000 { kept.append(Target(got)) }
             let target = kept.last!
             // Another thread was faster.

@@ -4,6 +4,8 @@ extension SharedNotificationCenter {
     /// The value that is kept for a name, for those who track what they read: `withObservationTracking`, `Observations`, user interfaces.
     ///
     /// ```swift
+    /// import Observation
+    ///
     /// let volume = try SharedNotificationCenter.default.observedState(for: "com.example.volume", as: Double.self)
     /// withObservationTracking {
     ///     print(volume.value ?? 1)
