@@ -14,7 +14,7 @@ extension SharedNotificationCenter {
     /// that has the center open is gone, until the center is removed or the machine starts anew. Whoever registers later gets it first, with
     /// ``Envelope/isRetained``.
     ///
-    /// - Throws: as ``post(_:subject:retain:deadline:)``.
+    /// - Throws: as `post(_:subject:retain:deadline:)`.
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState<M: Message>(
@@ -65,7 +65,10 @@ extension SharedNotificationCenter {
 
     /// The value last set (or posted retained) for a name; `nil` if there is none.
     ///
-    /// - Parameter subject: makes no difference: a name has one value.
+    /// - Parameters:
+    ///   - name: what it is kept under.
+    ///   - type: what it is decoded as.
+    ///   - subject: makes no difference: a name has one value.
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not a `Value`.
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self, subject: String? = nil

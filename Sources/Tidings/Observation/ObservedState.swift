@@ -55,7 +55,7 @@ extension SharedNotificationCenter {
             return current
         }
 
-        /// Sets it for everybody: the same as ``SharedNotificationCenter/setState(_:for:subject:deadline:)``.
+        /// Sets it for everybody: the same as `SharedNotificationCenter.setState(_:for:subject:deadline:)`.
         public func set(_ value: Value) throws(SharedNotificationError) {
             try post(value)
             try refresh()

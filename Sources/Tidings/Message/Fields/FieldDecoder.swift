@@ -50,7 +50,9 @@ extension SharedNotificationCenter {
         ///
         /// The value must be read, or passed over by ``skipValue()``, before the next call.
         ///
-        /// - Parameter names: the names as they are in CBOR, one behind the other.
+        /// - Parameters:
+        ///   - map: whose fields they are, and how many are left.
+        ///   - names: the names as they are in CBOR, one behind the other.
         public mutating func nextField(in map: inout Map, of names: StaticString) throws -> Int? {
             guard try hasNext(&map.left) else { return nil }
             let name = map.cursor
