@@ -168,6 +168,7 @@ void values_that_have_taken_every_place_can_be_cleared(void) {
     tidings_topic *with_subject;
     OK(tidings_topic_open(center, "kept.0", 6, "subject", 7, &with_subject));
     OK(tidings_state_set(with_subject, NULL, 0, NULL));
+    tidings_topic_close(with_subject);
     tidings_delivery delivery;
     OK(tidings_next(observer, 0, &delivery));
     CHECK(delivery.size == 0 && delivery.subject_length == 7 && memcmp(delivery.subject, "subject", 7) == 0 && strcmp(delivery.name, "kept.0") == 0,
