@@ -171,7 +171,9 @@ let package = Package(
 // For `.ci/run macros`. SwiftPM builds a macro's tests, all other tests of the package and what they need once more, for the compiler's side:
 // here it has nothing else to build.
 if Context.environment["TIDINGS_MACROS_ALONE"] != nil {
-    let needed: Set = ["CTidings", "Tidings", "TidingsFoundation", "TidingsMacros", "TestPeer", "TidingsTests", "TidingsMacrosTests"]
+    let needed: Set = [
+        "CTidings", "Tidings", "TidingsFoundation", "TidingsMacros", "TestPeer", "TidingsTests", "TidingsMacrosTests",
+    ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }
 }
