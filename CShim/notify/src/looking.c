@@ -4,8 +4,8 @@
 
 #include "internal.h"
 
-#define FEW 4096u           // below this nobody asks how many a center can hold
-#define COUNTED_AHEAD 256u  // an eviction that isn't finished may have counted this much more than it has moved on; wide of the core's 64
+#define FEW 4096u   // below this nobody asks how many a center can hold
+#define ROUNDS 100  // of moving, while others post so fast that the old one is lapped each time: then it stays
 
 // So that a process with very many leaves others an eighth of a center's places for names.
 static uint32_t names_most(notify__domain *domain) {
@@ -40,7 +40,7 @@ bool notify__look_away(notify__view *view, uint32_t *interest) {
 
 bool notify__view_move(notify__domain *domain, notify__view *from, notify__view *to, void (*hand)(notify__domain *domain, const tidings_delivery *delivery)) {
     tidings_delivery delivery;
-    for (;;) {
+    for (int round = 0; round < ROUNDS; round++) {
         // All up to here is the old one's, whether the new one was told of it, or that it missed it.
         int error;
         while ((error = tidings_next(to->observer, 0, &delivery)) == 0) continue;
@@ -51,11 +51,12 @@ bool notify__view_move(notify__domain *domain, notify__view *from, notify__view 
             if (error != 0) continue;  // who interrupts the dispatcher may do so twice
             const bool missed = delivery.kind == TIDINGS_DELIVERY_MISSED;
             if (!missed && !beyond && delivery.sequence >= border) return true;
-            // What it missed lies on both sides of the border, so that must lie further on.
-            beyond |= missed && delivery.sequence + COUNTED_AHEAD > border;
+            // What it missed may lie on both sides of the border, by as much as was posted while the misses of all its names were counted. So the border must lie further on.
+            beyond |= missed;
             hand(domain, &delivery);
         }
         if (error != -EAGAIN) return false;
         if (!beyond) return true;
     }
+    return false;
 }
