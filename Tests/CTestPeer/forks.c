@@ -107,6 +107,8 @@ static void forks_and_is_killed(void) {
 static void execs_and_is_killed(void) {
     tidings_center *center = join_center(0);
     observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
+    int executed[2];
+    CHECK(pipe2(executed, O_CLOEXEC) == 0, "%s", strerror(errno));
     const pid_t pid = fork();
     if (pid == 0) {
         // Reads from the pipe as `cat`, with whatever descriptors exec leaves it.
@@ -118,13 +120,9 @@ static void execs_and_is_killed(void) {
         _exit(1);
     }
     atomic_store(survivor, pid);
-    char path[64], target[256];
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    for (ssize_t length = 0; length >= 0;) {  // until it is cat
-        length = readlink(path, target, sizeof target - 1);
-        if (length > 0 && (target[length] = 0, strstr(target, "CTestPeer") == NULL && strstr(target, "peer") == NULL)) break;
-        usleep(50);
-    }
+    close(executed[1]);
+    char none;
+    CHECK(read(executed[0], &none, 1) == 0, "exec closes the other end");
     tell(&ready);
     for (;;) pause();
 }

@@ -1,9 +1,6 @@
 // Tokens that are signals, and calls from within a handler.
-#include <errno.h>
 #include <semaphore.h>
-#include <stdio.h>
 #include <sys/time.h>
-#include <time.h>
 
 #include "peer.h"
 
@@ -16,14 +13,7 @@ static void handler(int number) {
 }
 
 static void wait_for_one(void) {
-    // In steps: the thread sanitizer keeps a signal that comes when its thread is just about to sleep, and hands it on at the thread's next call.
-    struct timespec step;
-    do {
-        clock_gettime(CLOCK_REALTIME, &step);
-        step.tv_nsec += 10000000;
-        step.tv_sec += step.tv_nsec / 1000000000;
-        step.tv_nsec %= 1000000000;
-    } while (sem_timedwait(&arrived, &step) != 0 && (errno == EINTR || errno == ETIMEDOUT));
+    while (sem_wait(&arrived) != 0) CHECK(errno == EINTR, "errno %d", errno);
 }
 
 static void catch_signal(int number, void (*with)(int)) {
@@ -33,14 +23,14 @@ static void catch_signal(int number, void (*with)(int)) {
 }
 
 void a_signal_comes_for_a_post(void) {
-#ifdef __SANITIZE_THREAD__
-    // Three runs of sixteen hang: the signal has been taken, by the sanitizer's handler, and ours isn't called. Without it, 150 of 150 come true.
-    puts("not told under the thread sanitizer, which keeps signals back");
-    return;
-#endif
     sem_init(&arrived, 0, 0);
     catch_signal(SIGUSR1, handler);
     catch_signal(SIGUSR2, handler);
+    // Each once by itself: the thread sanitizer keeps a thread's first signal if another thread sends it. (As strace has it: sent, received, our handler not called.)
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    for (int i = 0; i < 2; i++) wait_for_one();
+    handled[SIGUSR1] = handled[SIGUSR2] = 0;
     int first, second;
     OK(notify_register_signal("com.example.a", SIGUSR1, &first));
     OK(notify_register_signal("com.example.b", SIGUSR2, &second));
