@@ -1,4 +1,10 @@
 // notify_check: each token remembers what it was told.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
 #include "peer.h"
 
 void the_first_check_is_1_and_then_only_what_is_new_is(void) {
@@ -66,6 +72,41 @@ void what_was_lapped_is_new_and_nothing_else(void) {
     OK(notify_peek(token, &after));
     CHECK(after - before == 10000, "%u counted", after - before);
     CHECK(is_new(token), "a peek is not remembered");
+}
+
+// Any but these kills this thread, and with it the process.
+static void forbid_system_calls(void) {
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof program / sizeof program[0], program};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "errno %d", errno);
+}
+
+void asking_for_what_is_not_new_makes_no_system_call(void) {
+    int tokens[3], plain;
+    uint32_t count, again;
+    uint64_t state;
+    tokens[0] = check_of("com.example.a");
+    (void)descriptor_of("com.example.a", &tokens[1]);
+    tokens[2] = check_of("self.a");
+    OK(notify_register_plain("com.example.a", &plain));
+    OK(notify_set_state(plain, 5));
+    for (int i = 0; i < 3; i++) CHECK(is_new(tokens[i]), "first");
+    OK(notify_get_state(plain, &state));
+    OK(notify_peek(plain, &count));
+    if (!SANITIZED) forbid_system_calls();  // their own are theirs
+    for (int i = 0; i < 10000; i++) {
+        for (int k = 0; k < 3; k++) CHECK(!is_new(tokens[k]), "nothing was posted");
+        OK(notify_get_state(plain, &state));
+        OK(notify_peek(plain, &again));
+        CHECK(state == 5 && again == count && notify_is_valid_token(plain), "state %llu, count %u", (unsigned long long)state, again);
+    }
+    _exit(0);
 }
 
 void canceled_tokens_are_invalid(void) {
@@ -136,7 +177,9 @@ void what_is_missing_or_cant_be_is_said(void) {
 }
 
 void switched_off_all_of_it_says_so(void) {
-    int token = check_of("com.example.a"), other, check;
+    int token = check_of("com.example.a"), other, check, descriptor = -1;
+    uint64_t state;
+    uint32_t value;
     CHECK(is_new(token), "first");
     notify_set_options(NOTIFY_OPT_DISABLE);
     EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_post("com.example.a"));
@@ -144,7 +187,15 @@ void switched_off_all_of_it_says_so(void) {
     EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_register_check("com.example.a", &other));
     EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_cancel(token));
     EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_suspend(token));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_resume(token));
     EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_set_state(token, 1));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_get_state(token, &state));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_peek(token, &value));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_monitor_file(token, NULL, 0));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_register_plain("com.example.a", &other));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_register_signal("com.example.a", SIGUSR1, &other));
+    EXPECT(NOTIFY_STATUS_OPT_DISABLE, notify_register_file_descriptor("com.example.a", &descriptor, 0, &other));
+    CHECK(descriptor == -1 && other == NOTIFY_TOKEN_INVALID, "descriptor %d, token %d", descriptor, other);
     notify_set_options(NOTIFY_OPT_ENABLE | NOTIFY_OPT_DISPATCH);
     CHECK(!is_new(token), "nothing was posted");
     OK(notify_post("com.example.a"));

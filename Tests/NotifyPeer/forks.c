@@ -98,6 +98,43 @@ void children_forked_at_any_moment_go_on(void) {
     CHECK(!is_new(silent), "never posted");
 }
 
+static int unasked, earlier, told_twice, in_child;
+static void lapped_child(void) {
+    told(&told_child);
+    // What its parent was told of doesn't matter here; nothing that was posted goes by, and nothing comes twice.
+    CHECK(is_new(token), "posted after the fork, 20,000 posts ago");
+    CHECK(is_new(unasked), "posted before the fork, and not asked for");
+    // Nobody knows here what else was among those posts: it may be new, once.
+    (void)is_new(silent);
+    (void)is_new(earlier);
+    CHECK(!is_new(token) && !is_new(unasked) && !is_new(silent) && !is_new(earlier), "told");
+    // From here on it is as exact as its parent, also when it is lapped.
+    OK(notify_post("com.example.a"));
+    for (int i = 0; i < 20000; i++) OK(notify_post("com.example.noise"));
+    CHECK(is_new(token) && !is_new(unasked) && !is_new(silent) && !is_new(earlier), "its own");
+    in_child = check_of("com.example.silent");
+    CHECK(is_new(in_child) && !is_new(in_child), "a new one");
+}
+
+void a_forked_child_that_was_lapped_is_told_of_what_was_posted(void) {
+    told_child = channel_open();
+    token = check_of("com.example.a");
+    unasked = check_of("com.example.unasked");
+    earlier = check_of("com.example.earlier");
+    silent = check_of("com.example.silent");
+    told_twice = check_of("com.example.a");
+    CHECK(is_new(token) && is_new(unasked) && is_new(earlier) && is_new(silent) && is_new(told_twice), "first");
+    OK(notify_post("com.example.unasked"));
+    OK(notify_post("com.example.earlier"));
+    CHECK(is_new(earlier), "posted");
+    const pid_t pid = start(lapped_child);
+    OK(notify_post("com.example.a"));
+    for (int i = 0; i < 20000; i++) OK(notify_post("com.example.noise"));
+    tell(&told_child);
+    ends_well(pid);
+    CHECK(is_new(told_twice) && is_new(unasked) && !is_new(silent) && !is_new(earlier), "exact in the parent");
+}
+
 static void execute(const char *what) {
     execl("/proc/self/exe", own_executable, "--executed", what, (char *)NULL);
     CHECK(false, "errno %d", errno);

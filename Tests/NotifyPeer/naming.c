@@ -115,6 +115,44 @@ void names_of_one_hash_are_told_apart(void) {
     }
 }
 
+// Against another implementation's answers, around the lengths at which a block more is needed; the standard's own example; and that the center knows a long name by this and by nothing shorter.
+void a_long_name_is_its_sha_256_in_the_center(void) {
+    static const struct {
+        size_t length;
+        const char *digest;
+    } of_ns[] = {
+        {0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {1, "1b16b1df538ba12dc3f97edbb85caa7050d46c148134290feba80f8236c83db9"},
+        {55, "35c2be7bb61383090f02988162fe1a95a388ac250eaf795220b6189989d48394"},
+        {56, "dc5ba4cf08bdb3fe63a3bbc0ee6f944fc109af2c7ac0ec45e774ea5246b3bfcf"},
+        {63, "73dcf996417209ec5e321446ab2feb0d8b8da00e4a276e8c99ebe2ae22356f1f"},
+        {64, "ce068a195ab380a813c713035ed74921acee4d3bd1c4ede24c11cba02c3ca985"},
+        {119, "487fbff4f8d640c80c333b5b72712b2d35e84544bdd4393cbcdd2c8dab260728"},
+        {120, "0467d94850c02097a74df81b12268b9c39e4b8a2e86cbea12aa2335199211fe7"},
+        {128, "dd2411b970d6f3272b9824bdc649c6d76b895162b4a81db40477239c7b61dc0b"},
+        {256, "342aaaf5a0fcb18cba413f00ff46ffc9bcaa496b545e0998a81056cc7bec6aea"},
+        {511, "9ef6faedc7fe987a08d780a20028f5781e882290a868852bf8b341c367aa5ffe"},
+    };
+    char name[512], hex[65] = {0};
+    memset(name, 'n', sizeof name);
+    for (size_t i = 0; i < sizeof of_ns / sizeof of_ns[0]; i++) {
+        notify__digest(name, of_ns[i].length, hex);
+        CHECK(strcmp(hex, of_ns[i].digest) == 0, "%zu bytes: %s", of_ns[i].length, hex);
+    }
+    notify__digest("abc", 3, hex);
+    CHECK(strcmp(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") == 0, "abc: %s", hex);
+    name[511] = 0;
+    tidings_center *center = default_center();
+    (void)check_of(name);
+    tidings_name_info info;
+    char expected[80];
+    snprintf(expected, sizeof expected, "tidings.notify#%s", of_ns[sizeof of_ns / sizeof of_ns[0] - 1].digest);
+    bool found = false;
+    for (uint32_t i = 0; tidings_name(center, i, &info) != -ERANGE; i++) found |= strcmp(info.name, expected) == 0;
+    CHECK(found, "no \"%s\" in the center", expected);
+    tidings_close(center);
+}
+
 static channel ready, go;
 static void listens_to_self(void) {
     const int token = check_of("self.a"), inherited_is_shared = check_of("com.example.a");

@@ -6,9 +6,14 @@
 #include "peer.h"
 
 #define OTHER 4242u
+#define GROUP 4300u
 
 static channel ready, go;
 static char theirs[64];
+
+static void become(uint32_t user, gid_t group) {
+    CHECK(setgroups(1, &group) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0, "errno %d", errno);
+}
 
 static void become_other(void) {
     CHECK(setgroups(0, NULL) == 0 && setresgid(OTHER, OTHER, OTHER) == 0 && setresuid(OTHER, OTHER, OTHER) == 0, "errno %d", errno);
@@ -21,7 +26,7 @@ static void write_configuration(const char *mode) {
     snprintf(path, sizeof path, "%s/notify.conf", directory);
     FILE *file = fopen(path, "w");
     CHECK(file != NULL, "errno %d", errno);
-    fprintf(file, "# the system's names\ncenter = notify\n directory=%s # here\nowner = 0\nmode = %s\n", directory, mode);
+    fprintf(file, "# the system's names\ncenter = notify\n directory=%s # here\nowner = 0\ngroup = %u\nmode = %s\n", directory, GROUP, mode);
     fclose(file);
     chmod(path, 0644);
     setenv("TIDINGS_NOTIFY_CONFIGURATION", path, 1);
@@ -96,6 +101,77 @@ void the_systems_names_are_everybodys_where_the_administrator_says_so(void) {
     CHECK(state == 8, "%llu", (unsigned long long)state);
     OK(notify_post("com.example.a"));
     tell(&go);
+    ends_well(pid);
+}
+
+static void is_of_the_group(void) {
+    become(OTHER, GROUP);
+    told(&go);
+    const int token = check_of("com.example.a");
+    CHECK(is_new(token), "first");
+    OK(notify_post("com.example.a"));
+    OK(notify_set_state(token, 9));
+    CHECK(is_new(token), "own");
+}
+
+static void is_of_no_group(void) {
+    become(OTHER + 1, OTHER + 1);
+    told(&go);
+    int token;
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_register_check("com.example.a", &token));
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("com.example.a"));
+    const int own = check_of("self.a");
+    CHECK(is_new(own), "what is nobody else's business goes on");
+}
+
+void the_systems_names_are_a_groups_where_the_administrator_says_so(void) {
+    go = channel_open();
+    write_configuration("0660");
+    const pid_t member = start(is_of_the_group), stranger = start(is_of_no_group);
+    const int token = check_of("com.example.a");
+    CHECK(is_new(token), "first");
+    for (int i = 0; i < 2; i++) tell(&go);
+    ends_well(member);
+    ends_well(stranger);
+    CHECK(is_new(token) && !is_new(token), "the member's");
+    uint64_t state;
+    OK(notify_get_state(token, &state));
+    CHECK(state == 9, "%llu", (unsigned long long)state);
+}
+
+static channel heard;
+static void has_its_own(void) {
+    become_other();
+    const int token = check_of(theirs);
+    CHECK(is_new(token), "first");
+    tell(&ready);
+    told(&go);
+    CHECK(is_new(token), "posted by root");
+    OK(notify_post(theirs));
+    tell(&heard);
+}
+
+static void wants_anothers(void) {
+    become(OTHER + 1, OTHER + 1);
+    int token;
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_register_check(theirs, &token));
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post(theirs));
+}
+
+void a_users_names_are_that_users_and_roots(void) {
+    ready = channel_open(), go = channel_open(), heard = channel_open();
+    snprintf(theirs, sizeof theirs, "user.uid.%u.a", OTHER);
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "errno %d", errno);
+    const pid_t pid = start(has_its_own);
+    told(&ready);
+    ends_well(start(wants_anothers));
+    const int token = check_of(theirs);
+    CHECK(is_new(token) && !is_new(token), "first");
+    OK(notify_post(theirs));
+    CHECK(is_new(token) && !is_new(token), "own");
+    tell(&go);
+    told(&heard);
+    CHECK(is_new(token) && !is_new(token), "its owner's");
     ends_well(pid);
 }
 

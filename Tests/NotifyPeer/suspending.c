@@ -29,3 +29,35 @@ void what_comes_while_suspended_is_delivered_once_at_the_last_resumption(void) {
     OK(notify_post("com.example.a"));
     CHECK(read_token(second) == other, "the other goes on");
 }
+
+static bool has_come(int number) {
+    sigset_t pending;
+    CHECK(sigpending(&pending) == 0, "errno %d", errno);
+    return sigismember(&pending, number);
+}
+
+void a_suspended_signal_comes_once_at_the_last_resumption(void) {
+    int token, other, got;
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGUSR1);
+    CHECK(sigprocmask(SIG_BLOCK, &watched, NULL) == 0, "errno %d", errno);
+    OK(notify_register_signal("com.example.a", SIGUSR1, &token));
+    const int descriptor = descriptor_of("com.example.a", &other);
+    for (int i = 0; i < 2; i++) OK(notify_suspend(token));
+    for (int i = 0; i < 10; i++) {
+        OK(notify_post("com.example.a"));
+        CHECK(read_token(descriptor) == other, "post %d", i);
+    }
+    // Whoever delivers holds what a suspension takes: it has got to both.
+    OK(notify_suspend(other));
+    OK(notify_resume(other));
+    CHECK(!has_come(SIGUSR1), "it is suspended");
+    OK(notify_resume(token));
+    CHECK(!has_come(SIGUSR1), "it still is");
+    OK(notify_resume(token));
+    CHECK(has_come(SIGUSR1) && sigwait(&watched, &got) == 0 && got == SIGUSR1, "resumed");
+    OK(notify_suspend(token));
+    OK(notify_resume(token));
+    CHECK(!has_come(SIGUSR1), "once for all of it");
+}
