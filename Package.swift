@@ -93,7 +93,7 @@ let package = Package(
         // Cooperates, crashes and stops on command: the other process in tests of several processes.
         .executableTarget(
             name: "TestPeer",
-            dependencies: ["CTidings", "Tidings", "TidingsFoundation"],
+            dependencies: ["CTidings", "Tidings", "TidingsFoundation", "TidingsNotify"],
             path: "Tests/TestPeer",
             swiftSettings: swiftSettings
         ),
@@ -104,7 +104,7 @@ let package = Package(
             path: "Tests/CTestPeer",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
         ),
-        // Stories of notify(3).
+        // Stories of notify(3); and a program that does with notify.h what a Swift test tells it.
         .executableTarget(
             name: "NotifyPeer",
             dependencies: ["TidingsNotify"],
@@ -147,7 +147,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TidingsTests",
-            dependencies: ["Tidings", "TidingsFoundation", "TestPeer"],
+            dependencies: ["Tidings", "TidingsFoundation", "TestPeer", "NotifyPeer"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -172,7 +172,8 @@ let package = Package(
 // here it has nothing else to build.
 if Context.environment["TIDINGS_MACROS_ALONE"] != nil {
     let needed: Set = [
-        "CTidings", "Tidings", "TidingsFoundation", "TidingsMacros", "TestPeer", "TidingsTests", "TidingsMacrosTests",
+        "CTidings", "Tidings", "TidingsFoundation", "TidingsNotify", "TidingsMacros", "TestPeer", "NotifyPeer",
+        "TidingsTests", "TidingsMacrosTests",
     ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

@@ -70,4 +70,6 @@ void told(const channel *c);
 
 extern const char *own_executable;
 
+void serve(void);  // for the Swift tests
+
 #endif

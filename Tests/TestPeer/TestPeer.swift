@@ -37,6 +37,8 @@ import Tidings
 //                                                                                    → posted
 //   observe-build BUILD N observes as such a build, until N have come or were undecodable
 //                                                                                    → observing, then "got …", "undecodable"
+//   notify NAME N         posts N times by turns by notify_post and by the default center of DIRECTORY, and hears each both ways
+//                                                                                    → met N
 //   observe-protocol N    observes by a protocol of two methods and an optional one, until N have come (with the trait Macros)
 //                                                                                    → observing, then "changed …", "count …", "out"
 //   post-protocol         posts by it                                                → (nothing)
@@ -108,6 +110,7 @@ struct TestPeer {
             case "observe-key": try observeKey(center, .init(word()), number())
             case "untyped": try postUntyped(center, .init(word()), word())
             case "observe-untyped": try observeUntyped(center, word(), word(), number())
+            case "notify": try meetItself(directory, word(), number())
             #if Macros
                 case "observe-protocol": try observeProtocol(center, number())
                 case "post-protocol": try postProtocol(center)

@@ -44,9 +44,20 @@ enum PayloadCoding {
             return try bitwise(type, as: type, bytes)
         case (let format, .custom(let coder)) where coder.format == format:
             return try coder.decode(type, from: bytes)
+        case (.bytes, _) where bytes.isEmpty:
+            return try messageOfNothing(type)
         case (let format, _):
             return try decode(type, format: format, bytes: bytes)
         }
+    }
+
+    /// Where nothing was posted but the name (by `notify_post`, say): a message that is complete without any of its fields, or has none.
+    static func messageOfNothing<M: SharedNotificationCenter.Message>(_ type: M.Type) throws -> M {
+        let noFields: [UInt8] = [0xa0]
+        guard let message = try? noFields.withUnsafeBytes({ try messageInCBOR(type, $0) }) else {
+            throw undecodable("there is no payload")
+        }
+        return message
     }
 
     /// A value of any type; no custom formats.

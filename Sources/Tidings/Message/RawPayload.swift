@@ -80,7 +80,9 @@ extension SharedNotificationCenter {
 
         @usableFromInline
         func decodeMessage<M: Message>(_ type: M.Type) throws -> M {
-            guard format.rawValue == PayloadFormat.cbor.rawValue else { return try decodeAsEncoded(type) }
+            guard format.rawValue == PayloadFormat.cbor.rawValue else {
+                return self == .empty ? try PayloadCoding.messageOfNothing(type) : try decodeAsEncoded(type)
+            }
             return try bytes.withUnsafeBytes { try PayloadCoding.messageInCBOR(type, $0) }
         }
 

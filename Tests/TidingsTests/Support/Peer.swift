@@ -3,7 +3,7 @@ import Glibc
 
 @testable import Tidings
 
-/// Another process: `TestPeer`, which stands beside the tests' own executable. See its source for the commands.
+/// Another process: `TestPeer`, or another of those that stand beside the tests' own executable. See its source for the commands.
 final class Peer: @unchecked Sendable {
     // Sendable: `Process` is used from the test that made it only; lines come through `Events`.
     private let process = Process()
@@ -13,10 +13,14 @@ final class Peer: @unchecked Sendable {
     let ended = Events<Int32>()
 
     /// - Parameter name: of another center in the same directory.
-    init(_ center: TestCenter, named name: String? = nil, _ commands: String...) throws {
+    convenience init(_ center: TestCenter, named name: String? = nil, _ commands: String...) throws {
+        try self.init(executable: "TestPeer", arguments: [center.directory, name ?? center.name] + commands)
+    }
+
+    init(executable: String, arguments: [String]) throws {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        process.executableURL = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("TestPeer")
-        process.arguments = [center.directory, name ?? center.name] + commands
+        process.executableURL = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(executable)
+        process.arguments = arguments
         process.standardInput = input
         process.standardOutput = output
         let ended = ended

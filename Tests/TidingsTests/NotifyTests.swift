@@ -1,0 +1,241 @@
+import Glibc
+import Testing
+
+@testable import Tidings
+
+/// A C program that knows nothing but `notify.h`, and this library, on the same names.
+@Suite(.timeLimit(.minutes(10)))
+struct NotifyTests {
+    /// The center whose names are those of notify(3), and the program.
+    private struct Both {
+        let test: TestCenter
+        let center: Center
+        let program: Peer
+        private let answers = Events<Void>()
+
+        init(_ configuration: Center.Configuration = .init(), seed: UInt32 = .random(in: 1 ... .max)) throws {
+            test = try TestCenter()
+            var configuration = configuration
+            configuration.directory = test.directory
+            center = try Center(named: "default", configuration: configuration)
+            program = try Peer(executable: "NotifyPeer", arguments: ["--serve", "\(seed)", test.directory])
+        }
+
+        /// What it answers.
+        @discardableResult
+        func tell(_ line: String) async -> String {
+            answers.add(())
+            program.send(line)
+            return await program.line(answers.count)
+        }
+
+        /// A token.
+        func registered(_ line: String) async throws -> Int {
+            let answer = await tell(line)
+            let words = answer.split(separator: " ")
+            try #require(words.count == 2 && words[0] == "registered", "\(line): \(answer)")
+            return try #require(Int(words[1]))
+        }
+
+        /// It can be asked, gets its token through a pipe, and a signal.
+        func registrants(of name: String) async throws -> (check: Int, descriptor: Int) {
+            let check = try await registered("check \(name)")
+            let descriptor = try await registered("descriptor \(name)")
+            _ = try await registered("signal \(name)")
+            #expect(await tell("asked \(check)") == "new")
+            #expect(await tell("asked \(check)") == "nothing")
+            return (check, descriptor)
+        }
+    }
+
+    struct Changed: Center.Message, Equatable {
+        static let name: Center.Name = "com.example.changed"
+    }
+
+    struct Optionally: Center.Message, Equatable {
+        static let name: Center.Name = "com.example.changed"
+        var volume: Double?
+    }
+
+    struct Volume: Center.Message, Equatable {
+        static let name: Center.Name = "com.example.changed"
+        var volume: Double
+    }
+
+    @Test func aPlainPostIsANotificationWithoutPayload() async throws {
+        let both = try Both()
+        let (raw, untyped) = (Events<Center.RawNotification>(), Events<Center.Notification>())
+        let (messages, optional, keys) = (Events<Changed>(), Events<Optionally>(), Events<Void>())
+        let (full, undecodable) = (Events<Volume>(), Events<Center.UndecodableMessage>())
+        let key: Center.Key<> = .init("com.example.changed")
+        let tokens = [
+            try both.center.addObserver(forNames: ["com.example.changed"], using: { raw.add($0) }),
+            try both.center.addObserver(forName: "com.example.changed", object: nil) { untyped.add($0) },
+            try both.center.addObserver(for: Changed.self, using: { messages.add($0) }),
+            try both.center.addObserver(for: Optionally.self, using: { optional.add($0) }),
+            try both.center.addObserver(for: key, using: { keys.add(()) }),
+            try both.center.addObserver(
+                for: Volume.self, onUndecodable: { undecodable.add($0) }, using: { full.add($0) }),
+        ]
+        await both.tell("post com.example.changed")
+        await both.tell("post com.example.other")
+        await both.tell("post com.example.changed")
+        for all in [await raw.wait(for: 2), await undecodable.wait(for: 2).map(\.notification)] {
+            #expect(all.count == 2 && all.allSatisfy { $0.payload == .empty && $0.name == "com.example.changed" })
+            #expect(
+                all.allSatisfy {
+                    $0.envelope.poster.pid == both.program.pid && $0.envelope.poster.executable == "NotifyPeer"
+                        && !$0.envelope.isOwn && !$0.envelope.isRetained && $0.envelope.subject == nil
+                })
+        }
+        #expect(
+            await untyped.wait(for: 2).allSatisfy { $0.userInfo == nil && $0.object == nil && $0.payload == .empty })
+        #expect(await messages.wait(for: 2) == [Changed(), Changed()])
+        #expect(await optional.wait(for: 2) == [Optionally(), Optionally()])
+        await keys.wait(for: 2)
+        #expect(full.count == 0 && "\(undecodable.all[0].error)".contains("there is no payload"))
+        for token in tokens { token.cancel() }
+    }
+
+    @Test func aMessageWithoutFieldsNeedsNoPayload() throws {
+        #expect(try Center.RawPayload.empty.decode(Changed.self) == Changed())
+        #expect(try Center.RawPayload.empty.decode(Optionally.self) == Optionally())
+        #expect(throws: DecodingError.self) { try Center.RawPayload.empty.decode(Volume.self) }
+        #expect(throws: DecodingError.self) { try Center.RawPayload.text("").decode(Changed.self) }
+    }
+
+    /// With a payload or without, small or large, with a subject, kept, cleared: it is a post.
+    @Test func aPostHereWakesWhoRegisteredThere() async throws {
+        let both = try Both()
+        let name: Center.Name = "com.example.changed"
+        let (check, descriptor) = try await both.registrants(of: "com.example.changed")
+        let posts: [(what: String, post: @Sendable (Center) throws -> Void)] = [
+            ("nothing but the name", { try $0.post(name: name, payload: .empty) }),
+            ("a name", { try $0.post(name: name) }),
+            ("with a dictionary", { try $0.post(name: name, object: "player", userInfo: ["volume": 0.5]) }),
+            ("a message", { try $0.post(Volume(volume: 0.5)) }),
+            ("without fields", { try $0.post(Changed()) }),
+            ("with a subject", { try $0.post(Volume(volume: 0.5), subject: "player") }),
+            ("a key", { try $0.post(Center.Key<Int, String>(name), 1, "one") }),
+            ("a large one", { try $0.post(name: name, payload: .text(String(repeating: "x", count: 300_000))) }),
+            ("one that is kept", { try $0.post(Volume(volume: 1), retain: true) }),
+            ("a state", { try $0.setState(Volume(volume: 1)) }),
+            ("its end", { try $0.clearState(for: Volume.self) }),
+        ]
+        for (what, post) in posts {
+            // Of another name: nobody's there.
+            try both.center.post(name: "com.example.other", payload: .empty)
+            #expect(await both.tell("asked \(check)") == "nothing", "before \(what)")
+            try post(both.center)
+            #expect(await both.tell("asked \(check)") == "new", "\(what)")
+            #expect(await both.tell("told 1") == "told \(descriptor)", "\(what)")
+            #expect(await both.tell("signaled") == "signaled", "\(what)")
+            #expect(await both.tell("asked \(check)") == "nothing", "\(what), once")
+        }
+        #expect(await both.tell("silent") == "silent")
+        #expect(await both.tell("cancel \(descriptor)") == "canceled")
+        try both.center.post(name: name, payload: .empty)
+        #expect(await both.tell("asked \(check)") == "new")
+    }
+
+    /// Two names, posted from both sides at once, as fast as each can: an observer here and a pipe there tell of them in one order.
+    @Test func oneOrderForBoth() async throws {
+        let both = try Both()
+        let names: [Center.Name] = ["com.example.a", "com.example.b"]
+        let seen = Events<(name: Center.Name, pid: Int32)>()
+        let token = try both.center.addObserver(
+            forNames: names, using: { seen.add(($0.name, $0.envelope.poster.pid)) })
+        let tokens = [
+            try await both.registered("descriptor com.example.a"),
+            try await both.registered("descriptor com.example.b"),
+        ]
+        let count = 1000
+        async let answer = both.tell("posts com.example.a com.example.b \(count)")
+        for number in 0..<count {
+            try both.center.post(name: names.randomElement()!, payload: number % 3 == 0 ? .empty : .text("\(number)"))
+        }
+        #expect(await answer == "posted")
+        let here = await seen.wait(for: 2 * count)
+        let there = await both.tell("told \(2 * count)").split(separator: " ").dropFirst().map { Int($0)! }
+        #expect(here.map { tokens[names.firstIndex(of: $0.name)!] } == there)
+        #expect(here.count == 2 * count && here.count { $0.pid == both.program.pid } == count)
+        #expect(await both.tell("silent") == "silent")
+        token.cancel()
+    }
+
+    /// The 64 bits that notify(3) keeps for a name are not what is kept for that name here.
+    @Test func statesOfTheTwoAreTwo() async throws {
+        let both = try Both()
+        let name: Center.Name = "com.example.volume"
+        let all = Events<Center.RawNotification>()
+        let (check, plain) = (
+            try await both.registered("check com.example.volume"), try await both.registered("plain com.example.volume")
+        )
+        #expect(await both.tell("asked \(check)") == "new")
+        let token = try both.center.addObserver(forNames: [name, "last"], using: { all.add($0) })
+
+        // Theirs is no post of the name, and not its state here; under the name that Docs/Notify.md says, it is.
+        #expect(await both.tell("set \(plain) 5000000000") == "set")
+        #expect(await both.tell("asked \(check)") == "nothing")
+        #expect(try both.center.rawState(for: name) == nil)
+        #expect(try both.center.state(for: "tidings.notify.state/com.example.volume", as: UInt64.self) == 5_000_000_000)
+        try both.center.post(name: "last", payload: .empty)
+        #expect(await all.wait(for: 1).map(\.name) == ["last"])
+
+        // Ours is a post, and not their state.
+        try both.center.setState(0.5, for: name)
+        #expect(await both.tell("asked \(check)") == "new")
+        #expect(await both.tell("get \(check)") == "5000000000")
+        #expect(try both.center.state(for: name, as: Double.self) == 0.5)
+        #expect(await all.wait(for: 2)[1].name == name)
+
+        // Each by itself.
+        #expect(await both.tell("set \(plain) 0") == "set")
+        #expect(try both.center.state(for: name, as: Double.self) == 0.5)
+        #expect(try both.center.rawState(for: "tidings.notify.state/com.example.volume") == nil)
+        #expect(await both.tell("set \(plain) 7") == "set")
+        try both.center.clearState(for: name)
+        #expect(await both.tell("get \(plain)") == "7")
+        token.cancel()
+    }
+
+    /// More than the ring holds, posted here while the program does something else: it is told, and of nothing that wasn't posted.
+    @Test func whatWasLappedIsNewThere() async throws {
+        let both = try Both(smallRing)
+        let (posted, silent) = (
+            try await both.registered("check com.example.posted"), try await both.registered("check com.example.silent")
+        )
+        for token in [posted, silent] { #expect(await both.tell("asked \(token)") == "new") }
+        let before = Int(await both.tell("peek \(posted)"))!
+        try both.center.post(name: "com.example.posted", payload: .text("one"))
+        for _ in 0..<1000 { try both.center.post(name: "com.example.other", payload: .empty) }
+        #expect(await both.tell("asked \(silent)") == "nothing")
+        #expect(await both.tell("asked \(posted)") == "new")
+        #expect(await both.tell("peek \(posted)") == "\(before + 1)")
+    }
+
+    /// Names that stay in their process, and ones that are longer than any here.
+    @Test func whatHasNoNameHereIsNotSeenUnderAnother() async throws {
+        let both = try Both()
+        let long = String(repeating: "n", count: 400)
+        let all = Events<Center.Name>()
+        let token = try both.center.addObserver(forNames: nil, using: { all.add($0.name) })
+        _ = try await both.registered("check self.a")
+        await both.tell("post self.a")
+        await both.tell("post \(long)")
+        await both.tell("post com.example.last")
+        let names = await all.wait(for: 2)
+        #expect(names.count == 2 && names[0].rawValue.hasPrefix("tidings.notify#") && names[0].rawValue.count == 79)
+        #expect(names.last == "com.example.last")
+        #expect(throws: SharedNotificationError.self) { try both.center.post(name: .init(long), payload: .empty) }
+        token.cancel()
+    }
+
+    /// Both in one program, by the default center.
+    @Test func aProgramMayHaveBoth() async throws {
+        let test = try TestCenter()
+        let peer = try Peer(test, "notify", "com.example.changed", "100")
+        #expect(await peer.line() == "met 100")
+        await peer.waitForEnd()
+    }
+}
