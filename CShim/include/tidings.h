@@ -179,11 +179,18 @@ void tidings_observer_close(tidings_observer *observer);
 enum {
     TIDINGS_ADD_RETAINED = 1,  ///< deliver the retained notification of this name first, if there is one
     TIDINGS_ADD_HISTORY = 2,   ///< also what is in the ring already (from the observer's cursor on, see `tidings_observer_seek`)
+    TIDINGS_ADD_PREFIX = 4,    ///< every name that begins with `name`, byte by byte, itself too
 };
+
+/// Prefixes that a center's observers can look at, all together. The same one of several observers counts once.
+#define TIDINGS_PREFIXES_MAX 256u
 
 /// Looks at this name from now on; NULL for `name`: at all names. With a subject only those posted with that subject.
 /// `interest` gets a number, unique in this observer, that deliveries refer to; the same name may be added more than once.
 /// Promise: everything posted after this returned is delivered. May be called while another thread waits in `tidings_next`. -ENOSPC: no room for more names.
+///
+/// Many names, by TIDINGS_ADD_PREFIX or all: there is no subject to it (-EINVAL; look at the delivery's), and no retained notification comes first. What they missed is told
+/// under `name` as it is given here, exactly. Who may only read the center can't look by prefix: -EACCES, as nobody would count what it misses.
 int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
                          uint32_t flags, uint32_t *interest);
 /// No longer looks at it: nothing of this interest is delivered after this returned. -ENOENT.
@@ -290,6 +297,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
 typedef struct tidings_name_info {
     uint32_t observers;  ///< how many observer handles look at it
     bool retained;
+    bool prefix;  ///< they look at every name that begins with `name`
     char name[TIDINGS_NAME_MAX + 1];
     char subject[TIDINGS_SUBJECT_MAX + 1];
 } tidings_name_info;

@@ -39,6 +39,27 @@ void registering_harmed_anywhere_harms_nobody(void) {
                                       .verify = got_what_came_after});
 }
 
+static void registers_by_prefix(void) {
+    uint32_t interest;
+    opens(0);
+    const size_t shorter = strlen(NAME) - 2;
+    int result = tidings_observer_add(own_observer, NAME, shorter, NULL, 0, TIDINGS_ADD_PREFIX, &interest);
+    atomic_store(&board->registered, 1);
+    // And one that nobody else looks at: it comes into the table, and goes again.
+    if (result == 0) result = tidings_observer_add(own_observer, "brand-new", 9, NULL, 0, TIDINGS_ADD_PREFIX, &interest);
+    if (result == 0) result = tidings_observer_remove(own_observer, interest);
+    if (result != 0) atomic_store(&board->result, result);
+}
+
+void registering_by_prefix_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "registering by prefix",
+                                      .prepare = join_as_victim,
+                                      .act = registers_by_prefix,
+                                      .settle = drain_as_victim,
+                                      .verify = got_what_came_after,
+                                      .prefixes = true});
+}
+
 static void registers_for_good(void) {
     uint32_t interest;
     opens(TIDINGS_OBSERVE_LOSSLESS);

@@ -64,6 +64,18 @@ void an_eviction_harmed_anywhere_harms_nobody(void) {
                                       .flags = TIDINGS_POST_RETAIN});
 }
 
+// The same, and each position is counted for a prefix as well, by whoever finishes it.
+void an_eviction_for_prefixes_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "evicting, counted by prefix",
+                                      .set_scene = values_in_the_ring,
+                                      .prepare = fills_the_ring,
+                                      .act = posts,
+                                      .posts = 1,
+                                      .size = 300,
+                                      .flags = TIDINGS_POST_RETAIN,
+                                      .prefixes = true});
+}
+
 // MARK: Held back
 
 static tidings_observer *holder;

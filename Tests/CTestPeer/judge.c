@@ -233,7 +233,8 @@ void nothing_is_lost_nor_left(uint32_t participants) {
            (unsigned long)word, (unsigned long)now.retained_from);
     }
     SO(now.chunks_used == 0, "%u chunks in use", now.chunks_used);
-    SO(now.names == 2, "%u names instead of 2", now.names);
+    const uint32_t names = operation->prefixes ? 3 : 2;
+    SO(now.names == names, "%u names instead of %u", now.names, names);
     for (uint32_t i = TIDINGS__NAME_FIRST; i < atomic_load(&s->header->names_used.word); i++) {
         const uint64_t state = atomic_load(&s->names[i].state) & 0xf;
         SO(state == TIDINGS__NAME_FREE || state == TIDINGS__NAME_LINKED, "name entry %u is left in state %lu", i, (unsigned long)state);

@@ -173,6 +173,7 @@ static void tries_what_only_writers_may(void) {
     REFUSED(tidings_state_set(topic, "x", 1, NULL), EACCES, "for reading alone");
     REFUSED(tidings_reserve(theirs, 10000, &(tidings_reservation){0}), EACCES, "for reading alone");
     REFUSED(tidings_tidy(theirs), EACCES, "for reading alone");
+    REFUSED(tidings_observer_add(late, "val", 3, NULL, 0, TIDINGS_ADD_PREFIX, &(uint32_t){0}), EACCES, "observe all names");
     REFUSED(tidings_observer_open(theirs, TIDINGS_OBSERVE_LOSSLESS, &observer), EACCES, "for reading alone");
     REFUSED(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), EACCES, "only observe it");
     REFUSED(tidings_open("none", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), ENOENT, "there is none");

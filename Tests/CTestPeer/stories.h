@@ -187,6 +187,17 @@ STEPPED(killed_anywhere_while_observing)
 STEPPED(killed_anywhere_while_tidying)
 STEPPED(killed_anywhere_while_revoking)
 
+// prefixes.c
+STORY(a_prefix_gets_what_begins_so)
+STORY(a_prefix_beside_its_names_delivers_once)
+STORY(what_a_prefix_missed_is_counted_exactly)
+STORY(a_prefix_among_many_that_come_and_go_is_counted_exactly)
+STORY(a_sleeper_by_prefix_is_woken_by_its_names_alone)
+STORY(a_lossless_observer_by_prefix_holds_back_its_names)
+STORY(a_prefix_has_a_history)
+STORY(prefixes_are_bounded_and_go_with_who_looked)
+STORY(prefixes_that_cannot_be_are_refused)
+
 // forks.c
 STORY(a_forked_child_posts_through_what_it_inherited)
 STORY(a_child_forked_beside_posting_threads_can_post)
@@ -320,6 +331,7 @@ STEPPED(a_retained_post_harmed_anywhere_harms_nobody)
 STEPPED(a_revoked_post_harmed_anywhere_harms_nobody)
 STEPPED(a_post_from_abroad_harmed_anywhere_harms_nobody)
 STEPPED(an_eviction_harmed_anywhere_harms_nobody)
+STEPPED(an_eviction_for_prefixes_harmed_anywhere_harms_nobody)
 STEPPED(a_post_held_back_harmed_anywhere_harms_nobody)
 STEPPED(a_reservation_harmed_anywhere_harms_nobody)
 STEPPED(clearing_a_value_harmed_anywhere_harms_nobody)
@@ -327,6 +339,7 @@ STEPPED(reading_a_value_harmed_anywhere_harms_nobody)
 
 // harmed_observers.c
 STEPPED(registering_harmed_anywhere_harms_nobody)
+STEPPED(registering_by_prefix_harmed_anywhere_harms_nobody)
 STEPPED(registering_for_good_harmed_anywhere_harms_nobody)
 STEPPED(receiving_harmed_anywhere_harms_nobody)
 STEPPED(being_woken_harmed_anywhere_harms_nobody)

@@ -157,11 +157,11 @@ static tidings_topic *open_topic(const char *name) {
     return topic;
 }
 
-static tidings_observer *open_observer(const char *name) {
+static tidings_observer *open_observer(const char *name, uint32_t flags) {
     tidings_observer *observer;
     uint32_t interest;
     OK(tidings_observer_open(world.center, 0, &observer));
-    OK(tidings_observer_add(observer, name, name ? strlen(name) : 0, NULL, 0, 0, &interest));
+    OK(tidings_observer_add(observer, name, name ? strlen(name) : 0, NULL, 0, flags, &interest));
     return observer;
 }
 
@@ -176,9 +176,9 @@ void world_begin(bool used) {
     world.topic = open_topic(NAME);
     world.filler = open_topic("filler");
     world.rare = open_topic("rare");
-    world.prompt = open_observer(NULL);
-    world.sluggish = open_observer(NAME);
-    world.seldom = open_observer("rare");
+    world.prompt = open_observer(NULL, 0);
+    world.sluggish = operation->prefixes ? open_observer("com.example.", TIDINGS_ADD_PREFIX) : open_observer(NAME, 0);
+    world.seldom = open_observer("rare", 0);
     world.listener = start(listen);
     while (!atomic_load(&board->listener)) usleep(50);
     judge_posts_rare();

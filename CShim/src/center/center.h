@@ -35,7 +35,7 @@ struct tidings_topic {
     struct tidings_center *center;
     // The name resolved: valid while `resolved_at` equals G. Written by whoever finds it stale; `resolved_at` is BUSY meanwhile.
     _Atomic uint64_t resolved_at;
-    _Atomic uint64_t resolved;  // 31…0 entry of the name, 62…32 entry of name and subject, 63: somebody looks at all names
+    _Atomic uint64_t resolved;  // 23…0 entry of the name, 55…32 entry of name and subject, 62: somebody looks at how it begins, 63: at all names
     tidings__key key;           // of the name
     tidings__key key_subject;   // of name and subject; subject NULL: none
     uint64_t poster;            // the cell word without the participant's half: lengths of subject and name
@@ -50,6 +50,8 @@ struct tidings_topic {
 #define TIDINGS__TOPIC_BUSY UINT64_MAX
 #define TIDINGS__TOPIC_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
+#define TIDINGS__RESOLVED_PREFIX (UINT64_C(1) << 62)
+static inline uint32_t tidings__resolved_subject(uint64_t resolved) { return (uint32_t)(resolved >> 32) & 0xffffff; }
 
 typedef struct tidings__opening {
     const char *name;
@@ -133,11 +135,19 @@ static inline uint64_t tidings__resolved(tidings_topic *topic) {
     return tidings__resolve(topic, generation);
 }
 
+// Its name, as words.
+static inline const _Atomic uint64_t *tidings__topic_name(const tidings_topic *topic) { return (const _Atomic uint64_t *)(const void *)topic->text; }
+
 // Takes a chunk, evicting and tidying as needed.
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk);
 // Posts what is in a chunk already: payload first, name and subject are added. The chunk is used up, also on failure. NO_CHUNK: nothing, to clear a kept value.
 #define TIDINGS__NO_CHUNK UINT32_MAX
 int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const tidings_post_options *options, uint64_t *sequence);
+
+// The name of the record at a position, in words padded with 0: where it lies, or, if that is a chunk, in `copy`. NULL: there can't be one (a hostile record), or it is gone.
+// To be trusted only if the position is found not to have been evicted, or its slot used again, after it was used.
+#define TIDINGS__NAME_WORDS (tidings__round8(TIDINGS_NAME_MAX) / 8)
+const _Atomic uint64_t *tidings__record_name(tidings__segment *s, uint64_t position, _Atomic uint64_t copy[TIDINGS__NAME_WORDS], uint32_t *length);
 
 uint64_t tidings__deadline(const tidings_post_options *options);
 static inline size_t tidings__text_size(const tidings_topic *topic) {

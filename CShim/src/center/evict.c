@@ -7,6 +7,7 @@
 #include "platform/error.h"
 #include "platform/futex.h"
 #include "registry/observers.h"
+#include "registry/prefixes.h"
 #include "registry/tally.h"
 #include "ring/chunk.h"
 
@@ -36,6 +37,36 @@ static void tally(tallies *t, uint32_t entry, uint32_t more) {
 static void tally_run(tallies *t, uint64_t names, uint32_t run) {
     tally(t, (uint32_t)names, run);
     tally(t, (uint32_t)(names >> 32), run);
+}
+
+#define AT_ONCE 32u  // prefixes: a bit each
+
+// As above, for the prefixes that somebody looks at. No record says which its name has, so each is asked; a range at a time, here alone. True: somebody has finished the range.
+static __attribute__((noinline)) bool tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev, uint64_t start, uint64_t end) {
+    for (;;) {
+        uint32_t entries[AT_ONCE], counts[AT_ONCE] = {0}, used = 0, entry;
+        while (used < AT_ONCE && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE) entries[used++] = entry;
+        if (used == 0) return false;
+        uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // names come in runs
+        for (uint64_t position = start; position < end; position++) {
+            if (tidings__look(s, position) != TIDINGS__VALID) continue;
+            const uint32_t name = (uint32_t)tidings__relaxed(&tidings__cell_at(s, position)->topic) & 0xffffff;
+            if (name == TIDINGS__NAME_NONE || name != last) {
+                _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+                uint32_t length;
+                const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
+                fitting = 0;
+                for (uint32_t i = 0; text && i < used; i++) fitting |= (uint32_t)tidings__prefix_fits(&s->names[entries[i]], text, length) << i;
+            }
+            last = name;
+            for (uint32_t left = fitting; left; left &= left - 1) counts[__builtin_ctz(left)]++;
+        }
+        // As for names: what was read is of this lap, and the entries of this use of theirs, if EV hasn't moved on.
+        tidings__fence_acquire();
+        if (tidings__acquire(&s->header->eviction.word) != ev) return true;
+        for (uint32_t i = 0; i < used; i++)
+            if (counts[i]) tidings__tally_add(&s->names[entries[i]].tally, counts[i], end);
+    }
 }
 
 // Evicts the range in `ev`, or finds that somebody did.
@@ -73,7 +104,10 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     tally_run(&t, names, run);
     // Slots of the range are not used again before EV has moved on: if it hasn't yet, all of the above was read from this lap.
     tidings__fence_acquire();
-    if (tidings__acquire(&s->header->eviction.word) != ev) return 0;
+    if (atomic_load_explicit(&s->header->eviction.word, memory_order_seq_cst) != ev) return 0;
+    // After that look at EV, in the one order that there is of such: who added a prefix and looked at EV then (`tidings__join_name`) has seen this range, or is seen here.
+    const tidings__prefix_walk prefixes = tidings__prefixes(s);
+    if (__builtin_expect(tidings__prefixes_any(&prefixes), 0) && tally_prefixes(s, prefixes, ev, start, end)) return 0;
     for (uint32_t i = 0; i < t.used; i++) {
         tidings__name *name = tidings__name_at(s, t.of[i].entry);
         if (name) tidings__tally_add(&name->tally, t.of[i].count, end);
@@ -99,6 +133,18 @@ static bool needed(const tidings__segment *s, tidings__name *name, uint64_t posi
     return false;
 }
 
+// EV is idle and only changes to a new value, so what is read here was of this lap if the caller's CAS of it succeeds.
+static bool needed_by_prefix(tidings__segment *s, uint64_t position, uint32_t *holder) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return false;
+    _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+    uint32_t length, entry;
+    const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
+    while (name && (entry = tidings__prefix_next_of(s, &walk, name, length)) != TIDINGS__NAME_NONE)
+        if (needed(s, &s->names[entry], position, holder)) return true;
+    return false;
+}
+
 // How much of a range may go without lossless observers losing something.
 static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
     tidings__segment *s = &center->segment;
@@ -116,7 +162,8 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
         uint64_t topic = tidings__relaxed(&cell->topic);
         if (needed(s, tidings__name_at(s, (uint32_t)topic & 0xffffff), position, holder) ||
             needed(s, tidings__name_at(s, (uint32_t)(topic >> 32) & 0xffffff), position, holder) ||
-            needed(s, &s->names[TIDINGS__NAME_ALL], position, holder))
+            needed(s, &s->names[TIDINGS__NAME_ALL], position, holder) ||
+            needed_by_prefix(s, position, holder))
             return position - start;
     }
     return length;
@@ -168,10 +215,17 @@ int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *hold
 
 int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t observer, uint32_t *entry) {
     tidings__segment *s = &center->segment;
-    int error = tidings__name_join(s, center->participant, key, observer, entry);
+    int error = key->prefix ? tidings__prefix_room(s, center->participant, key) : 0;
+    if (error) return error;
+    error = tidings__name_join(s, center->participant, key, observer, entry);
     uint32_t holder;
     if (error == -ENOSPC && tidings__evict_to(center, tidings__frontier(s, tidings__oldest(s)), &holder) == 0)
         error = tidings__name_join(s, center->participant, key, observer, entry);
+    // What is being evicted may be counted by somebody who knows of the prefix, or by somebody who doesn't. To its end: everybody knows of it in the next.
+    if (!error && key->prefix) {
+        tidings__barrier_after_rmw();
+        tidings__evict_finish(center);
+    }
     return error;
 }
 

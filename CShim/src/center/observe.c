@@ -10,6 +10,7 @@
 #include "platform/error.h"
 #include "registry/doorbell.h"
 #include "registry/observers.h"
+#include "registry/prefixes.h"
 #include "registry/tally.h"
 #include "ring/verdict.h"
 #include "segment/names.h"
@@ -60,6 +61,12 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     return 0;
 }
 
+static void leave(const tidings_observer *observer, const tidings__interest *interest) {
+    tidings__segment *s = &observer->center->segment;
+    if (interest->prefix) tidings__prefix_leave(s, observer->center->participant, interest->entry, observer->index);
+    else tidings__name_leave(s, interest->entry, observer->index);
+}
+
 static void interest_free(tidings__interest *interest) {
     if (!interest) return;
     free(interest->history);
@@ -74,7 +81,7 @@ void tidings_observer_close(tidings_observer *observer) {
     tidings__table *table = tidings__relaxed(&observer->table);
     for (uint32_t i = 0; i < table->count; i++) {
         bool last = i + 1 == table->count || table->of[i + 1]->entry != table->of[i]->entry;
-        if (ours && last) tidings__name_leave(s, table->of[i]->entry, observer->index);
+        if (ours && last) leave(observer, table->of[i]);
     }
     for (uint32_t i = 0; i < table->count; i++) interest_free(table->of[i]);
     tidings__interests_free(observer);
@@ -103,9 +110,19 @@ int tidings_observer_seek(tidings_observer *observer, uint64_t sequence) {
     return 0;
 }
 
+// Does its tally count the record at this position?
+static bool is_of(tidings_observer *observer, const tidings__interest *interest, uint64_t position) {
+    tidings__segment *s = &observer->center->segment;
+    if (!interest->prefix) return tidings__topic_is_of(tidings__relaxed(&tidings__cell_at(s, position)->topic), observer->reader ? interest->resolved : interest->entry);
+    _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+    uint32_t length;
+    const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
+    return name && tidings__text_begins(name, length, tidings__interest_name(interest), interest->name_length);
+}
+
 // Is the record at a position before `since` one of this name (and subject), by its text? It may have been posted before the name had an entry.
 static bool same_text(tidings_observer *observer, const tidings__interest *interest, uint64_t position) {
-    if (interest->entry == TIDINGS__NAME_ALL) return true;
+    if (interest->many) return is_of(observer, interest, position);
     tidings__record record;
     tidings__record_read(tidings__cell_at(&observer->center->segment, position), &record);
     uint32_t name_length, subject_length;
@@ -154,7 +171,8 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     tidings__barrier_after_rmw();
     uint64_t since = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
     uint64_t count = 0, end = 0, from = tidings__oldest(s);
-    uint64_t birth = number == TIDINGS__NAME_ALL || !entry ? from : tidings__acquire(&entry->birth);
+    // What lies before a prefix's birth is counted by nobody (`tidings__join_name`), and from the oldest that there is now all of it.
+    uint64_t birth = interest->many || !entry ? from : tidings__acquire(&entry->birth);
     if (!history && (int64_t)(birth - from) > 0) from = birth;
     if ((int64_t)(since - from) > (int64_t)s->shape.slots) from = since - s->shape.slots;
     for (uint64_t p = from; (int64_t)(since - p) > 0 && memory; p++) {
@@ -171,8 +189,7 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
             finding = tidings__look(s, p);
         }
         if (finding == TIDINGS__VALID) {
-            uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
-            bool is = (int64_t)(p - birth) >= 0 && tidings__topic_is_of(topic, number);
+            bool is = (int64_t)(p - birth) >= 0 && is_of(observer, interest, p);
             bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, interest, p));
             if (tidings__still(s, p)) {
                 if (is) memory = note(&found, p);
@@ -235,7 +252,10 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     int error = name ? tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX) : 0;
     if (!error && subject) error = tidings__check_text("subject", subject, subject_length, 0, TIDINGS_SUBJECT_MAX);
     if (error) return error;
-    if (subject && !name) return tidings__fail(EINVAL, "can't observe all names by subject; name one, or look at the subject in the delivery");
+    const bool prefix = flags & TIDINGS_ADD_PREFIX && name;
+    if (subject && (!name || prefix)) return tidings__fail(EINVAL, "can't observe %s by subject; name one, or look at the subject in the delivery", name ? "many names" : "all names");
+    if (prefix && observer->reader)
+        return tidings__fail(EACCES, "can't observe \"%.*s*\" in center \"%s\", which may only be read: nobody would count what is missed; observe all names", (int)name_length, name, s->name);
     if (!name) name_length = 0;
     // An empty subject is what a post without one has: no entry of its own.
     bool with_subject = subject && subject_length > 0;
@@ -244,13 +264,16 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         return tidings__fail(EBUSY, "can't add history to an observer of center \"%s\" that has begun; open another one for it", s->name);
     if (observer->lossless && tidings__relaxed(&observer->started))
         return tidings__fail(EBUSY, "can't add a name to a lossless observer of center \"%s\" that has begun; open another one for it", s->name);
-    tidings__interest *interest = calloc(1, sizeof *interest + name_length + subject_length + 2);
+    const size_t name_room = tidings__round8(name_length + 1);
+    tidings__interest *interest = calloc(1, sizeof *interest + name_room + subject_length + 1);
     if (!interest) return tidings__fail(ENOMEM, "can't observe a name in center \"%s\": no memory", s->name);
     interest->name = (char *)(interest + 1);
-    interest->subject = interest->name + name_length + 1;
+    interest->subject = interest->name + name_room;
     interest->name_length = (uint32_t)name_length;
     interest->subject_length = (uint32_t)subject_length;
     interest->with_subject = with_subject;
+    interest->prefix = prefix;
+    interest->many = prefix || !name;
     if (name) memcpy(interest->name, name, name_length);
     if (with_subject) memcpy(interest->subject, subject, subject_length);
 
@@ -265,6 +288,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         tidings__key_make(&key, interest->name, name_length, NULL, 0);
         interest->bell = tidings__bell_of(&key);
         tidings__key_make(&key, interest->name, name_length, with_subject ? interest->subject : NULL, subject_length);
+        key.prefix = prefix;
         interest->key = key;
         if (observer->reader) interest->entry = tidings__reader_number(&key);
         else error = tidings__join_name(center, &key, observer->index, &interest->entry);
@@ -275,7 +299,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     if (!error) error = observer->reader ? begin_reading(observer, interest, flags & TIDINGS_ADD_HISTORY) : begin_account(observer, interest, flags & TIDINGS_ADD_HISTORY);
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
     if (!error) {
-        if (flags & TIDINGS_ADD_RETAINED && name) {
+        if (flags & TIDINGS_ADD_RETAINED && !interest->many) {
             // Kept under the name, whatever the subject. What the history lists comes from there.
             tidings__key plain;
             tidings__key_make(&plain, interest->name, name_length, NULL, 0);
@@ -291,7 +315,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     if (error) {
         uint32_t others = 0;
         if (interest->entry) tidings__table_find(old, interest->entry, &others);
-        if (interest->entry && others == 0 && !observer->reader) tidings__name_leave(s, interest->entry, observer->index);
+        if (interest->entry && others == 0 && !observer->reader) leave(observer, interest);
         interest_free(interest);
         pthread_mutex_unlock(&observer->lock);
         return error;
@@ -323,7 +347,7 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     }
     uint32_t others;
     tidings__table_find(table, gone->entry, &others);
-    if (others == 0 && !observer->reader) tidings__name_leave(s, gone->entry, observer->index);
+    if (others == 0 && !observer->reader) leave(observer, gone);
     tidings__table_swap(observer, table);
     tidings__interest_bury(observer, gone);
     pthread_mutex_unlock(&observer->lock);

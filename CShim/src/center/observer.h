@@ -20,8 +20,9 @@ typedef struct tidings__interest {
     _Atomic bool retained;  // the retained record is to be delivered first
     uint64_t retained_at;
     uint32_t name_length, subject_length;
-    bool with_subject;
-    char *name, *subject;  // NUL-terminated, after this struct
+    bool with_subject, prefix;
+    bool many;             // looks at more names than one: by prefix, or at all
+    char *name, *subject;  // NUL-terminated, after this struct; the name padded to whole words
     struct tidings__interest *next_removed;
     // A reader's: the entry that its name had when last seen, and which use of that entry it was.
     tidings__key key;
@@ -35,6 +36,7 @@ typedef struct tidings__interest {
 typedef struct tidings__table {
     uint32_t count, map_mask;
     bool all;              // somebody looks at all names
+    bool many;             // that, or by prefix
     _Atomic bool fresh;    // some interest is; the thread in `tidings_next` takes it back
     uint32_t fresh_from;   // none before this index is
     uint32_t bells;        // those of all names looked at, one bit each
@@ -44,6 +46,8 @@ typedef struct tidings__table {
     uint32_t room;
     tidings__interest **of;
     _Atomic uint32_t *map;
+    uint32_t prefix_count;
+    tidings__interest *prefixes[];  // those that look by prefix, once more: this table's alone
 } tidings__table;
 
 // A claimed position that somebody waits for, and since when.
@@ -128,6 +132,7 @@ static inline uint32_t tidings__table_slot(uint32_t entry) {
     const uint32_t spread = entry * 0x9e3779b1u;
     return spread ^ spread >> 15;
 }
+static inline const _Atomic uint64_t *tidings__interest_name(const tidings__interest *interest) { return (const _Atomic uint64_t *)(const void *)interest->name; }
 // The interests of an entry: `*count` of them.
 static inline tidings__interest *const *tidings__table_find(const tidings__table *t, uint32_t entry, uint32_t *count) {
     *count = 0;

@@ -8,17 +8,30 @@
 #include "platform/error.h"
 #include "platform/futex.h"
 #include "registry/doorbell.h"
+#include "registry/prefixes.h"
 #include "ring/chunk.h"
 #include "ring/verdict.h"
 
+// Those who look at more than this name. After the claim, so that who joined a prefix before G was read is met.
+static __attribute__((noinline)) uint32_t ring_others(const tidings_topic *topic, uint64_t resolved) {
+    tidings__segment *s = &topic->center->segment;
+    uint32_t rung = resolved & TIDINGS__RESOLVED_ALL ? tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]) : 0, entry;
+    if (!(resolved & TIDINGS__RESOLVED_PREFIX)) return rung;
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    while ((entry = tidings__prefix_next_of(s, &walk, tidings__topic_name(topic), topic->key.name_length)) != TIDINGS__NAME_NONE)
+        rung += tidings__ring_members(s, &s->names[entry]);
+    return rung;
+}
+
 // Rings everybody asleep who looks at what was resolved; how many.
-static uint32_t ring(tidings__segment *s, uint64_t resolved) {
+static uint32_t ring(const tidings_topic *topic, uint64_t resolved) {
+    tidings__segment *s = &topic->center->segment;
     uint32_t rung = 0;
     tidings__name *name = tidings__name_at(s, (uint32_t)resolved);
     if (name) rung += tidings__ring_members(s, name);
-    uint32_t with_subject = (uint32_t)(resolved >> 32) & 0x7fffffff;
+    uint32_t with_subject = tidings__resolved_subject(resolved);
     if (with_subject && (name = tidings__name_at(s, with_subject)) != NULL) rung += tidings__ring_members(s, name);
-    if (resolved & TIDINGS__RESOLVED_ALL) rung += tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]);
+    if (resolved & (TIDINGS__RESOLVED_ALL | TIDINGS__RESOLVED_PREFIX)) rung += ring_others(topic, resolved);
     return rung;
 }
 
@@ -131,7 +144,7 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     tidings__fence_release();
     tidings__set_relaxed(&cell->time, p.time);
     tidings__set_relaxed(&cell->size_pid, center->pid | p.size);
-    tidings__set_relaxed(&cell->topic, tidings__topic_word(name, (uint32_t)(resolved >> 32) & 0x7fffffff, 0, p.format));
+    tidings__set_relaxed(&cell->topic, tidings__topic_word(name, tidings__resolved_subject(resolved), 0, p.format));
     _Atomic uint64_t *body = cell->body;
     tidings__body_write(body, p.payload, p.size);
     body += tidings__round8(p.size) / 8;
@@ -143,7 +156,7 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
         tidings__text_write(body, &topic->text[topic->name_words], topic->subject_words);
     }
     // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
-    if (resolved) *rung = ring(&center->segment, resolved);
+    if (resolved) *rung = ring(topic, resolved);
     if (observable) tidings__topic_bell(topic);
     return __builtin_expect(tidings__commit(claim, p.owner, p.thread), 1) ? 0 : AGAIN;
 }
@@ -275,7 +288,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         tidings__cell *cell = claim.cell;
         tidings__fence_release();
         uint64_t header[4] = {time, center->pid | size, center->poster | (in_chunk ? topic->poster : topic->poster & WITHOUT_NAME),
-                              tidings__topic_word((uint32_t)resolved, (uint32_t)(resolved >> 32) & 0x7fffffff, flags, options ? options->format : 0)};
+                              tidings__topic_word((uint32_t)resolved, tidings__resolved_subject(resolved), flags, options ? options->format : 0)};
         tidings__set_relaxed(&cell->time, header[0]);
         tidings__set_relaxed(&cell->size_pid, header[1]);
         tidings__set_relaxed(&cell->poster, header[2]);
@@ -287,7 +300,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         } else {
             tidings__text_write(cell->body, &topic->text[topic->name_words], topic->subject_words);
         }
-        if (resolved) rung = ring(s, resolved);
+        if (resolved) rung = ring(topic, resolved);
         if (s->observable) tidings__topic_bell(topic);
         done = tidings__commit(&claim, owner, thread);
     }

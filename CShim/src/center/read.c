@@ -7,6 +7,7 @@
 #include "center/reader.h"
 #include "center/retained.h"
 #include "registry/observers.h"
+#include "registry/prefixes.h"
 #include "registry/tally.h"
 #include "ring/chunk.h"
 #include "ring/verdict.h"
@@ -161,6 +162,20 @@ static __attribute__((noinline)) void match_more(tidings_observer *o, const tidi
     match(o, t, entry, position, matched);
 }
 
+// Those that look at more names than one. False: the record can't be read, so nobody knows which.
+static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
+    if (t->all) match(o, t, TIDINGS__NAME_ALL, position, matched);
+    if (t->prefix_count == 0) return true;
+    _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+    uint32_t length;
+    const _Atomic uint64_t *name = tidings__record_name(&o->center->segment, position, copy, &length);
+    for (uint32_t i = 0; name && i < t->prefix_count && *matched < o->matched_capacity; i++) {
+        tidings__interest *in = t->prefixes[i];
+        if (tidings__due(in, position) && tidings__text_begins(name, length, tidings__interest_name(in), in->name_length)) o->matched[(*matched)++] = in;
+    }
+    return name != NULL;
+}
+
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     for (uint32_t i = 0; i < t->count && *matched < o->matched_capacity; i++) {
         tidings__interest *in = t->of[i];
@@ -215,7 +230,7 @@ static inline __attribute__((always_inline)) void describe(tidings_observer *o, 
     d->participant = r.participant;
     d->format = r.format;
     const tidings__interest *first = o->matched[0];
-    if (__builtin_expect(first->name_length == 0 || r.subject_length != 0, 0)) {
+    if (__builtin_expect(first->many || r.subject_length != 0, 0)) {
         const tidings__record in_memory = r;
         describe_text(o, &in_memory, d);
         return;
@@ -313,10 +328,10 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             uint32_t matched = 0;
             match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
             if (topic >> 32 & 0xffffff) match_more(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
-            if (t->all) match_more(o, t, TIDINGS__NAME_ALL, position, &matched);
+            const bool known = __builtin_expect(!t->many, 1) || match_many(o, t, position, &matched);
             if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, &matched);
             if (matched == 0) {
-                if (!tidings__still(s, position)) finding = TIDINGS__LAPPED;
+                if (!tidings__still(s, position) || (!known && (int64_t)(tidings__oldest(s) - position) > 0)) finding = TIDINGS__LAPPED;
                 else o->cursor++;
             } else {
                 tidings__record r;

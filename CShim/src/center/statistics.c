@@ -78,6 +78,7 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     info->retained = (retained & 0xffff) != 0 && (retained & 0xffff) != TIDINGS__RETAINED_EXPECTED;
     if (info->observers == 0 && !info->retained && !((retained & 0xffff) == TIDINGS__RETAINED_EXPECTED && tidings__ring_may_hold(s, index, true)))
         return -ENOENT;
+    info->prefix = tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX;
     uint32_t name_length, subject_length;
     return tidings__name_text(s, index, info->name, &name_length, info->subject, &subject_length) ? 0 : -ENOENT;
 }

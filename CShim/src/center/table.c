@@ -5,10 +5,12 @@
 #include "platform/barrier.h"
 #include "platform/clock.h"
 
-static tidings__table *make(uint32_t room) {
+static size_t size_with(uint32_t prefixes) { return sizeof(tidings__table) + prefixes * sizeof(tidings__interest *); }
+
+static tidings__table *make(uint32_t room, uint32_t prefixes) {
     uint32_t slots = 4;
     while (slots < 2 * room) slots *= 2;
-    tidings__table *t = calloc(1, sizeof *t);
+    tidings__table *t = calloc(1, size_with(prefixes));
     tidings__interest **of = t ? calloc(1, room * sizeof *of + slots * sizeof *t->map) : NULL;
     if (!of) {
         free(t);
@@ -21,7 +23,7 @@ static tidings__table *make(uint32_t room) {
     return t;
 }
 
-tidings__table *tidings__table_empty(void) { return make(1); }
+tidings__table *tidings__table_empty(void) { return make(1, 0); }
 
 void tidings__table_free(tidings__table *table) {
     if (table) free(table->of);
@@ -32,6 +34,8 @@ void tidings__table_free(tidings__table *table) {
 static void index_last(tidings__table *t, uint32_t i) {
     const tidings__interest *interest = t->of[i];
     t->all |= interest->entry == TIDINGS__NAME_ALL;
+    t->many |= interest->many;
+    if (interest->prefix) t->prefixes[t->prefix_count++] = t->of[i];
     t->bells |= interest->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << interest->bell;
     if (i > 0 && t->of[i - 1]->entry == interest->entry) return;
     uint32_t slot = tidings__table_slot(interest->entry);
@@ -52,14 +56,15 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__interest
     tidings__table *t;
     if (!of && old->count < old->room) {
         // The usual one, so that ten thousand names don't take ten thousand times ten thousand steps.
-        t = malloc(sizeof *t);
+        t = malloc(size_with(old->prefix_count + more->prefix));
         if (!t) return NULL;
-        *t = (tidings__table){.count = old->count + 1, .map_mask = old->map_mask, .all = old->all, .bells = old->bells, .special = old->special,
-                              .room = old->room, .of = old->of, .map = old->map};
+        *t = (tidings__table){.count = old->count + 1, .map_mask = old->map_mask, .all = old->all, .many = old->many, .bells = old->bells, .special = old->special,
+                              .room = old->room, .of = old->of, .map = old->map, .prefix_count = old->prefix_count};
+        memcpy(t->prefixes, old->prefixes, old->prefix_count * sizeof t->prefixes[0]);
         t->of[old->count] = more;
         index_last(t, old->count);
     } else {
-        t = make(old->count + 1 + old->count / 2);
+        t = make(old->count + 1 + old->count / 2, old->prefix_count + more->prefix);
         if (!t) return NULL;
         if (at > 0) memcpy(t->of, old->of, at * sizeof t->of[0]);
         t->of[at] = more;
@@ -79,7 +84,7 @@ tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, t
     for (uint32_t i = 0; i < old->count; i++)
         if (old->of[i]->id == id) *gone = old->of[i];
     if (!*gone) return NULL;
-    tidings__table *t = make(old->count);
+    tidings__table *t = make(old->count, old->prefix_count);
     if (!t) return NULL;
     // What the old table promised to look at may still be to be looked at.
     t->fresh_from = fresh_from(old, old->count);

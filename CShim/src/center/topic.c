@@ -7,6 +7,7 @@
 #include "center/center.h"
 #include "platform/error.h"
 #include "platform/futex.h"
+#include "registry/prefixes.h"
 #include "segment/names.h"
 
 _Static_assert(sizeof(tidings_topic) + 2 * 256 + 8 <= TIDINGS_TOPIC_SIZE_MAX, "the longest name and subject, each rounded up to 8");
@@ -71,16 +72,14 @@ void tidings_topic_close(tidings_topic *topic) {
     free(topic);
 }
 
-static uint32_t with_subject(uint64_t resolved) { return (uint32_t)(resolved >> 32) & 0x7fffffff; }
-
 static bool has_entries(const tidings_topic *topic, uint64_t resolved) {
-    return (uint32_t)resolved != TIDINGS__NAME_NONE && (!topic->key_subject.subject || with_subject(resolved) != TIDINGS__NAME_NONE);
+    return (uint32_t)resolved != TIDINGS__NAME_NONE && (!topic->key_subject.subject || tidings__resolved_subject(resolved) != TIDINGS__NAME_NONE);
 }
 
 bool tidings__topic_counted(tidings_topic *topic, uint64_t resolved) {
     tidings__segment *s = &topic->center->segment;
     return has_entries(topic, resolved) && tidings__name_stays(s, (uint32_t)resolved, &topic->key) &&
-           (!topic->key_subject.subject || tidings__name_stays(s, with_subject(resolved), &topic->key_subject));
+           (!topic->key_subject.subject || tidings__name_stays(s, tidings__resolved_subject(resolved), &topic->key_subject));
 }
 
 int tidings__topic_count(tidings_topic *topic) {
@@ -114,6 +113,8 @@ uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {
         resolved = tidings__name_find(s, &topic->key);
         if (topic->key_subject.subject) resolved |= (uint64_t)tidings__name_find(s, &topic->key_subject) << 32;
         if (tidings__relaxed(&s->names[TIDINGS__NAME_ALL].member_words)) resolved |= TIDINGS__RESOLVED_ALL;
+        tidings__prefix_walk walk = tidings__prefixes(s);
+        if (tidings__prefix_next_of(s, &walk, tidings__topic_name(topic), topic->key.name_length) != TIDINGS__NAME_NONE) resolved |= TIDINGS__RESOLVED_PREFIX;
         tidings__fence_acquire();
         now = tidings__acquire(&s->header->generation.word);
         if (now == generation) break;

@@ -10,6 +10,7 @@
 #include "platform/futex.h"
 #include "registry/doorbell.h"
 #include "registry/observers.h"
+#include "registry/prefixes.h"
 #include "ring/verdict.h"
 
 // How long a claim may stay uncommitted before it is revoked. A post takes tens of nanoseconds, some microseconds when it rings; a poster that lost
@@ -58,6 +59,8 @@ uint64_t tidings__patience(tidings__segment *s, uint64_t position) {
     // What is claimed may not be written yet, or be an earlier record's: nothing but a hint.
     uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
     uint64_t asked = members(s, (uint32_t)topic & 0xffffff) + members(s, (uint32_t)(topic >> 32) & 0xffffff) + members(s, TIDINGS__NAME_ALL);
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    for (uint32_t entry; (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;) asked += members(s, entry);
     uint64_t longest = PATIENCE_NS + asked * PATIENCE_PER_MEMBER_NS + (s->observable ? PATIENCE_FOR_READERS_NS : 0);
     // Revoked several times on end, this poster isn't stopped, only slow: it has come back each time. Twice as long for it each time.
     const uint64_t who = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;

@@ -15,6 +15,10 @@ static bool needed(const tidings__name *entry) {
     return (retained != 0 && retained != TIDINGS__RETAINED_EXPECTED) || tidings__name_members(entry) != 0;
 }
 
+static _Atomic uint64_t *chain_of(const tidings__segment *s, const tidings__name *entry) {
+    return tidings__name_chain(s, tidings__relaxed(&entry->hash), tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX);
+}
+
 // Unlinks a GONE entry from its chain. True when it is certain that no chain leads to it. Stopped in here for long, we may wake up when the entry serves another
 // name: so each change is a CAS of a value read *before* the state was found still GONE. Every re-use changes these values (tags).
 static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone) {
@@ -25,7 +29,7 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone) {
         if (next & TIDINGS__NEXT_MARK) break;
         if (tidings__cas(&entry->next, &next, next | TIDINGS__NEXT_MARK)) break;
     }
-    _Atomic uint64_t *bucket = &s->buckets[tidings__relaxed(&entry->hash) & (s->shape.buckets - 1)];
+    _Atomic uint64_t *bucket = chain_of(s, entry);
     for (int round = 0; round < 64; round++) {
         _Atomic uint64_t *from = bucket;
         uint64_t link = tidings__acquire(from);
@@ -48,7 +52,7 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone) {
 static bool finish(tidings__segment *s, uint32_t index, uint64_t state) {
     if (!unlink_entry(s, index, state)) return false;
     // Somebody who adds a name may stand on this entry, and would walk on along another chain when it is used again. It must not find the head as it was.
-    _Atomic uint64_t *bucket = &s->buckets[tidings__relaxed(&s->names[index].hash) & (s->shape.buckets - 1)];
+    _Atomic uint64_t *bucket = chain_of(s, &s->names[index]);
     uint64_t head = tidings__acquire(bucket);
     while (!tidings__cas(bucket, &head, ((head >> 33) + 1) << 33 | (uint32_t)head)) {}
     // Records that carry this number were claimed before G moves here: after it, posters resolve anew. Quarantine: until the ring has forgotten them.
@@ -61,32 +65,33 @@ static bool finish(tidings__segment *s, uint32_t index, uint64_t state) {
     return tidings__cas(&s->names[index].state, &state, with_state(state, 0, TIDINGS__NAME_FREE));
 }
 
+bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index) {
+    tidings__name *entry = &s->names[index];
+    uint64_t state = tidings__acquire(&entry->state);
+    if (STATE(state) == TIDINGS__NAME_GONE) return finish(s, index, state);
+    if (STATE(state) != TIDINGS__NAME_LINKED || needed(entry)) return false;
+    // Another generation each time: two threads of one participant must not take each other's for their own.
+    uint64_t leaving = with_state(state + (UINT64_C(1) << 20), participant, TIDINGS__NAME_LEAVING);
+    if (!tidings__cas(&entry->state, &state, leaving)) return false;
+    tidings__barrier_after_rmw();
+    // A member that came before this look is seen here; one that comes later sees LEAVING and turns it back. So does who posts a retained record: after
+    // its claim. What was claimed before is in the ring now, or, evicted since, the entry's value: ring first, then value.
+    uint64_t expected = leaving;
+    bool expects = tidings__acquire(&entry->retained) != 0;
+    if ((expects && tidings__ring_may_hold(s, index, true)) || needed(entry)) {
+        tidings__cas(&entry->state, &expected, with_state(leaving, 0, TIDINGS__NAME_LINKED));
+        return false;
+    }
+    uint64_t gone = with_state(leaving, participant, TIDINGS__NAME_GONE);
+    return tidings__cas(&entry->state, &expected, gone) && finish(s, index, gone);
+}
+
 uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most) {
     uint32_t done = 0;
     uint64_t used = tidings__acquire(&s->header->names_used.word);
     for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names && done < most; index++) {
-        tidings__name *entry = tidings__name_at(s, index);
-        if (!entry) break;
-        uint64_t state = tidings__acquire(&entry->state);
-        if (STATE(state) == TIDINGS__NAME_GONE) {
-            done += finish(s, index, state);
-            continue;
-        }
-        if (STATE(state) != TIDINGS__NAME_LINKED || needed(entry)) continue;
-        // Another generation each time: two threads of one participant must not take each other's for their own.
-        uint64_t leaving = with_state(state + (UINT64_C(1) << 20), participant, TIDINGS__NAME_LEAVING);
-        if (!tidings__cas(&entry->state, &state, leaving)) continue;
-        tidings__barrier_after_rmw();
-        // A member that came before this look is seen here; one that comes later sees LEAVING and turns it back. So does who posts a retained record: after
-        // its claim. What was claimed before is in the ring now, or, evicted since, the entry's value: ring first, then value.
-        uint64_t expected = leaving;
-        bool expects = tidings__acquire(&entry->retained) != 0;
-        if ((expects && tidings__ring_may_hold(s, index, true)) || needed(entry)) {
-            tidings__cas(&entry->state, &expected, with_state(leaving, 0, TIDINGS__NAME_LINKED));
-            continue;
-        }
-        uint64_t gone = with_state(leaving, participant, TIDINGS__NAME_GONE);
-        if (tidings__cas(&entry->state, &expected, gone)) done += finish(s, index, gone);
+        if (!tidings__name_at(s, index)) break;
+        done += tidings__name_take_out(s, participant, index);
     }
     return done;
 }

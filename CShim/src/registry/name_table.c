@@ -30,6 +30,7 @@ void tidings__key_make(tidings__key *key, const char *name, size_t name_length, 
     uint64_t hash = mix(name_length + 1, name, name_length);
     if (subject) hash = mix(hash + subject_length + 0x1000, subject, subject_length);
     key->hash = hash * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 32;
+    key->prefix = false;
 }
 
 static uint64_t state_of(uint64_t generation, uint32_t participant, uint32_t state) {
@@ -52,7 +53,7 @@ tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
 }
 
 static uint32_t lengths_of(const tidings__key *key) {
-    return key->name_length | (key->subject ? key->subject_length + 1 : 0) << 16;
+    return key->name_length | (key->prefix ? TIDINGS__LENGTHS_PREFIX : 0) | (key->subject ? key->subject_length + 1 : 0) << 16;
 }
 
 bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
@@ -64,10 +65,6 @@ bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
     for (size_t i = 0; i < words; i++)
         if (tidings__relaxed(&entry->key[i]) != text[i]) return false;
     return true;
-}
-
-static _Atomic uint64_t *bucket_of(tidings__segment *s, uint64_t hash) {
-    return &s->buckets[hash & (s->shape.buckets - 1)];
 }
 
 // Looks along a chain from `link`. Entries on their way out don't count. A walk that meets a change may miss an entry; G has moved then, and the
@@ -86,7 +83,7 @@ static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key
 }
 
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key) {
-    return find_from(s, tidings__acquire(bucket_of(s, key->hash)), key);
+    return find_from(s, tidings__acquire(tidings__name_chain(s, key->hash, key->prefix)), key);
 }
 
 static void moved(tidings__segment *s) {
@@ -127,9 +124,10 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
                 if (!entry) break;
                 uint64_t state = tidings__acquire(&entry->state);
                 if (STATE(state) != TIDINGS__NAME_FREE) continue;
-                // In quarantine; whether the ring really holds records that carry this number is looked up only if there is no other.
+                // In quarantine; whether the ring really holds records that carry this number is looked up only if there is no other. Of a prefix none does: who counts
+                // by one knows it only until the positions of its time have been evicted.
                 if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0 &&
-                    (round == 0 || scans++ >= SCANS || tidings__ring_may_hold(s, candidate, false)))
+                    (round == 0 || tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX || scans++ >= SCANS || tidings__ring_may_hold(s, candidate, false)))
                     continue;
                 if (tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING))) {
                     tidings__set_relaxed(&turn, candidate + 1);
@@ -205,7 +203,7 @@ static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t o
 }
 
 int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer, uint32_t *index) {
-    _Atomic uint64_t *bucket = bucket_of(s, key->hash);
+    _Atomic uint64_t *bucket = tidings__name_chain(s, key->hash, key->prefix);
     uint32_t mine = TIDINGS__NAME_NONE;
     int error = 0;
     // Every failed round means that somebody else changed the chain; the bounds are for a hostile one.
@@ -318,7 +316,7 @@ bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_
     uint64_t text[TIDINGS__KEY_MAX / 8];
     for (size_t i = 0; i < TIDINGS__KEY_MAX / 8; i++) text[i] = tidings__relaxed(&entry->key[i]);
     uint32_t lengths = tidings__relaxed(&entry->lengths);
-    uint32_t first = lengths & 0xffff, second = lengths >> 16;
+    uint32_t first = lengths & (TIDINGS__LENGTHS_PREFIX - 1), second = lengths >> 16;
     if (second > 0) second--;
     if (first > TIDINGS_NAME_MAX || second > TIDINGS_SUBJECT_MAX) return false;
     if (name) {

@@ -5,11 +5,12 @@
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// What a name entry stands for: a name, or a name with a subject (subject NULL: any).
+// What a name entry stands for: a name, a name with a subject (subject NULL: any), or all names that begin so.
 typedef struct tidings__key {
     const char *name, *subject;
     uint32_t name_length, subject_length;
     uint64_t hash;
+    bool prefix;
 } tidings__key;
 
 void tidings__key_make(tidings__key *key, const char *name, size_t name_length, const char *subject, size_t subject_length);
@@ -19,6 +20,11 @@ tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index);
 static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t index) {
     if (__builtin_expect(index != TIDINGS__NAME_NONE && index < tidings__relaxed(&s->names_known), 1)) return &s->names[index];
     return tidings__name_asked(s, index);
+}
+
+// The chain that an entry is in: of its hash, or of all prefixes.
+static inline _Atomic uint64_t *tidings__name_chain(const tidings__segment *s, uint64_t hash, bool prefix) {
+    return prefix ? &s->names[TIDINGS__NAME_ALL].next : &s->buckets[hash & (s->shape.buckets - 1)];
 }
 
 // Does it stand for this?
@@ -54,6 +60,8 @@ bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant);
 
 // Takes out entries nobody needs; how many. They can serve another name once the ring has forgotten them.
 uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most);
+// The same of this one, if nobody needs it.
+bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index);
 
 // Reads an entry's text into `name` and `subject` (256 bytes each, NUL-terminated; either may be NULL). False if there is none.
 bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject, uint32_t *subject_length);

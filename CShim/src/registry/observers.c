@@ -5,6 +5,7 @@
 #include "platform/error.h"
 #include "registry/doorbell.h"
 #include "registry/name_table.h"
+#include "registry/prefixes.h"
 #include "segment/eviction.h"
 
 #define BIT(index) (UINT64_C(1) << (index) % 64)
@@ -78,4 +79,5 @@ void tidings__observers_tidy(tidings__segment *s, uint32_t participant) {
         tidings__doorbell_ring(s, i);
         tidings__observer_release(s, i);
     }
+    tidings__prefixes_tidy(s, participant);
 }

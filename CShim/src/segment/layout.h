@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TIDINGS__FORMAT_VERSION 2u
+#define TIDINGS__FORMAT_VERSION 3u
 #define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings", as a little endian machine writes it
 #define TIDINGS__LINE 64u                             // x86-64 and most ARM; apart by two where a neighbour prefetch would hurt
 #define TIDINGS__PAGE 4096u
@@ -19,7 +19,7 @@
 #define TIDINGS__KEY_MAX 512u           // name, subject, each up to 255 bytes
 #define TIDINGS__LOCK_BASE (INT64_C(1) << 40)  // participants' lock bytes: beyond any file length we make, so no I/O ever meets them
 #define TIDINGS__NAME_NONE 0u           // entry 0 is nobody's
-#define TIDINGS__NAME_ALL 1u            // entry 1: those who look at all names
+#define TIDINGS__NAME_ALL 1u            // entry 1: those who look at all names; its `next` begins the chain of prefixes
 #define TIDINGS__NAME_FIRST 2u
 #define TIDINGS__CHUNK_NONE UINT32_MAX
 #define TIDINGS__RETAINED_EXPECTED UINT64_C(0xffff)  // no value: cleared at the position above it (0: never had one); the ring may hold a newer record
@@ -102,7 +102,7 @@ typedef struct tidings__name {
     _Atomic uint64_t hash;                         // of the key; written before the entry is linked
     _Atomic uint64_t retained;                     // 63…16 position, 15…0 chunk + 1; 0: none
     _Atomic uint64_t birth;                        // no record before this position carries this entry's number
-    _Atomic uint32_t lengths;                      // 15…0 name bytes, 31…16 subject bytes + 1 (0: no subject)
+    _Atomic uint32_t lengths;                      // 14…0 name bytes, 15 it is a prefix, 31…16 subject bytes + 1 (0: no subject)
     _Atomic uint32_t member_words;                 // which words of `members` may be other than 0
     _Atomic uint64_t members[TIDINGS__MAP_WORDS];  // one bit per observer entry
     _Atomic uint64_t key[TIDINGS__KEY_MAX / 8];    // name, then subject
@@ -114,6 +114,7 @@ typedef struct tidings__name {
 #define TIDINGS__NAME_LEAVING 3u  // somebody checks whether it may go; a new member turns it back
 #define TIDINGS__NAME_GONE 4u     // decided: being unlinked; `birth` is where its quarantine ends
 #define TIDINGS__NEXT_MARK (UINT64_C(1) << 32)
+#define TIDINGS__LENGTHS_PREFIX UINT32_C(0x8000)
 
 // MARK: Chunks
 
