@@ -46,8 +46,8 @@ watcher *board_watcher(const char *name, uint32_t flags) {
     return w;
 }
 
-static bool matches(const watcher *w, const board_post *post) {
-    return !w->name || strcmp(w->name, post->name) == 0;
+bool board_matches(const watcher *w, const board_post *post) {
+    return !w->name || (w->flags & TIDINGS_ADD_PREFIX ? strncmp(w->name, post->name, strlen(w->name)) : strcmp(w->name, post->name)) == 0;
 }
 
 void board_note(watcher *w, const tidings_delivery *d) {
@@ -69,7 +69,7 @@ void board_note(watcher *w, const tidings_delivery *d) {
     for (uint32_t i = 0; i < d->size / 8; i++)
         if (payload[i] != word_of(t->post, i)) machine_violation("torn: word %u of post %u is %#llx", i, t->post, (unsigned long long)payload[i]);
     if (strcmp(d->name, post->name) != 0) machine_violation("post %u was posted as \"%s\", and came as \"%s\"", t->post, post->name, d->name);
-    if (w->name && strcmp(w->name, post->name) != 0)
+    if (!board_matches(w, post))
         machine_violation("post %u, as \"%s\", came to who looks at \"%s\"", t->post, post->name, w->name);
     if (post->known && post->sequence != d->sequence)
         machine_violation("post %u is at %llu, and was told as at %llu", t->post, (unsigned long long)post->sequence,
@@ -81,7 +81,7 @@ void board_note(watcher *w, const tidings_delivery *d) {
         // The newest that had been posted before it asked, or a newer one.
         for (uint32_t i = 0; i < board.post_count; i++)
             if (board.posts[i].value && board.posts[i].known && board.posts[i].returned && board.posts[i].returned < w->adding &&
-                matches(w, &board.posts[i]) && board.posts[i].sequence > d->sequence)
+                board_matches(w, &board.posts[i]) && board.posts[i].sequence > d->sequence)
                 machine_violation("%s was told of a kept value at %llu, older than the one at %llu", w->fiber->name, (unsigned long long)d->sequence,
                                   (unsigned long long)board.posts[i].sequence);
         return;
@@ -128,7 +128,7 @@ void board_leave(watcher *w) {
 // Posts that may be at a place nobody has told us: their poster died inside, and nobody delivered them to anyone we know.
 static uint32_t unknown(const watcher *w) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < board.post_count; i++) count += !board.posts[i].known && !board.posts[i].returned && matches(w, &board.posts[i]);
+    for (uint32_t i = 0; i < board.post_count; i++) count += !board.posts[i].known && !board.posts[i].returned && board_matches(w, &board.posts[i]);
     return count;
 }
 
@@ -137,7 +137,7 @@ static uint32_t between(const watcher *w, uint64_t low, uint64_t high, uint64_t 
     uint32_t count = 0;
     for (uint32_t i = 0; i < board.post_count; i++) {
         const board_post *post = &board.posts[i];
-        if (!post->known || !matches(w, post) || post->sequence < low || post->sequence >= high) continue;
+        if (!post->known || !board_matches(w, post) || post->sequence < low || post->sequence >= high) continue;
         if (post->begun < since_begun || (until_returned && post->returned && post->returned < until_returned)) continue;
         count++;
     }

@@ -54,6 +54,7 @@ int board_send_reserved(tidings_topic *topic, const char *name, uint32_t size, t
 watcher *board_watcher(const char *name, uint32_t flags);
 
 // Notes what a watcher was told, and looks at what can be seen at once: nothing torn, in order, its own, and not twice.
+bool board_matches(const watcher *w, const board_post *post);
 void board_note(watcher *w, const tidings_delivery *d);
 // The last look, when it was interrupted: whatever it finds, it had slept on. `late` is who may hear of a loss that a reader couldn't know of before.
 void board_rest(watcher *w, watcher *late);

@@ -198,6 +198,37 @@ static void registering_in_a_full_ring(void) {
     add_newcomer("observer Y", NULL, 0);
 }
 
+static void prefixes(void) {
+    open_center();
+    add_poster("poster A", "na", 2);
+    add_poster("poster B", "nb", 1);
+    add_watcher("observer X", "nb");
+    add_newcomer("observer Y", "n", TIDINGS_ADD_PREFIX);
+}
+
+static void prefixes_in_a_full_ring(void) {
+    open_center();
+    prefill("na", SLOTS);
+    add_poster("poster A", "na", SLOTS + 3);
+    add_newcomer("observer X", "n", TIDINGS_ADD_PREFIX);
+}
+
+static void look_and_leave(void *argument) {
+    tidings_observer *observer;
+    uint32_t interest;
+    if (tidings_observer_open(argument, 0, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, TIDINGS_ADD_PREFIX, &interest) != 0)
+        machine_violation("can't look by prefix: %s", tidings_last_error());
+    tidings_observer_close(observer);
+}
+static void prefixes_come_and_go(void) {
+    open_center();
+    prefill("na", SLOTS - 1);
+    add_poster("poster A", "na", 3);
+    add_newcomer("observer X", "n", TIDINGS_ADD_PREFIX);
+    tidings_center *center = handle();
+    machine_fiber("observer Y", center, look_and_leave, center);
+}
+
 static void history(void) {
     open_center();
     prefill("n", SLOTS - 1);
@@ -463,6 +494,9 @@ const scenario scenarios[] = {
     {"dead_tidier", "one dies anywhere tidying up after another that had died", dead_tidier, .changes = 1, .deaths = true},
     {"registering", "two register while others post", registering, .changes = 1, .buffers = true},
     {"registering_in_a_full_ring", "the same, while the ring goes round", registering_in_a_full_ring, .changes = 1},
+    {"prefixes", "one begins to look at all that begins with a letter", prefixes, .changes = 1, .buffers = true},
+    {"prefixes_in_a_full_ring", "the same, while the ring goes round and it is lapped", prefixes_in_a_full_ring, .changes = 2},
+    {"prefixes_come_and_go", "the same, and another that looks so comes and goes", prefixes_come_and_go, .changes = 1},
     {"history", "one begins with what is there, while it is evicted", history, .changes = 1},
     {"lossless_history", "the same, and nothing of it is lost", lossless_history, .changes = 1},
     {"values", "kept values, set by two, asked for by one who comes", values, .changes = 1, .verify = the_newest_is_kept},

@@ -147,7 +147,7 @@ static void count_of_each_name(const tidings__segment *s) {
         uint64_t least = 0, maybe = 0, count = s->names[w->entry].tally.count;
         for (uint32_t j = 0; j < board.post_count; j++) {
             const board_post *post = &board.posts[j];
-            if (post->begun <= w->entry_since || strcmp(post->name, w->name) != 0) continue;
+            if (post->begun <= w->entry_since || !board_matches(w, post)) continue;
             if (post->known) least++;
             else if (!post->returned) maybe++;
         }
