@@ -43,19 +43,25 @@ static void carry(tidings_center *center, input *in)
 {
     size_t name_size, subject_size;
     char *name = take(in, &name_size), *subject = take(in, &subject_size);
-    const bool with_subject = input_byte(in) & 1;
+    const uint8_t how = input_byte(in);
+    const bool with_subject = how & 1, by_prefix = how & 2;
     const bool good = fits(name, name_size, 1) && (!with_subject || fits(subject, subject_size, 0));
+    // By how it begins: any part of it that ends where a character does. By all of it, as it was.
+    size_t looked_at = name_size;
+    if (good && by_prefix && how & 4) looked_at = 1 + (how >> 3) % name_size;
+    const bool observable = good ? fits(name, looked_at, 1) && !(by_prefix && with_subject) : false;
     tidings_observer *observer = NULL;
     tidings_topic *topic = NULL;
     uint32_t interest = 0;
     MUST(tidings_observer_open(center, 0, &observer) == 0, 0);
-    const int added = tidings_observer_add(observer, name, name_size, with_subject ? subject : NULL, subject_size, TIDINGS_ADD_RETAINED, &interest);
+    const int added = tidings_observer_add(observer, name, looked_at, with_subject ? subject : NULL, subject_size,
+                                           TIDINGS_ADD_RETAINED | (by_prefix ? TIDINGS_ADD_PREFIX : 0), &interest);
     const int opened = tidings_topic_open(center, name, name_size, with_subject ? subject : NULL, subject_size, &topic);
     fuzz_result("add", added);
     fuzz_result("topic", opened);
-    MUST(added == (good ? 0 : -EINVAL), added);
+    MUST(added == (observable ? 0 : -EINVAL), added);
     MUST(opened == (good ? 0 : -EINVAL), opened);
-    if (good) {
+    if (observable) {
         const tidings_post_options options = {.flags = input_byte(in) & 1 ? TIDINGS_POST_RETAIN : 0};
         tidings_delivery delivery;
         uint64_t sequence = 0;

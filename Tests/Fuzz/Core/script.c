@@ -149,8 +149,8 @@ static void observe(unsigned o, uint8_t how)
         if (how & 32) fuzz_result("seek", tidings_observer_seek(now.observers[o], how & 16 ? 0 : how));
     }
     const unsigned n = how & 7;
-    const char *name = n < NAMES ? names[n].name : NULL, *subject = n < NAMES ? names[n].subject : NULL;
-    const uint32_t flags = (how & 8 ? TIDINGS_ADD_RETAINED : 0) | (how & 16 ? TIDINGS_ADD_HISTORY : 0);
+    const char *name = n < NAMES ? names[n].name : n > NAMES ? "com.ex" : NULL, *subject = n < NAMES ? names[n].subject : NULL;
+    const uint32_t flags = (how & 8 ? TIDINGS_ADD_RETAINED : 0) | (how & 16 ? TIDINGS_ADD_HISTORY : 0) | (n > NAMES ? TIDINGS_ADD_PREFIX : 0);
     fuzz_result("add", tidings_observer_add(now.observers[o], name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &now.interests[o]));
 }
 
