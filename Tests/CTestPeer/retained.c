@@ -189,3 +189,26 @@ void values_that_have_taken_every_place_can_be_cleared(void) {
     tidings_observer_close(observer);
     CHECK(statistics_of(center).names == 1, "%u names", statistics_of(center).names);
 }
+
+static bool listed_as_kept(tidings_center *center, const char *name) {
+    tidings_name_info info;
+    int result;
+    for (uint32_t i = 0; (result = tidings_name(center, i, &info)) != -ERANGE; i++)
+        if (result == 0 && strcmp(info.name, name) == 0) return info.retained;
+    return false;
+}
+
+// Whether its record is still in the ring or not, and not once it has been cleared.
+void a_kept_value_is_listed_from_the_first(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME), *other = topic_of(center, "other");
+    for (uint32_t round = 0; round < 3; round++) {
+        OK(tidings_state_set(topic, "x", 1, NULL));
+        CHECK(listed_as_kept(center, NAME), "just posted, round %u", round);
+        for (uint32_t i = 0; i < 600; i++) post_number(other, i);
+        CHECK(listed_as_kept(center, NAME), "moved to its name, round %u", round);
+        OK(tidings_state_set(topic, NULL, 0, NULL));
+        for (uint32_t i = 0; i < 600; i++) post_number(other, i);
+        CHECK(!listed_as_kept(center, NAME), "cleared, round %u", round);
+    }
+}

@@ -110,6 +110,7 @@ STORY(a_lossless_observer_loses_nothing_of_the_history_it_asked_for)
 STORY(a_stopped_lossless_observer_holds_until_the_deadline)
 
 // retained.c
+STORY(a_kept_value_is_listed_from_the_first)
 STORY(the_newest_value_wins_across_posters)
 STORY(a_killed_poster_never_brings_back_an_older_value)
 STORY(a_value_survives_everybody_and_the_ring)

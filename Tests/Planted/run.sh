@@ -36,9 +36,9 @@ plant() { # plant MISTAKE FILE: by what the lines say, so that a change of them 
             -e "s/^    uint64_t time = tidings__stamp(thread);\$/    uint64_t nobody = 0, mine = 1;\n    while (!tidings__cas($lock, \&nobody, mine)) nobody = 0;\n&/" \
             -e "s/^    tell_early(&claim, rung);\$/    tidings__set_release($lock, 0);\n&/" ;;
         early_commit) sed -i "$2" -e 's/^    tidings__cell \*cell = claim->cell;$/&\n    tidings__set_release(\&cell->commit, tidings__c_of(claim->position, claim->phase));/' ;;
-        late_ring) sed -i "$2" -e 's/^    if (resolved) \*rung = ring(&center->segment, resolved);$/    late = resolved;/' \
+        late_ring) sed -i "$2" -e 's/^    if (resolved) \*rung = ring(topic, resolved);$/    late = resolved;/' \
             -e 's/^#define AGAIN 1 .*$/&\nstatic _Thread_local uint64_t late;/' \
-            -e 's/^    tell_early(&claim, rung);$/    if (late) rung = ring(\&center->segment, late);\n    late = 0;\n&/' ;;
+            -e 's/^    tell_early(&claim, rung);$/    if (late) rung = ring(topic, late);\n    late = 0;\n&/' ;;
         # Who helps counts once more.
         double_count) sed -i "$2" -e '0,/if ((int64_t)(end - range_end) >= 0) return;/s//if ((int64_t)(end - range_end) > 0) return;/' ;;
         # A poster doesn't ask whether it was revoked.

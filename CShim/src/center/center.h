@@ -146,7 +146,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
 
 // The name of the record at a position, in words padded with 0: where it lies, or, if that is a chunk, in `copy`. NULL: there can't be one (a hostile record), or it is gone.
 // To be trusted only if the position is found not to have been evicted, or its slot used again, after it was used.
-#define TIDINGS__NAME_WORDS (tidings__round8(TIDINGS_NAME_MAX) / 8)
+#define TIDINGS__NAME_WORDS ((TIDINGS_NAME_MAX + 7u) / 8u)
 const _Atomic uint64_t *tidings__record_name(tidings__segment *s, uint64_t position, _Atomic uint64_t copy[TIDINGS__NAME_WORDS], uint32_t *length);
 
 uint64_t tidings__deadline(const tidings_post_options *options);

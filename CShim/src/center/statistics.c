@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "center/center.h"
+#include "center/retained.h"
 #include "platform/error.h"
 #include "platform/file.h"
 #include "platform/lock.h"
@@ -74,10 +75,14 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry) return -ERANGE;
     info->observers = tidings__name_members(entry);
-    uint64_t retained = tidings__relaxed(&entry->retained);
-    info->retained = (retained & 0xffff) != 0 && (retained & 0xffff) != TIDINGS__RETAINED_EXPECTED;
-    if (info->observers == 0 && !info->retained && !((retained & 0xffff) == TIDINGS__RETAINED_EXPECTED && tidings__ring_may_hold(s, index, true)))
-        return -ENOENT;
+    uint64_t position;
+    uint32_t chunk;
+    tidings__record record;
+    // In the entry, or still in the ring: only where one is expected is the ring asked.
+    const uint32_t number = (uint32_t)tidings__relaxed(&entry->retained) & 0xffff;
+    const bool expected = number == TIDINGS__RETAINED_EXPECTED;
+    info->retained = expected ? tidings__retained_find(s, index, UINT64_MAX >> 1, &position, &chunk, &record) : number != 0;
+    if (info->observers == 0 && !info->retained && !(expected && tidings__ring_may_hold(s, index, true))) return -ENOENT;
     info->prefix = tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX;
     uint32_t name_length, subject_length;
     return tidings__name_text(s, index, info->name, &name_length, info->subject, &subject_length) ? 0 : -ENOENT;

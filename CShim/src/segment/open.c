@@ -214,5 +214,3 @@ int tidings__segment_reopen(tidings__segment *segment)
     segment->fd = again < 0 ? -1 : again;
     return again < 0 ? again : 0;
 }
-
-bool tidings__segment_linked(const tidings__segment *segment) { return segment->fd >= 0 && tidings__file_same(segment->fd, segment->path); }

@@ -76,9 +76,6 @@ int tidings__segment_remove(const char *name, const tidings_configuration *confi
 // Likewise for `tidings_leftovers`.
 int tidings__leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context);
 
-// Whether the file still has its name. Three system calls. (Somebody may have used `rm`; systemd removes a user's files at the last logout.)
-bool tidings__segment_linked(const tidings__segment *segment);
-
 // Makes sure that the first `bytes` of a chunk have memory before they are touched; cheap when known already. A writable segment reserves what is missing:
 // -ENOSPC with amounts. A read-only one can't: -ENODATA, nobody can have written there. -EINVAL: no such chunk, or it isn't that large (a hostile number).
 int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
