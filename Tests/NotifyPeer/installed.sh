@@ -41,6 +41,23 @@ if [[ $compiler == clang && -e $at/usr/lib/pkgconfig/tidings-notify-dispatch.pc 
     run "$compiler, blocks" "$compiler" -std=gnu11 -Wall -Wextra -Werror "${own[@]}" "$program" "${link[@]}"
 fi
 
+# As a packager installs it, below DESTDIR; and as the manual says how to build with it, in one line.
+if command -v pkg-config >/dev/null; then
+    make -s BUILD="$build" CC="$compiler" DESTDIR="$at/root" PREFIX=/opt/tidings install >/dev/null
+    [[ -z $(find "$at/root" -type f -not -path "$at/root/opt/tidings/*") ]]
+    (
+        export PKG_CONFIG_PATH=$at/root/opt/tidings/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$at/root
+        for language in "$compiler -x c" "$plus -x c++"; do
+            # shellcheck disable=SC2046,SC2086
+            $language $program $(pkg-config --cflags --libs tidings-notify) -o "$at/app"
+            env LD_LIBRARY_PATH="$at/root/opt/tidings/lib" timeout 60 "$at/app" | sed "s/^/$language, pkg-config: /"
+        done
+        grep -q /opt/tidings "$PKG_CONFIG_PATH/tidings-notify.pc" && ! grep -q "$at" "$PKG_CONFIG_PATH"/*.pc
+    )
+    make -s BUILD="$build" CC="$compiler" DESTDIR="$at/root" PREFIX=/opt/tidings uninstall
+    [[ -z $(find "$at/root" -type f) ]]
+fi
+
 # The libraries export what the headers declare, and nothing else that programs might come to use.
 declared() { sed -n 's/^[a-z].*\b\(notify_[a-z_]*\)(.*/\1/p' "$at/usr/include/notify.h" "$at/usr/include/notify_private.h" | grep -v register_dispatch | sort -u; }
 exported() { nm -D --defined-only "$at/usr/lib/libtidings-notify.so" | sed -n 's/.* T \(notify_[a-z_]*\)@.*/\1/p' | sort -u; }

@@ -40,11 +40,11 @@ expect() { # expect WHAT TEXT: all that it has printed
     [[ $(cat "$directory/$1.output") == "$2" ]] || fail "$1 printed \"$(cat "$directory/$1.output")\", not \"$2\""
 }
 
-kinds=(port file check signal 'signal 10')
+kinds=(port file check plain signal 'signal 10' 'sig 12')
 if [[ ${2:-} == dispatch ]]; then kinds+=(dispatch); fi
 for kind in "${kinds[@]}"; do
     # shellcheck disable=SC2086
-    run "kind" -z 20 -$kind -1 com.example.a -2 com.example.b
+    run "kind" -$kind -1 com.example.a -2 com.example.b
     "$utility" -p com.example.a
     lines kind 1
     "$utility" -p com.example.b -p com.example.other
@@ -59,6 +59,31 @@ run default -1 com.example.a
 ends default
 expect default com.example.a
 
+# Each number of notifications, and no more than that: a post for each, another for good measure, which nobody waits for any more.
+for number in 1 2 3 4 5 6 7 8 9 12; do
+    posts=() printed=()
+    for ((i = 0; i < number; i++)); do posts+=(-p com.example.n) printed+=(com.example.n); done
+    [[ $("$utility" -$number com.example.n "${posts[@]}" -p com.example.n) == "$(printf '%s\n' "${printed[@]}")" ]] || fail "-$number"
+    run waits -$number com.example.n
+    [[ $number -eq 1 ]] || "$utility" "${posts[@]:2}"
+    lines waits $((number - 1))
+    kill -0 "${started[-1]}" || fail "-$number ended after $((number - 1))"
+    "$utility" -p com.example.n
+    ends waits
+    expect waits "$(printf '%s\n' "${printed[@]}")"
+    "$utility" -s ready.waits 0
+done
+
+# What holds for the whole line does so wherever it stands.
+[[ -z $("$utility" -1 com.example.own -p com.example.own -q) ]] || fail "-q at the end"
+[[ $("$utility" -1 com.example.own -p com.example.own -v) =~ \"com.example.own\"\ 0\ file$ ]] || fail "-v at the end"
+
+# -z pauses after each post. The clock says that at least so much has gone by; how much more, nobody asks.
+begun=$(date +%s%N)
+"$utility" -p com.example.a -z 150 -p com.example.a
+[[ $(($(date +%s%N) - begun)) -ge 300000000 ]] || fail "-z 150 took $((($(date +%s%N) - begun) / 1000000)) ms for two posts"
+"$utility" -z 0 -p com.example.a
+
 # Posts, waits, and states, in one command and from left to right. -q leaves only what -g prints.
 [[ $("$utility" -s com.example.s 0x10 -g com.example.s -s com.example.s 18446744073709551615 -g com.example.s) == $'com.example.s 16\ncom.example.s 18446744073709551615' ]] || fail "-s, -g"
 [[ $("$utility" -1 com.example.own -p com.example.own) == com.example.own ]] || fail "an own post"
@@ -67,7 +92,7 @@ expect default com.example.a
 # -w goes on; -v says when, what, its state and how; -t says when.
 "$utility" -s com.example.w 7
 run verbose -v -file -w com.example.w
-run timed -t -check -z 10 -w com.example.w
+run timed -t -check -w com.example.w
 for count in 1 2 3; do
     "$utility" -p com.example.w
     lines verbose $count
@@ -101,9 +126,21 @@ refused 64 -p
 refused 64 -s com.example.a
 refused 64 -s com.example.a -1
 refused 64 -s com.example.a 12x
-refused 64 -z 0
+refused 64 -z
+refused 64 -z x
+refused 64 -z -1
+refused 64 -w
+refused 64 -g
+refused 64 -3
+refused 64 -s
 refused 64 -0 com.example.a
+refused 64 -s com.example.untouched 5 -p com.example.a -x
+[[ $("$utility" -q -g com.example.untouched) == 0 ]] || fail "a line that is wrong did something"
 refused 1 -p ''
 refused 1 -signal 9 -1 com.example.a
-[[ $("$utility" -h | head -n 1) == usage:* ]] || fail "-h"
+refused 1 -w ''
+refused 1 -g ''
+refused 1 -s '' 1
+for option in -h -help --help; do [[ $("$utility" $option | head -n 1) == usage:* ]] || fail "$option"; done
+if [[ ${2:-} != dispatch ]]; then refused 1 -dispatch -1 com.example.a; fi
 echo "notifyutil: every option does what it says"

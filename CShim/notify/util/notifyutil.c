@@ -15,6 +15,8 @@
 #include "notify_private.h"
 #include "tidings.h"
 
+#define CHECKED_MS 100  // between two checks of -check
+
 typedef enum kind { BY_FILE, BY_CHECK, BY_SIGNAL, BY_DISPATCH } kind;
 static const char *const kind_names[] = {"file", "check", "signal", "dispatch"};
 
@@ -29,7 +31,7 @@ static registration *registrations;
 static int count;
 static long unfinished;  // registrations that still wait for some
 static bool quiet, verbose, with_time;
-static long interval_ms = 100;
+static long pause_ms;            // after a post
 static int file = -1;            // of all that are told by file
 static int news[2];              // signals and blocks tell the main loop here
 static kind kind_now = BY_FILE;  // of Apple's default, ports, there are none here
@@ -49,7 +51,7 @@ static void usage(FILE *to) {
             "  -# KEY        register, and wait for # of them (-1, -2 … -1000)\n"
             "  -g KEY        print the state                 -s KEY VALUE   set the state\n"
             "  -file -check -signal [#] -dispatch -port      how the registrations that follow are told (port: as file)\n"
-            "  -q quiet   -v time, key, state and kind   -t time   -z milliseconds between two checks (100)\n"
+            "  -q quiet   -v time, key, state and kind   -t time   -z milliseconds to pause after each post (0)\n"
             "  -M            accepted: there is no port to multiplex   -R   go on if the center is removed and made anew\n");
 }
 
@@ -142,7 +144,7 @@ static bool some_are_checked(void) {
 static void wait_for_all(void) {
     while (unfinished > 0) {
         struct pollfd polls[] = {{.fd = news[0], .events = POLLIN}, {.fd = file, .events = POLLIN}};
-        const int ready = poll(polls, 2, some_are_checked() ? (int)interval_ms : -1);
+        const int ready = poll(polls, 2, some_are_checked() ? CHECKED_MS : -1);
         if (ready < 0 && errno != EINTR) fail("can't wait for", "notifications", NOTIFY_STATUS_FAILED);
         int message;
         uint32_t token;
@@ -170,14 +172,16 @@ static void get(const char *key) {
     (void)notify_cancel(token);
 }
 
-static void set(const char *key, const char *text) {
+static uint64_t state_of(const char *text) {
     char *end;
     errno = 0;
     const uint64_t value = strtoull(text, &end, 0);
-    if (*text == 0 || *text == '-' || *end != 0 || errno != 0) {
-        fprintf(stderr, "notifyutil: \"%s\" is no state: a number from 0 to 18446744073709551615\n", text);
-        exit(64);
-    }
+    if (*text != 0 && *text != '-' && *end == 0 && errno == 0) return value;
+    fprintf(stderr, "notifyutil: \"%s\" is no state: a number from 0 to 18446744073709551615\n", text);
+    exit(64);
+}
+
+static void set(const char *key, uint64_t value) {
     int token;
     uint32_t status = notify_register_plain(key, &token);
     if (status == NOTIFY_STATUS_OK) status = notify_set_state(token, value);
@@ -191,59 +195,74 @@ static long number_of(const char *text, long most) {
     return *text >= '0' && *text <= '9' && *end == 0 && number <= most ? number : -1;
 }
 
-int main(int argument_count, char **arguments) {
-    if (argument_count < 2) {
+static void post(const char *key) {
+    const uint32_t status = notify_post(key);
+    if (status != NOTIFY_STATUS_OK) fail("can't post", key, status);
+    if (pause_ms > 0) (void)poll(NULL, 0, (int)pause_ms);
+}
+
+static bool is(const char *option, const char *name) {
+    return strcmp(option, name) == 0;
+}
+
+static void refuse(const char *what, const char *option) {
+    fprintf(stderr, "notifyutil: %s %s\n", option, what);
+    usage(stderr);
+    exit(64);
+}
+
+// The first argument, with those that belong to it: how many these are. Everything is read once before anything is done (`acts`): -q, -v, -t, -z, -M and -R hold for the whole line, as Apple's do,
+// and a line that is wrong somewhere does nothing.
+static int take(char **arguments, int left, bool acts) {
+    const char *option = arguments[0], *next = left > 1 ? arguments[1] : NULL, *value = left > 2 ? arguments[2] : NULL;
+    const long number = option[0] == '-' ? number_of(option + 1, 1000) : -1;
+    if (is(option, "-h") || is(option, "-help") || is(option, "--help")) {
+        usage(stdout);
+        exit(0);
+    }
+    if (is(option, "-q")) return quiet = true, 1;
+    if (is(option, "-v")) return verbose = true, 1;
+    if (is(option, "-t")) return with_time = true, 1;
+    if (is(option, "-M")) return notify_set_options(NOTIFY_OPT_DISPATCH), 1;
+    if (is(option, "-R")) return notify_set_options(NOTIFY_OPT_REGEN), 1;
+    if (is(option, "-port") || is(option, "-file")) return kind_now = BY_FILE, 1;
+    if (is(option, "-check") || is(option, "-plain")) return kind_now = BY_CHECK, 1;
+    if (is(option, "-dispatch")) return kind_now = BY_DISPATCH, 1;
+    if (is(option, "-signal") || is(option, "-sig")) {
+        const long given = next ? number_of(next, 64) : -1;
+        kind_now = BY_SIGNAL;
+        if (given > 0) signal_now = (int)given;
+        return given > 0 ? 2 : 1;
+    }
+    const bool known = is(option, "-p") || is(option, "-w") || is(option, "-g") || is(option, "-s") || is(option, "-z") || number > 0;
+    if (!known) refuse("is no option", option);
+    if (!next) refuse("needs an argument", option);
+    if (is(option, "-s") && !value) refuse("needs a key and a value", option);
+    if (is(option, "-z")) {
+        pause_ms = number_of(next, 3600000);
+        if (pause_ms < 0) refuse("takes milliseconds, 0 to 3600000", option);
+        return 2;
+    }
+    const uint64_t state = is(option, "-s") ? state_of(value) : 0;
+    if (!acts) return is(option, "-s") ? 3 : 2;
+    if (is(option, "-p")) post(next);
+    else if (is(option, "-w")) add(next, -1);
+    else if (is(option, "-g")) get(next);
+    else if (is(option, "-s")) set(next, state);
+    else add(next, number);
+    return is(option, "-s") ? 3 : 2;
+}
+
+int main(int count_of_arguments, char **arguments) {
+    if (count_of_arguments < 2) {
         usage(stderr);
         return 64;
     }
     if (pipe(news) != 0) fail("no descriptors for", "signals", NOTIFY_STATUS_FAILED);
-    for (int i = 1; i < argument_count; i++) {
-        const char *option = arguments[i], *next = i + 1 < argument_count ? arguments[i + 1] : NULL;
-        const bool needs_key = strcmp(option, "-p") == 0 || strcmp(option, "-w") == 0 || strcmp(option, "-g") == 0 || strcmp(option, "-s") == 0 || strcmp(option, "-z") == 0 ||
-                               (option[0] == '-' && number_of(option + 1, 1000) > 0);
-        if (needs_key && !next) {
-            fprintf(stderr, "notifyutil: %s needs an argument\n", option);
-            return 64;
-        }
-        if (needs_key) i++;
-        if (strcmp(option, "-q") == 0) quiet = true;
-        else if (strcmp(option, "-v") == 0) verbose = true;
-        else if (strcmp(option, "-t") == 0) with_time = true;
-        else if (strcmp(option, "-M") == 0) notify_set_options(NOTIFY_OPT_DISPATCH);
-        else if (strcmp(option, "-R") == 0) notify_set_options(NOTIFY_OPT_REGEN);
-        else if (strcmp(option, "-port") == 0 || strcmp(option, "-file") == 0) kind_now = BY_FILE;
-        else if (strcmp(option, "-check") == 0) kind_now = BY_CHECK;
-        else if (strcmp(option, "-dispatch") == 0) kind_now = BY_DISPATCH;
-        else if (strcmp(option, "-signal") == 0) {
-            kind_now = BY_SIGNAL;
-            signal_now = next && number_of(next, 64) > 0 ? (int)number_of(next, 64) : SIGHUP;
-            if (next && number_of(next, 64) > 0) i++;
-        } else if (strcmp(option, "-z") == 0) {
-            interval_ms = number_of(next, 3600000);
-            if (interval_ms <= 0) {
-                fprintf(stderr, "notifyutil: -z takes milliseconds, 1 to 3600000\n");
-                return 64;
-            }
-        } else if (strcmp(option, "-p") == 0) {
-            const uint32_t status = notify_post(next);
-            if (status != NOTIFY_STATUS_OK) fail("can't post", next, status);
-        } else if (strcmp(option, "-w") == 0) add(next, -1);
-        else if (strcmp(option, "-g") == 0) get(next);
-        else if (strcmp(option, "-s") == 0) {
-            if (++i >= argument_count) {
-                fprintf(stderr, "notifyutil: -s needs a key and a value\n");
-                return 64;
-            }
-            set(next, arguments[i]);
-        } else if (needs_key) add(next, number_of(option + 1, 1000));
-        else if (strcmp(option, "-h") == 0 || strcmp(option, "--help") == 0) {
-            usage(stdout);
-            return 0;
-        } else {
-            fprintf(stderr, "notifyutil: there is no option %s\n", option);
-            usage(stderr);
-            return 64;
-        }
+    for (int acts = 0; acts < 2; acts++) {
+        kind_now = BY_FILE;
+        signal_now = SIGHUP;
+        for (int i = 1; i < count_of_arguments;) i += take(&arguments[i], count_of_arguments - i, acts);
     }
     wait_for_all();
     return 0;
