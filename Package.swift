@@ -134,6 +134,12 @@ let package = Package(
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
         .executableTarget(
+            name: "NotifyOperations",
+            dependencies: ["TidingsNotify", "CCounting"],
+            path: "Benchmarks/Regressions/Notify",
+            cSettings: [.define("_GNU_SOURCE")] + cWarnings
+        ),
+        .executableTarget(
             name: "SwiftOperations",
             dependencies: ["Tidings", "CCounting"],
             path: "Benchmarks/Regressions/Swift",
