@@ -9,6 +9,7 @@ void a_descriptor_gets_the_token_for_each_post(void) {
     const int descriptor = descriptor_of("com.example.a", &token);
     const int again = descriptor_of("com.example.a", &other);
     CHECK(again != descriptor && token != other, "two registrations");
+    CHECK(fcntl(descriptor, F_GETFD) == FD_CLOEXEC, "an executed program gets it");
     for (int i = 0; i < 50; i++) OK(notify_post("com.example.a"));
     for (int i = 0; i < 50; i++) CHECK(read_token(descriptor) == token && read_token(again) == other, "post %d", i);
     OK(notify_cancel(token));

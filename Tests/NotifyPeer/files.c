@@ -27,7 +27,16 @@ void a_monitored_file_is_told_of_until_it_isnt(void) {
     // Posts come as well, and to the other token nothing else has come.
     OK(notify_post("com.example.a"));
     CHECK(read_token(second) == other && !is_readable(second), "the other one follows no file");
+    // The first follows it no longer, the second does from now on, and is told of a change: so the first would have been. Whoever delivers holds what a suspension takes, and is done with all then.
+    OK(notify_suspend(other));
+    OK(notify_resume(other));
+    while (is_readable(descriptor)) CHECK(read_token(descriptor) == token, "the post");
     OK(notify_monitor_file(token, NULL, 0));
+    OK(notify_monitor_file(other, path, 0));
+    CHECK(write(file, "x", 1) == 1, "errno %d", errno);
+    CHECK(read_token(second) == other, "another one follows it");
+    OK(notify_suspend(other));
+    CHECK(!is_readable(descriptor), "told of what it doesn't follow any more");
     OK(notify_cancel(token));
     CHECK(write(file, "x", 1) == 1, "errno %d", errno);
     close(file);

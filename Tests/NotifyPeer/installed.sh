@@ -89,6 +89,21 @@ for page in man1/notifyutil.1 man3/notify.3 man3/tidings.3; do
 done
 for function in $(declared); do [[ $function == notify_simple_post ]] || grep -q "^\.F[on] $function" "$at/usr/share/man/man3/notify.3"; done
 
+# Its declarations are the headers', its examples are C.
+declarations() { # of a manual page, without blanks
+    awk '/^\.Ft/ { sub(/^\.Ft /, ""); gsub(/"/, ""); type = $0 }
+         /^\.Fn/ && type { sub(/^\.Fn /, ""); name = $1; sub(/^[^ ]+ */, ""); gsub(/" "/, ","); gsub(/"/, ""); print type name "(" $0 ");"; type = "" }' "$1" | tr -d ' '
+}
+example() { sed -n '/^\.Bd/,/^\.Ed/p' "$at/usr/share/man/man3/$1.3" | grep -v '^\.'; }
+for page in notify tidings; do
+    [[ $(declarations "$at/usr/share/man/man3/$page.3" | wc -l) -ge 7 ]]
+    while read -r declaration; do
+        cat "$at"/usr/include/*.h | tr -d ' \n' | grep -qF "$declaration" || { echo "$page.3: $declaration is declared otherwise"; exit 1; }
+    done < <(declarations "$at/usr/share/man/man3/$page.3")
+done
+"$compiler" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$at/usr/include" -x c - <<<$'#include <notify.h>\nvoid rebuild(void), f(void);\nvoid f(void) {\n'"$(example notify)}"
+"$compiler" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$at/usr/include" -x c - <<<$'#include <tidings.h>\nvoid play(const void *, size_t), f(void);\nvoid f(void) {\n'"$(example tidings)}"
+
 # And the utility.
 dispatch=
 if [[ -e $at/usr/lib/pkgconfig/tidings-notify-dispatch.pc ]]; then dispatch=dispatch; fi
