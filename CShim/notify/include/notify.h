@@ -22,7 +22,8 @@
 #include <stdint.h>
 #include <sys/cdefs.h>
 
-#if defined(__BLOCKS__) && defined(__has_include)
+// Not for Swift: it has no way to hand over a queue of its own here, and packages have no library with the function.
+#if defined(__BLOCKS__) && defined(__has_include) && !defined(__swift__)
 #if __has_include(<dispatch/dispatch.h>)
 #include <dispatch/dispatch.h>
 #define NOTIFY_HAS_DISPATCH 1
