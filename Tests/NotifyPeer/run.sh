@@ -40,3 +40,11 @@ Tests/NotifyPeer/tell.sh "$work/thread/NotifyPeer" "$seed"
 echo "--- address and undefined-behaviour sanitizers"
 build address gcc "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" NotifyPeer
 Tests/NotifyPeer/tell.sh "$work/address/NotifyPeer" "$seed"
+# Those of blocks, which gcc doesn't know.
+if [[ -e $work/clang/libtidings-notify-dispatch.so ]]; then
+    for sanitizer in thread address; do
+        echo "--- blocks, $sanitizer sanitizer"
+        build "blocks-$sanitizer" clang "-O1 -g -fsanitize=$sanitizer" NotifyPeer 2>/dev/null
+        Tests/NotifyPeer/tell.sh "$work/blocks-$sanitizer/NotifyPeer" "$seed" 'block|sibling'
+    done
+fi
