@@ -155,6 +155,14 @@ extension ObserverHandle {
             ? nil : Self.text(delivery.pointee.subject, delivery.pointee.subject_length)
     }
 
+    /// By bytes.
+    func hasSubject(_ text: String) -> Bool {
+        let (subject, length) = (delivery.pointee.subject, delivery.pointee.subject_length)
+        return withUTF8(text) { text in
+            length > 0 && text!.count == length && memcmp(text!.baseAddress!, subject!, length) == 0
+        }
+    }
+
     var payload: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: delivery.pointee.payload, count: delivery.pointee.size)
     }

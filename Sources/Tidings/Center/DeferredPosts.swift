@@ -3,6 +3,7 @@ struct DeferredPosts {
     struct Pending {
         var name: SharedNotificationCenter.Name
         var subject: String?
+        fileprivate var subjectBytes: ByteText? { subject.map { ByteText($0) } }
         var payload: SharedNotificationCenter.RawPayload
         /// When it, or the first that it took the place of, is due in any case.
         var latest: UInt64 = 0
@@ -29,7 +30,7 @@ struct DeferredPosts {
         if !coalescing.isEmpty {
             func isMatched(_ other: Pending) -> Bool {
                 (!coalescing.contains(.name) || other.name == pending.name)
-                    && (!coalescing.contains(.subject) || other.subject == pending.subject)
+                    && (!coalescing.contains(.subject) || other.subjectBytes == pending.subjectBytes)
             }
             let earliest = whenIdle.lazy.filter(isMatched).map(\.latest).min()
             soon.removeAll(where: isMatched)

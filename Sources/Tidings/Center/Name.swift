@@ -1,3 +1,5 @@
+import Glibc
+
 extension SharedNotificationCenter {
     /// The name of a kind of notification: 1 to 255 bytes of UTF-8 without NUL, by custom in reverse domain notation.
     ///
@@ -22,7 +24,42 @@ extension SharedNotificationCenter {
             rawValue = value
         }
 
+        /// Whether the bytes of their texts are the same.
+        public static func == (one: Name, other: Name) -> Bool {
+            ByteText(one.rawValue) == ByteText(other.rawValue)
+        }
+
+        /// Of the text's bytes.
+        public func hash(into hasher: inout Hasher) {
+            ByteText(rawValue).hash(into: &hasher)
+        }
+
         /// The text.
         public var description: String { rawValue }
+    }
+}
+
+/// A text that equals another if its bytes do, as names and subjects do for the center: strings are equal if Unicode holds them for equal.
+struct ByteText: Hashable, Sendable {
+    private var text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    static func == (one: ByteText, other: ByteText) -> Bool {
+        var (one, other) = (one.text, other.text)
+        return one.withUTF8 { one in
+            other.withUTF8 {
+                one.count == $0.count && (one.isEmpty || memcmp(one.baseAddress!, $0.baseAddress!, one.count) == 0)
+            }
+        }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        // So that two in a row don't mix.
+        hasher.combine(0xff as UInt8)
     }
 }

@@ -20,7 +20,7 @@ final class TopicCache: Sendable {
 
     private struct Key: Hashable {
         var name: SharedNotificationCenter.Name
-        var subject: String?
+        var subject: ByteText?
     }
 
     private static let limit = 1024
@@ -61,7 +61,7 @@ final class TopicCache: Sendable {
         for name: SharedNotificationCenter.Name, subject: String?, fingerprint: UInt64 = 0
     ) throws(SharedNotificationError) -> Topic {
         let contents = contents.object
-        let key = Key(name: name, subject: subject)
+        let key = Key(name: name, subject: subject.map { ByteText($0) })
         if let found = contents.lock.withLock({ contents.byName[key] }) {
             return Topic(found, fingerprint: fingerprint)
         }

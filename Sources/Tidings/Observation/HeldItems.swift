@@ -10,7 +10,12 @@ struct HeldItems {
 
     private struct Key: Hashable {
         var name: SharedNotificationCenter.Name
-        var subject: String?
+        var subject: ByteText?
+
+        init(_ arrival: Arrival) {
+            name = arrival.name
+            subject = arrival.envelope.subject.map { ByteText($0) }
+        }
     }
 
     // As many bytes as may wait for a closure.
@@ -46,7 +51,7 @@ struct HeldItems {
         case .hold: append(item)
         case .coalesce:
             if case .arrival(let arrival) = item {
-                let key = Key(name: arrival.name, subject: arrival.envelope.subject)
+                let key = Key(arrival)
                 if let place = places[key] { removeItem(at: place) }
                 append(item)
                 places[key] = items.count - 1
@@ -96,7 +101,7 @@ struct HeldItems {
         missedName = missed == 0 || missedName == name ? name : nil
         missed += lost
         if case .arrival(let arrival) = item, case .coalesce = kind {
-            places[Key(name: arrival.name, subject: arrival.envelope.subject)] = nil
+            places[Key(arrival)] = nil
         }
     }
 
@@ -108,7 +113,7 @@ struct HeldItems {
         places.removeAll(keepingCapacity: true)
         for (place, item) in items.enumerated() {
             if case .arrival(let arrival)? = item {
-                places[Key(name: arrival.name, subject: arrival.envelope.subject)] = place
+                places[Key(arrival)] = place
             }
         }
     }

@@ -50,7 +50,7 @@ extension Interest {
     @inline(__always)
     func matches(_ observer: ObserverHandle) -> Bool {
         if excludesOwn, observer.isOwn { return false }
-        if names == nil, let subject { return observer.subject == subject }
+        if names == nil, let subject { return observer.hasSubject(subject) }
         return true
     }
 }

@@ -27,7 +27,7 @@ final class SubjectObservers: Sendable {
             (state.references[name] ?? []).compactMap { reference in
                 guard let observation = reference.observation else { return nil }
                 let asked = observation.interest.subject
-                return asked == nil || asked == subject ? observation : nil
+                return asked == nil || asked.map { ByteText($0) } == subject.map { ByteText($0) } ? observation : nil
             }
         }
     }

@@ -8,7 +8,7 @@ final class TargetTable: Sendable {
     struct Subscription: Hashable {
         var name: SharedNotificationCenter.Name
         var type: ObjectIdentifier
-        var subject: String?
+        var subject: ByteText?
     }
 
     /// A target and its action, which is all that a registration's closure knows of it.
@@ -97,7 +97,7 @@ final class TargetTable: Sendable {
         let address = ObjectIdentifier(target)
         // A target is registered for one name at a time.
         let subscription = Subscription(
-            name: interest.names![0], type: ObjectIdentifier(type), subject: interest.subject)
+            name: interest.names![0], type: ObjectIdentifier(type), subject: interest.subject.map { ByteText($0) })
         while true {
             let stale = try entries.withLock { (entries) throws(SharedNotificationError) -> Entry? in
                 if let entry = entries[address]?[subscription] {

@@ -97,7 +97,7 @@ extension SharedNotificationCenter {
     ) {
         targets.remove(ObjectIdentifier(target)) {
             $0.name == key.name && $0.type == ObjectIdentifier(Key<repeat each Argument>.self)
-                && (subject == nil || $0.subject == subject)
+                && (subject == nil || $0.subject == subject.map { ByteText($0) })
         }
     }
 

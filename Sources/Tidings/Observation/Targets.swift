@@ -169,7 +169,7 @@ extension SharedNotificationCenter {
     ///   - subject: of which registration; `nil`: all of the type, with and without a subject.
     public func removeTarget<M: Message>(_ target: AnyObject, for type: M.Type, subject: String? = nil) {
         targets.remove(ObjectIdentifier(target)) {
-            $0.type == ObjectIdentifier(type) && (subject == nil || $0.subject == subject)
+            $0.type == ObjectIdentifier(type) && (subject == nil || $0.subject == subject.map { ByteText($0) })
         }
     }
 

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Tidings
+
+/// Names and subjects are bytes. Strings of other bytes are `==` if Unicode holds them for equal, which no two of these are taken for.
+@Suite(.timeLimit(.minutes(10)))
+struct NameTests {
+    private static let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+    // Of as many bytes as each other.
+    private static let pairs = [(composed, decomposed), ("\u{212b}", "A\u{30a}")]
+
+    @Test(arguments: pairs)
+    func otherBytesAreAnotherName(one: String, other: String) async throws {
+        #expect(one == other && Center.Name(one) != Center.Name(other))
+        #expect(Set([Center.Name(one), Center.Name(other)]).count == 2 && Center.Name(one) == Center.Name(one))
+        let test = try TestCenter()
+        let heard = Events<String>()
+        let tokens = try [one, other].enumerated().map { index, text in
+            try test.center.addObserver(forNames: [Center.Name(text)]) { heard.add("\(index) \($0.payload.json)") }
+        }
+        for (index, text) in [one, other, one, other].enumerated() {
+            try test.center.post(name: Center.Name(text), payload: .json("\(index)"))
+        }
+        #expect(await heard.wait(for: 4) == ["0 0", "1 1", "0 2", "1 3"])
+        for token in tokens { token.cancel() }
+    }
+
+    @Test(arguments: pairs)
+    func otherBytesAreAnotherSubject(one: String, other: String) async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (heard, held) = (Events<String>(), Events<String>())
+        var tokens = try [one, other].enumerated().flatMap { index, text in
+            [
+                // Filtered by the center, and here.
+                try center.addObserver(forName: "a", object: text) { _ in heard.add("name \(index)") },
+                try center.addObserver(forName: nil, object: text) { _ in heard.add("all \(index)") },
+            ]
+        }
+        try center.post(name: "a", object: one)
+        #expect(await heard.wait(for: 2).sorted() == ["all 0", "name 0"])
+        try center.post(name: "a", object: other)
+        #expect(await heard.wait(for: 4).suffix(2).sorted() == ["all 1", "name 1"])
+        // Neither takes the other's place.
+        tokens.append(
+            try center.addObserver(forName: "b", object: nil, suspensionBehavior: .coalesce) {
+                held.add($0.object ?? "-")
+            })
+        tokens.append(
+            try center.addObserver(forName: "b", object: nil, suspensionBehavior: .deliverImmediately) {
+                heard.add($0.object ?? "-")
+            })
+        center.isSuspended = true
+        for object in [one, other] { try center.post(name: "b", object: object) }
+        await heard.wait(for: 6)
+        center.isSuspended = false
+        #expect(await held.wait(for: 2).map { Array($0.utf8) } == [Array(one.utf8), Array(other.utf8)])
+        for token in tokens { token.cancel() }
+    }
+}
