@@ -10,8 +10,9 @@ import Tidings
 //   post NAME N           posts N notifications of {"number": 0…N-1}                 → posted N
 //   post-subject NAME S N the same, with a subject                                   → posted N
 //   retain NAME N         posts one retained {"number": N}                           → retained
-//   observe NAME N        observes, until N have come                                → observing, then one "got NUMBER SEQUENCE PID" each,
-//                                                                                      or "missed COUNT"
+//   observe NAME N        observes ("NAME*": all that begin with NAME), until N have come
+//                                                                                    → observing, then one "got NUMBER SEQUENCE PID" each,
+//                                                                                      or "missed COUNT", "missed COUNT NAME*"
 //   lossless NAME N       the same, losslessly, one for each line on standard input  → observing, got …
 //   participant           opens the center, no more                                  → open PID
 //   wait                  waits for a line on standard input                         → (nothing)
@@ -139,9 +140,10 @@ struct TestPeer {
     static func observe(_ center: SharedNotificationCenter, _ name: String, _ count: Int, lossless: Bool) throws {
         let done = DispatchSemaphore(value: 0)
         let left = Mutable(count)
+        let prefix = name.hasSuffix("*") ? String(name.dropLast()) : nil
         let token = try center.addObserver(
-            forNames: [.init(name)], lossless: lossless,
-            onMissed: { count, _ in say("missed \(count)") },
+            forNames: prefix == nil ? [.init(name)] : [], prefixes: prefix.map { [$0] } ?? [], lossless: lossless,
+            onMissed: { count, name in say("missed \(count)" + (prefix == nil ? "" : " \(name?.rawValue ?? "-")")) },
             using: { notification in
                 if lossless { _ = readLine() }
                 guard left.value > 0 else { return }

@@ -42,11 +42,12 @@ extension CenterHandle {
             let result = tidings_name(center, index, &info)
             if result == -ERANGE { break }
             guard result == 0 else { continue }
-            let subject = Self.text(&info.subject)
+            let (name, subject) = (Self.text(&info.name), Self.text(&info.subject))
             found.append(
                 SharedNotificationCenter.ObservedName(
-                    name: .init(Self.text(&info.name)), subject: subject.isEmpty ? nil : subject,
-                    observers: Int(info.observers), isRetained: info.retained))
+                    name: info.prefix ? .init(beginningWith: name) : .init(name),
+                    subject: subject.isEmpty ? nil : subject, observers: Int(info.observers),
+                    isRetained: info.retained, isPrefix: info.prefix))
         }
         return found
     }

@@ -49,10 +49,19 @@ final class ObserverHandle: @unchecked Sendable {
     func add(
         name: String?, subject: String?, retained: Bool, history: Bool
     ) throws(SharedNotificationError) -> UInt32 {
+        let flags = (retained ? UInt32(TIDINGS_ADD_RETAINED) : 0) | (history ? UInt32(TIDINGS_ADD_HISTORY) : 0)
+        return try add(name, subject, flags)
+    }
+
+    /// Looks at all names that begin so.
+    func add(prefix: String, history: Bool) throws(SharedNotificationError) -> UInt32 {
+        try add(prefix, nil, UInt32(TIDINGS_ADD_PREFIX) | (history ? UInt32(TIDINGS_ADD_HISTORY) : 0))
+    }
+
+    private func add(
+        _ name: String?, _ subject: String?, _ flags: UInt32
+    ) throws(SharedNotificationError) -> UInt32 {
         var interest: UInt32 = 0
-        var flags: UInt32 = 0
-        if retained { flags |= UInt32(TIDINGS_ADD_RETAINED) }
-        if history { flags |= UInt32(TIDINGS_ADD_HISTORY) }
         let result = withUTF8(name) { name in
             withUTF8(subject) { subject in
                 tidings_observer_add(
@@ -134,6 +143,11 @@ extension ObserverHandle {
     /// How many were missed; `nil` for a notification.
     var missed: Int? {
         delivery.pointee.kind == TIDINGS_DELIVERY_MISSED ? Int(clamping: delivery.pointee.missed) : nil
+    }
+
+    /// What stands for the names that so many were missed of, when it was a prefix that looked; `nil`: all.
+    var missedPattern: SharedNotificationCenter.Name? {
+        delivery.pointee.name_length == 0 ? nil : .init(beginningWith: name)
     }
 
     var isOwn: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_OWN) != 0 }

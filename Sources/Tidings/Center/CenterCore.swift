@@ -62,10 +62,22 @@ final class CenterCore: Sendable {
     /// Throws if that can't be observed, or not from here.
     func refuse(_ interest: Interest) throws(SharedNotificationError) {
         try refuseIfForked()
-        if interest.names?.isEmpty == true {
+        if interest.names?.isEmpty == true, interest.prefixes.isEmpty {
             throw SharedNotificationError(
                 .invalidArgument, message: "can't observe an empty list of names in center \"\(name)\"")
         }
+        try refuseStar(in: interest.prefixes)
+    }
+
+    /// Read as it is written where patterns are, it would mean something else than it does here.
+    private func refuseStar(in prefixes: [String]) throws(SharedNotificationError) {
+        guard let prefix = prefixes.first(where: { $0.utf8.contains(UInt8(ascii: "*")) }) else { return }
+        throw SharedNotificationError(
+            .invalidName,
+            message: """
+                can't observe names that begin with "\(prefix)" in center "\(name)": there is no * in what names begin with; say \
+                "com.example." for all that begin so
+                """)
     }
 
     /// A forked child has nobody who dispatches, and may find any lock held.

@@ -51,9 +51,9 @@ extension SharedNotificationCenter {
         public var joinedAt: Date
     }
 
-    /// A name that somebody observes, or that has a retained value.
+    /// A name that somebody observes, or that has a retained value; or what names that somebody observes begin with.
     public struct ObservedName: Hashable, Sendable {
-        /// The name.
+        /// The name; `com.example.*` for all names that begin with `com.example.` (``isPrefix``).
         public var name: Name
         /// The subject that is observed; `nil`: all, or none.
         public var subject: String?
@@ -61,6 +61,8 @@ extension SharedNotificationCenter {
         public var observers: Int
         /// It has a retained value.
         public var isRetained: Bool
+        /// It isn't one name: what its text has before the `*` at its end is what the names that are observed begin with.
+        public var isPrefix: Bool
     }
 
     /// Numbers about the center now.

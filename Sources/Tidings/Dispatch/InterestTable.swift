@@ -7,7 +7,7 @@ struct InterestTable {
     struct Entry {
         let number: UInt32
         let observation: Unmanaged<Observation>
-        /// `nil`: all names.
+        /// `nil`: all names, or all that begin with something.
         let name: SharedNotificationCenter.Name?
     }
 

@@ -66,7 +66,7 @@ extension Dispatcher {
                 finished = observation
                 if let missed = observer.missed {
                     pulse.add(1, ordering: .releasing)
-                    observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name) }
+                    observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name ?? observer.missedPattern) }
                 } else {
                     let bytes = borrowed ?? scratch.copy(observer.payload)
                     borrowed = bytes
@@ -87,7 +87,7 @@ extension Dispatcher {
                 }
             case .keep(let observation, let name):
                 if let missed = observer.missed {
-                    keep(.missed(missed, name), for: observation)
+                    keep(.missed(missed, name ?? observer.missedPattern), for: observation)
                 } else {
                     let bytes = owned ?? Array(observer.payload)
                     owned = bytes
@@ -125,7 +125,7 @@ extension Dispatcher {
             // The table holds it while the lock is held.
             let observation = table.entries[index].observation
             let arrives = observation._withUnsafeGuaranteedRef {
-                routes(to: $0) ? $0.machine.arrives(on: thread!) : .ignore
+                routes(to: $0, as: table.entries[index].name) ? $0.machine.arrives(on: thread!) : .ignore
             }
             switch arrives {
             case .ignore: continue
@@ -141,8 +141,10 @@ extension Dispatcher {
         return .done(roles.isStopped ? .stopped : .goOn)
     }
 
-    private func routes(to observation: Observation) -> Bool {
-        observer.missed != nil || observation.interest.matches(observer)
+    @inline(__always)
+    private func routes(to observation: Observation, as name: SharedNotificationCenter.Name?) -> Bool {
+        if observer.missed != nil { return !observation.interest.countsByPrefix(name) }
+        return observation.interest.matches(observer) && observation.isFirst(of: observer.sequence)
     }
 
     /// The current delivery, for an observation of that name.

@@ -4,6 +4,8 @@ internal import Dispatch
 struct Interest: Sendable {
     /// `nil`: all.
     var names: [SharedNotificationCenter.Name]?
+    /// Also all names that begin with one of these.
+    var prefixes: [String] = []
     var subject: String?
     var start: SharedNotificationCenter.Start
     var excludesOwn: Bool
@@ -11,6 +13,42 @@ struct Interest: Sendable {
 
     /// A start elsewhere than now needs a cursor of its own, and a lossless observer must hold back posters for nobody else's sake.
     var needsOwnDispatcher: Bool { start != .now || isLossless }
+}
+
+// Names that begin with something. Compared by bytes, as names are: not by what Unicode holds for equal.
+extension Interest {
+    /// Whether a notification may be of several of its names: of one itself, and of what it begins with. (`leastPrefixes` don't overlap.)
+    var mayMatchTwice: Bool { names?.isEmpty == false && !prefixes.isEmpty }
+
+    /// Those of `prefixes` that don't begin with another one.
+    var leastPrefixes: [String] {
+        var least: [String] = []
+        for prefix in prefixes.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            // Whatever one of them begins with stands before it, and what stands between these two begins with it, too.
+            if let last = least.last, prefix.utf8.starts(with: last.utf8) { continue }
+            least.append(prefix)
+        }
+        return least
+    }
+
+    /// Whether what is lost of one of `names` is counted by a prefix, too. Once is enough.
+    func countsByPrefix(_ name: SharedNotificationCenter.Name?) -> Bool {
+        guard let name else { return false }
+        return prefixes.contains { name.rawValue.utf8.starts(with: $0.utf8) }
+    }
+
+    /// For messages: the names, and `com.example.*` for a prefix; `nil`: all.
+    var patterns: [SharedNotificationCenter.Name]? {
+        guard let names, !prefixes.contains("") else { return nil }
+        return names + prefixes.map { .init(beginningWith: $0) }
+    }
+}
+
+extension SharedNotificationCenter.Name {
+    /// What stands for all names that begin so, where there is place for a name only.
+    init(beginningWith prefix: String) {
+        self.init(prefix + "*")
+    }
 }
 
 // What it means to the C library.
@@ -24,17 +62,27 @@ extension ObserverHandle {
         }
     }
 
-    /// Adds each of its names, and tells the number that it got at once: of those before one that can't be added, too.
+    /// Adds each of its names, and tells the number that it got at once: of those before one that can't be added, too. With the name that a
+    /// notification has then; `nil`: it says so itself.
     func add(
         _ interest: Interest, told: (SharedNotificationCenter.Name?, UInt32) -> Void
     ) throws(SharedNotificationError) {
-        // The C library has no place for all names by one subject; `matches` looks.
-        let subject = interest.names == nil ? nil : interest.subject
-        for name in interest.names.map({ $0.map(Optional.some) }) ?? [nil] {
-            let number = try add(
-                name: name?.rawValue, subject: subject, retained: interest.start == .now || interest.start == .oldest,
-                history: interest.start != .now)
-            told(name, number)
+        let (retained, history) = (interest.start == .now || interest.start == .oldest, interest.start != .now)
+        guard let names = interest.names else {
+            return told(nil, try add(name: nil, subject: nil, retained: retained, history: history))
+        }
+        var seen = Set<SharedNotificationCenter.Name>()
+        for name in names where seen.insert(name).inserted {
+            told(name, try add(name: name.rawValue, subject: interest.subject, retained: retained, history: history))
+        }
+        // The C library has no place for all names by one subject, nor for some; `matches` looks.
+        for prefix in interest.leastPrefixes {
+            // Not before the names: what is posted between would come as theirs once more, kept.
+            told(
+                nil,
+                prefix.isEmpty
+                    ? try add(name: nil, subject: nil, retained: false, history: history)
+                    : try add(prefix: prefix, history: history))
         }
     }
 
@@ -50,7 +98,7 @@ extension Interest {
     @inline(__always)
     func matches(_ observer: ObserverHandle) -> Bool {
         if excludesOwn, observer.isOwn { return false }
-        if names == nil, let subject { return observer.hasSubject(subject) }
+        if let subject, names == nil || !prefixes.isEmpty { return observer.hasSubject(subject) }
         return true
     }
 }

@@ -20,6 +20,9 @@ final class Observation: @unchecked Sendable {
     var manner: Manner?
     /// The closure of `manner` if it runs on the dispatcher thread; `nil` likewise.
     @exclusivity(unchecked) var plain: (@Sendable (Arrival) -> Void)?
+    /// `interest.mayMatchTwice`, and the notification that has arrived last then.
+    private let mayMatchTwice: Bool
+    @exclusivity(unchecked) private var last = UInt64.max
     /// The numbers it has in the C observer.
     var interests: [UInt32] = []
     /// Iterators that wait for an item.
@@ -41,6 +44,7 @@ final class Observation: @unchecked Sendable {
     ) {
         self.notesArrivals = notesArrivals
         self.interest = interest
+        mayMatchTwice = interest.mayMatchTwice
         self.manner = manner
         self.dispatcher = dispatcher
         self.diagnostics = diagnostics
@@ -52,6 +56,14 @@ final class Observation: @unchecked Sendable {
             held: held)
     }
 
+    /// Whether a delivery of the notification at that place in the order is the first to this. With the lock held.
+    @inline(__always)
+    func isFirst(of sequence: UInt64) -> Bool {
+        guard mayMatchTwice else { return true }
+        defer { last = sequence }
+        return last != sequence
+    }
+
     /// Nobody keeps it any more. If nobody ever did, that was hardly meant: 100 µs are many times what it takes to store a token.
     fileprivate func letGo(after nanoseconds: UInt64) {
         guard !dispatcher.isForked, nanoseconds < 100_000 else { return }
@@ -60,7 +72,7 @@ final class Observation: @unchecked Sendable {
             if case .pull = manner { return false }
             return machine.isUnused
         }
-        if isUnused { diagnostics.tell(.tokenNotKept(interest.names)) }
+        if isUnused { diagnostics.tell(.tokenNotKept(interest.patterns)) }
     }
 
     /// Tells whoever is to be told of a loss.

@@ -1,32 +1,40 @@
 public import Dispatch
 
 extension SharedNotificationCenter {
-    /// Calls a closure for every notification of some names, or of all names, with the payload as it travels.
+    /// Calls a closure for every notification of some names, of all that begin with something, or of all names, with the payload as it travels.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forNames: nil) { notification in
+    /// let token = try center.addObserver(forNames: ["com.example.other"], prefixes: ["com.example.player."]) { notification in
     ///     print(notification.envelope.sequence, notification.name, notification.payload.json)
     /// }
     /// ```
     ///
-    /// Promises and parameters as for typed observers; the order is one over all names. Retained values come to observers of their very
-    /// name: an observer of all names gets those that are posted from then on.
+    /// Promises and parameters as for typed observers; the order is one over all names, and each notification comes once, however many of
+    /// the names and prefixes it is of. Posts of other names don't wake an observer of prefixes. Retained values come to observers of their
+    /// very name: an observer of prefixes, or of all names, gets those that are posted from then on.
     ///
     /// - Parameters:
     ///   - names: the names to observe; `nil`: all.
+    ///   - prefixes: observe also all names that begin with one of these, compared byte by byte: `com.example.` stands for `com.example.a`, and
+    ///     not for `com.examples`. 1 to 255 bytes without `*`, or empty, for all names. A center has place for 256 different ones. With `nil` for
+    ///     `names` it makes no difference.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
     ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
     ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many notifications of which name (`nil`: of all names together) were lost, before the next one.
+    ///   - onMissed: told how many notifications of which name (`nil`: of all names together) were lost, before the next one. Of a prefix all
+    ///     together, with a `*` after it in place of a name (`com.example.*`), and whatever their subject; what is of `names` and of a prefix is
+    ///     counted there only.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
     ///   - handler: what to do with a notification.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.forked`;
+    ///   `.notPermitted` for prefixes in a center that was opened for reading only, where all names can be observed.
     public func addObserver(
         forNames names: [Name]?,
+        prefixes: [String] = [],
         subject: String? = nil,
         from start: Start = .now,
         excludingOwnPosts: Bool = false,
@@ -37,13 +45,15 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) -> ObservationToken {
         let anchor = try core.observe(
             Interest(
-                names: names, subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+                names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
             onMissed: onMissed,
             as: .closure(queue) { handler($0.notification) })
         return ObservationToken(anchor: anchor)
     }
 
-    /// The notifications of some names, or of all names, with their payloads as they travel, and what was missed.
+    /// The notifications of some names, of all that begin with something, or of all names, with their payloads as they travel, and what was
+    /// missed.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -60,6 +70,8 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - names: the names to observe; `nil`: all.
+    ///   - prefixes: observe also all names that begin with one of these. This, and how it is told what was missed of them, as for
+    ///     `addObserver(forNames:prefixes:subject:from:excludingOwnPosts:lossless:onMissed:queue:using:)`.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
     ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
@@ -70,6 +82,7 @@ extension SharedNotificationCenter {
     ///     to a lossless one, which drops none.
     public func deliveries(
         ofNames names: [Name]?,
+        prefixes: [String] = [],
         subject: String? = nil,
         from start: Start = .now,
         excludingOwnPosts: Bool = false,
@@ -80,7 +93,8 @@ extension SharedNotificationCenter {
         RawDeliveries(
             core: core,
             interest: Interest(
-                names: names, subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+                names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
             bounds: .sequence(bufferSize, keeping))
     }
 }

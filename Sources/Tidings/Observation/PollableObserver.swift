@@ -63,7 +63,9 @@ extension SharedNotificationCenter {
             let delivery = try lock.withLock { () throws(SharedNotificationError) -> RawDelivery? in
                 while try observer.poll() {
                     if let missed = observer.missed {
-                        return .missed(missed, observer.interests.first.flatMap { names[$0] })
+                        let name = observer.interests.first.flatMap { names[$0] }
+                        if interest.countsByPrefix(name) { continue }
+                        return .missed(missed, name ?? observer.missedPattern)
                     }
                     if interest.matches(observer) { return .notification(notification) }
                 }
@@ -81,10 +83,12 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Starts to observe some names, or all names, for an event loop. See ``PollableObserver``.
+    /// Starts to observe some names, all that begin with something, or all names, for an event loop. See ``PollableObserver``.
     ///
     /// - Parameters:
     ///   - names: the names to observe; `nil`: all.
+    ///   - prefixes: observe also all names that begin with one of these. This, and how it is told what was missed of them, as for
+    ///     `addObserver(forNames:prefixes:subject:from:excludingOwnPosts:lossless:onMissed:queue:using:)`.
     ///   - subject: only those posted with this subject; `nil`: all.
     ///   - start: where to start.
     ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
@@ -93,6 +97,7 @@ extension SharedNotificationCenter {
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
     public func pollableObserver(
         forNames names: [Name]?,
+        prefixes: [String] = [],
         subject: String? = nil,
         from start: Start = .now,
         excludingOwnPosts: Bool = false,
@@ -100,7 +105,8 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) -> PollableObserver {
         try PollableObserver(
             Interest(
-                names: names, subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
+                names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludingOwnPosts,
+                isLossless: lossless),
             in: core)
     }
 }

@@ -129,7 +129,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Raw deliveries as a sequence. See `deliveries(ofNames:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)`.
+    /// Raw deliveries as a sequence. See `deliveries(ofNames:prefixes:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)`.
     public struct RawDeliveries: AsyncSequence, Sendable {
         /// A notification, or a loss.
         public typealias Element = RawDelivery

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tidings
 
-/// For programs that come from MQTT or D-Bus. Names that begin with something: `PrefixTests`, of the command.
+/// For programs that come from MQTT or D-Bus.
 @Suite(.timeLimit(.minutes(10)))
 struct BusTests {
     @Test func everythingIsHeardWithItsPoster() async throws {
@@ -15,6 +15,19 @@ struct BusTests {
         let peer = try Peer(test, "post", "home/kitchen/light", "1", "post-subject", "home/hall", "lamp", "1")
         await peer.waitForEnd()
         #expect(await heard.wait(for: 2) == ["home/kitchen/light \(peer.pid)", "home/hall \(peer.pid)"])
+        _ = token
+    }
+
+    @Test func allThatBeginsWithItIsHeard() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<String>()
+        let token = try center.addObserver(forNamesWithPrefix: "home/kitchen/", object: nil) { heard.add("\($0.name)") }
+        let peer = try Peer(
+            test, "post", "home/kitchen/light", "1", "post", "home/kitchens", "1", "post", "home/hall", "1", "post",
+            "home/kitchen/oven/door", "1")
+        await peer.waitForEnd()
+        #expect(await heard.wait(for: 2) == ["home/kitchen/light", "home/kitchen/oven/door"])
         _ = token
     }
 
