@@ -16,10 +16,10 @@ struct Observe: ParsableCommand {
               tidings observe com.example.saved --count 1 --timeout 10 && echo saved
               tidings observe com.example.saved --exec 'jq -r .path | xargs process'
 
-            A name that ends in * stands for all names that begin with what is before it (quote it, or the shell looks for files). \
-            The command is then woken by every name of the center, as with --all, and leaves out what was not asked for; what it \
-            says of missed ones counts all names, too. Values that were kept before (--retain, state) come to who observes their \
-            very name, not with --all or a *.
+            A name that ends in * stands for all names that begin with what is before it (quote it, or the shell looks for files); \
+            no other name wakes the command. Only with --read-only all names of the center do, as with --all: what was not asked for \
+            is left out here, and what is said of missed ones counts all names. Values that were kept before (--retain, state) come \
+            to who observes their very name, not with --all or a *.
 
             With --exec, commands run one after the other, in the order of the notifications, and what comes meanwhile waits: up to \
             8,192 notifications or 64 MiB, then the oldest are dropped and told as missed. A command that fails is told on standard \
@@ -99,18 +99,21 @@ struct Observe: ParsableCommand {
         }
         let printer = NotificationPrinter(format: format, command: exec, limit: count, finish: finish)
         let selection = NameSelection(all ? nil : names)
+        // Who only reads can't tell posters what the names begin with that shall wake it.
+        let isFiltered = isReadOnly && !selection.prefixes.isEmpty
         let token = try center.addObserver(
-            forNames: selection.names,
+            forNames: isFiltered ? nil : selection.names,
+            prefixes: selection.prefixes,
             subject: subject,
             from: from == .oldest ? .oldest : .now,
             onMissed: { count, name in
                 guard !finish.hasEnded else { return }
-                let of = name.map { " of \($0)" } ?? (selection.isFiltered ? " of any name" : "")
+                let of = name.map { " of \($0)" } ?? (isFiltered ? " of any name" : "")
                 Terminal.note("missed \(counted(count, "notification"))\(of)")
             },
             // Printing is quick, or held up by whoever reads; a command may take its time.
             queue: exec == nil ? nil : DispatchQueue(label: "tidings.exec"),
-            using: { if selection.includes($0.name) { printer.handle($0) } })
+            using: { if !isFiltered || selection.includes($0.name) { printer.handle($0) } })
         Terminal.note("observing \(all ? "all names" : names.joined(separator: ", ")) in center \(options.center)")
 
         let reason = finish.wait(seconds: timeout)

@@ -77,6 +77,7 @@ private struct Picture: Encodable {
         var subject: String?
         var observers: Int
         var isRetained: Bool
+        var isPrefix: Bool
     }
 
     init(of center: Center) throws(SharedNotificationError) {
@@ -101,7 +102,9 @@ private struct Picture: Encodable {
         observersAsleep = statistics.observersAsleep
         observersLossless = statistics.observersLossless
         names = try center.observedNames.map {
-            Name(name: $0.name.rawValue, subject: $0.subject, observers: $0.observers, isRetained: $0.isRetained)
+            Name(
+                name: $0.name.rawValue, subject: $0.subject, observers: $0.observers, isRetained: $0.isRetained,
+                isPrefix: $0.isPrefix)
         }
         nameLimit = statistics.nameLimit
         chunks = statistics.chunks
@@ -137,7 +140,7 @@ private struct Picture: Encodable {
             let subject = name.subject.map { " [\($0.printable)]" } ?? ""
             lines.append(
                 "  \(name.name.printable)\(subject), \(counted(name.observers, "observer"))"
-                    + (name.isRetained ? ", retained value" : ""))
+                    + (name.isRetained ? ", retained value" : "") + (name.isPrefix ? ", all that begin so" : ""))
         }
         return lines.joined(separator: "\n")
     }

@@ -8,17 +8,16 @@ import Tidings
 /// `observe 'com.example.*'`.
 struct PrefixTests {
     @Test func aSelectionKnowsWhatWasAskedFor() {
-        let names = NameSelection(["a", "com.example.*", "a"])
-        #expect(names.names == nil && names.isFiltered)
-        #expect(["a", "com.example.", "com.example.b", "com.example.b.c"].allSatisfy { names.includes(.init($0)) })
-        #expect(!["b", "ab", "com.example", "com.examples"].contains { names.includes(.init($0)) })
-        let plain = NameSelection(["b", "a", "b"])
-        #expect(plain.names == ["b", "a"] && !plain.isFiltered)
+        let selection = NameSelection(["a", "com.example.*", "b"])
+        #expect(selection.names == ["a", "b"] && selection.prefixes == ["com.example."])
+        #expect(["a", "com.example.", "com.example.b", "com.example.b.c"].allSatisfy { selection.includes(.init($0)) })
+        #expect(!["c", "ab", "com.example", "com.examples"].contains { selection.includes(.init($0)) })
         for everything in [NameSelection(nil), NameSelection(["a", "*"])] {
-            #expect(everything.names == nil && !everything.isFiltered && everything.includes("b"))
+            #expect(everything.names == nil && everything.prefixes.isEmpty && everything.includes("b"))
         }
         // By bytes, as names are compared everywhere: not what Unicode holds for equal.
         #expect(!NameSelection(["e\u{301}*"]).includes("\u{e9}a"))
+        #expect(!NameSelection(["e\u{301}", "a*"]).includes("\u{e9}"))
         #expect(NameSelection(["e*"]).includes("e\u{301}"))
     }
 
@@ -48,14 +47,60 @@ struct PrefixTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func whatWasMissedIsSaidToBeOfAnyName() async throws {
+    func whatWasMissedIsOfThoseNames() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center(slots: 256)
-        let observer = try await observe("a.*", in: directory)
+        let observer = try await observe("a.*", "end", "--count", "1", in: directory)
+        try observer.process.stop()
+        // Those of other names go round the ring after the last of its own.
+        for number in 0..<100 { try center.post(name: .init("a.\(number % 3)"), payload: .empty) }
+        for _ in 0..<1000 { try center.post(name: "b", payload: .empty) }
+        observer.send(SIGCONT)
+        #expect(await observer.errors.first { $0.contains("missed") } == "tidings: missed 100 notifications of a.*")
+        try center.post(name: "end", payload: .empty)
+        #expect(await observer.ending() == 0)
+        #expect(await observer.errors.all().count == 2)
+    }
+
+    /// Who only reads is woken by all names, and leaves out what wasn't asked for.
+    @Test(.timeLimit(.minutes(10)))
+    func aReaderLeavesOutTheRest() async throws {
+        let directory = try CenterDirectory()
+        let center = try SharedNotificationCenter(
+            named: "default", configuration: .init(directory: directory.path, slots: 256, permissions: 0o644))
+        let observer = try await observe(
+            "a.*", "c", "--read-only", "--count", "3", "--format", "json", in: directory)
         try observer.process.stop()
         for _ in 0..<1000 { try center.post(name: "b", payload: .empty) }
         observer.send(SIGCONT)
         let line = await observer.errors.first { $0.contains("missed") } ?? ""
         #expect(line.contains("missed ") && line.hasSuffix(" notifications of any name"), "\(line)")
+        for name in ["a.b", "b", "as", "c", "a."] {
+            try center.post(name: SharedNotificationCenter.Name(name), payload: .empty)
+        }
+        #expect(await observer.output.all().map { object($0)["name"] as? String } == ["a.b", "c", "a."])
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func statTellsThemFromNames() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("com.example.*", "com.example.a", in: directory)
+        let lines = try await tidings("stat", in: directory).output
+        #expect(lines.contains("  com.example.*, 1 observer, all that begin so"))
+        #expect(lines.contains("  com.example.a, 1 observer"))
+        let names = object(try await tidings("stat", "--json", in: directory).output.first)["names"] as? [[String: Any]]
+        #expect(names?.first { $0["name"] as? String == "com.example.*" }?["isPrefix"] as? Bool == true)
+        #expect(names?.first { $0["name"] as? String == "com.example.a" }?["isPrefix"] as? Bool == false)
+        // Only names are offered where a shell asks for some.
+        let words = ["---completion", "observe", "--", "positional@0", "2", "0", "tidings", "observe", ""]
+        let asking = try Invocation(words, in: directory)
+        #expect(await asking.output.all().filter { !$0.isEmpty } == ["com.example.a"])
+        _ = observer
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: ["a**", "a.*.b*"])
+    func whatIsNoPrefixIsRefused(pattern: String) async throws {
+        let outcome = try await tidings("observe", pattern, in: CenterDirectory())
+        #expect(outcome.status == 1 && outcome.errors.count == 1 && outcome.errors[0].contains("*"), "\(outcome)")
     }
 }

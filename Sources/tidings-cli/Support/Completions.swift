@@ -23,7 +23,7 @@ enum Completions {
         guard let center = try? Center(named: center, configuration: .init(isReadOnly: true)),
             let names = try? center.observedNames
         else { return [] }
-        return Set(names.filter { fits(center, $0) }.map(\.name.rawValue)).filter(isPlain).sorted()
+        return Set(names.filter { !$0.isPrefix && fits(center, $0) }.map(\.name.rawValue)).filter(isPlain).sorted()
     }
 
     private static func isRetained(_ name: Center.Name, in center: Center) -> Bool {

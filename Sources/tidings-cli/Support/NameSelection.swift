@@ -4,33 +4,23 @@ import Tidings
 struct NameSelection: Sendable {
     /// What the center is asked for; `nil`: all names.
     let names: [Center.Name]?
-    private let exact: Set<String>
-    private let prefixes: [String]
-    private let isEverything: Bool
+    let prefixes: [String]
 
     /// - Parameter patterns: `com.example.changed`, or `com.example.*` for all that begin with `com.example.`; `nil`: all.
     init(_ patterns: [String]?) {
         guard let patterns, !patterns.contains("*") else {
-            (names, exact, prefixes, isEverything) = (nil, [], [], true)
+            (names, prefixes) = (nil, [])
             return
         }
-        var seen = Set<String>()
-        let unique = patterns.filter { seen.insert($0).inserted }
-        prefixes = unique.filter { $0.hasSuffix("*") }.map { String($0.dropLast()) }
-        let plain = unique.filter { !$0.hasSuffix("*") }
-        exact = Set(plain)
-        // A center knows names, not beginnings of names: here is the one place to change when it does.
-        names = prefixes.isEmpty ? plain.map { Center.Name($0) } : nil
-        isEverything = false
+        names = patterns.filter { !$0.hasSuffix("*") }.map { Center.Name($0) }
+        prefixes = patterns.filter { $0.hasSuffix("*") }.map { String($0.dropLast()) }
     }
 
-    /// Whether what the center delivers was asked for.
+    /// Whether a notification is meant, where the center can be asked for all names only.
     func includes(_ name: Center.Name) -> Bool {
-        guard !isEverything, names == nil else { return true }
-        let name = name.rawValue
-        return exact.contains(name) || prefixes.contains { name.utf8.starts(with: $0.utf8) }
+        guard let names else { return true }
+        let bytes = name.rawValue.utf8
+        return names.contains { $0.rawValue.utf8.elementsEqual(bytes) }
+            || prefixes.contains { bytes.starts(with: $0.utf8) }
     }
-
-    /// Whether the center delivers more than was asked for.
-    var isFiltered: Bool { names == nil && !isEverything }
 }
