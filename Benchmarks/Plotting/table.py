@@ -54,6 +54,8 @@ TABLE = [
      [("awake-64", ratio, most(1.5)), ("awake-swift-bitwise", ratio, most(4)), ("awake-swift", ratio, most(4))]),
     ("a Codable struct of five fields: encode and post; decode", NONE,
      [("swift-post", ours, within(270, "ns", 1)), ("swift-decode", ours, within(450, "ns", 1))]),
+    ("the same with the coder that `@Message` makes", NONE,
+     [("swift-post-generated", ours, within(80, "ns", 1)), ("swift-decode-generated", ours, within(160, "ns", 1))]),
     ("post while 256 processes sleep on other names, 100,000 names; system calls", "empty center",
      [("crowd-64", ratio, most(1.1)), ("crowd-64-system-calls", count, ZERO)]),
     ("100 processes asleep on this name: the last runs; the post takes", "one `FUTEX_WAKE` of 100",

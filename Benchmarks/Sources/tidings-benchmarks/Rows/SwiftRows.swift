@@ -23,11 +23,24 @@ enum SwiftRows {
         post("swift-post", "post, Swift, five fields, nobody observing", .nanoseconds(400)) {
             Track(held: 0, position: $0)
         },
+        post(
+            "swift-post-generated", "post, Swift, five fields, coder of @Message, nobody observing",
+            .nanoseconds(120, goal: 80)
+        ) {
+            GeneratedTrack(number: 0, position: $0)
+        },
         post("swift-post-bitwise", "post, Swift, bitwise, nobody observing", .nanoseconds(60)) {
             Meter(number: 0, left: $0)
         },
         decode("swift-decode", "decode, Swift, five fields", .nanoseconds(600, goal: 450)) { _ in
             (try SharedNotificationCenter.RawPayload(encoding: Track(held: 0, position: 1)), Track.self)
+        },
+        decode("swift-decode-generated", "decode, Swift, five fields, coder of @Message", .nanoseconds(240, goal: 160))
+        { _ in
+            (
+                try SharedNotificationCenter.RawPayload(encoding: GeneratedTrack(number: 0, position: 1)),
+                GeneratedTrack.self
+            )
         },
         decode("swift-decode-bitwise", "decode, Swift, bitwise", .nanoseconds(60)) { bench in
             let center = try SharedNotificationCenter(named: bench.name("payload"))

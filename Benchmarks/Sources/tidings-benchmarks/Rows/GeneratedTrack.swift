@@ -1,0 +1,1 @@
+../../../Regressions/Swift/GeneratedTrack.swift
