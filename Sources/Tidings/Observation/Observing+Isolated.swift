@@ -51,10 +51,8 @@ extension SharedNotificationCenter {
         using handler: @escaping @Sendable (isolated A, M) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .isolated(WeakActor(actor: actor)) { actor, arrival in
-                // It is the one that was given, and the caller is on it.
-                guard let message = reading.message(arrival) else { return }
-                (actor as! A).assumeIsolated { handler($0, message) }
+            .isolated(to: actor) { actor, arrival in
+                if let message = reading.message(arrival) { handler(actor, message) }
             }
         }
     }
@@ -72,9 +70,8 @@ extension SharedNotificationCenter {
         using handler: @escaping @Sendable (isolated A, M, Envelope) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .isolated(WeakActor(actor: actor)) { actor, arrival in
-                guard let message = reading.message(arrival) else { return }
-                (actor as! A).assumeIsolated { handler($0, message, arrival.envelope) }
+            .isolated(to: actor) { actor, arrival in
+                if let message = reading.message(arrival) { handler(actor, message, arrival.envelope) }
             }
         }
     }
@@ -101,10 +98,21 @@ extension SharedNotificationCenter {
         using handler: @escaping @Sendable (isolated A, repeat each Argument) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(key, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .isolated(WeakActor(actor: actor)) { actor, arrival in
-                guard let arguments = reading.arguments(arrival) else { return }
-                (actor as! A).assumeIsolated { handler($0, repeat each arguments) }
+            .isolated(to: actor) { actor, arrival in
+                if let arguments = reading.arguments(arrival) { handler(actor, repeat each arguments) }
             }
+        }
+    }
+}
+
+extension Manner {
+    fileprivate static func isolated<A: Actor>(
+        to actor: A, _ handler: @escaping @Sendable (isolated A, Arrival) -> Void
+    ) -> Manner {
+        .isolated(WeakActor(actor: actor)) { actor, arrival in
+            // Always an `A`: it is what the `WeakActor` of this very case refers to, which is this function's argument. `drain(on:)` is isolated
+            // to it and calls from there; if it weren't, `assumeIsolated` would end the process rather than race.
+            (actor as! A).assumeIsolated { handler($0, arrival) }
         }
     }
 }
