@@ -87,11 +87,7 @@
             onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
             queue: DispatchQueue? = nil
         ) throws(SharedNotificationError) -> ObservationToken {
-            let request = ProtocolRequest(
-                subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless,
-                onMissed: onMissed,
-                undecodable: UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics),
-                queue: queue)
+            let request = request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, queue)
             let messages = ProtocolMessagesLookup.messages(of: type)
             if let messages = messages as? any ProtocolMessages.Type {
                 return try add(observer, as: messages, request)
@@ -116,11 +112,7 @@
         ) throws(SharedNotificationError) -> ObservationToken {
             try register(
                 observer, as: messages,
-                ProtocolRequest(
-                    subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless,
-                    onMissed: onMissed,
-                    undecodable: UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics),
-                    queue: queue))
+                request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, queue))
         }
 
         /// The same, for a protocol of the main actor.
@@ -136,11 +128,7 @@
         ) throws(SharedNotificationError) -> ObservationToken {
             try register(
                 observer, as: messages,
-                ProtocolRequest(
-                    subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless,
-                    onMissed: onMissed,
-                    undecodable: UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics),
-                    queue: nil))
+                request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, nil))
         }
 
         /// Ends what an object observes by a protocol, with and without a subject. Otherwise as for all protocols.
@@ -179,6 +167,17 @@
                     """)
         }
 
+        private func request(
+            _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool, _ lossless: Bool, _ onMissed: MissedHandler?,
+            _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?, _ queue: DispatchQueue?
+        ) -> ProtocolRequest {
+            ProtocolRequest(
+                subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless,
+                onMissed: onMissed,
+                undecodable: UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics),
+                queue: queue)
+        }
+
         // Opened: the messages' type becomes one that the compiler knows.
         private func add<Observer, Messages: ProtocolMessages>(
             _ observer: Observer, as messages: Messages.Type, _ request: ProtocolRequest
@@ -203,13 +202,7 @@
         ) throws(SharedNotificationError) -> ObservationToken {
             try register(observer, Messages.names, request, Messages.reference(to: observer)) { relay in
                 .closure(request.queue) { arrival in
-                    guard let (observer, method) = relay.target(of: arrival) else { return }
-                    do {
-                        try arrival.withBytes {
-                            try Messages.call(
-                                method, of: observer, with: ArrivedPayload(format: arrival.format, bytes: $0))
-                        }
-                    } catch { request.undecodable.report(arrival, error) }
+                    relay.serve(arrival, request.undecodable) { try Messages.call($0, of: $1, with: $2) }
                 }
             }
         }
@@ -219,13 +212,7 @@
         ) throws(SharedNotificationError) -> ObservationToken {
             try register(observer, Messages.names, request, Messages.reference(to: observer)) { relay in
                 .mainActor { arrival in
-                    guard let (observer, method) = relay.target(of: arrival) else { return }
-                    do {
-                        try arrival.withBytes {
-                            try Messages.call(
-                                method, of: observer, with: ArrivedPayload(format: arrival.format, bytes: $0))
-                        }
-                    } catch { request.undecodable.report(arrival, error) }
+                    relay.serve(arrival, request.undecodable) { try Messages.call($0, of: $1, with: $2) }
                 }
             }
         }
@@ -245,6 +232,19 @@
                     relay.anchor.withLock { $0.anchor = anchor }
                     return anchor
                 })
+        }
+    }
+
+    extension ProtocolRelay {
+        /// Has the observer's method called, where this is called.
+        fileprivate func serve(
+            _ arrival: Arrival, _ undecodable: UndecodableReport,
+            by call: (Int, Observer, borrowing SharedNotificationCenter.ArrivedPayload) throws -> Void
+        ) {
+            guard let (observer, method) = target(of: arrival) else { return }
+            do {
+                try arrival.withBytes { try call(method, observer, .init(format: arrival.format, bytes: $0)) }
+            } catch { undecodable.report(arrival, error) }
         }
     }
 
