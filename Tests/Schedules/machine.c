@@ -1,240 +1,22 @@
-// Fibers, the points at which they change places, and how everything is put back for the next schedule.
+// Fibers, and the points at which they change places.
 #include "machine.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "center/center.h"
 #include "kernel.h"
+#include "storage.h"
 
 #define STACK (256 * 1024)
-#define ARENA (4u << 20)
-#define LINE 64
-#define WORDS 16384
 #define STOPPED 400000000u  // longer than what any account waits for
 #define A_LONG_TIME 70000000u  // longer than anybody has patience with a claim, shorter than what an account waits for
 
 struct machine machine;
 static jmp_buf outside;  // where nobody runs
-
-typedef struct mapping {
-    uint8_t *base;
-    uint64_t length;
-} mapping;
-static mapping mappings[HANDLES], companions[HANDLES];  // the center, and what only writers see of it, if there is such
-static uint32_t mapping_count, companion_count;
-
-static uint8_t *arena;
-static size_t arena_used;
-
-// What a schedule begins with. Outside of what is put back, as are the fibers' stacks.
-static struct start {
-    uint8_t *globals, *arena, *center, *companion;
-    uint8_t *dirty;  // by line
-    uint32_t *lines, line_count;
-    shared_word *words;
-    bool everything, grown;
-} *start;
-
-extern char __data_start, _end;
-static char *globals(void) {
-    char *all = &__data_start;
-    // To the compiler this is one byte, and nothing to do with our variables.
-    __asm__ volatile("" : "+r"(all) : : "memory");
-    return all;
-}
-
-static void *pages(size_t size) {
-    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (bytes == MAP_FAILED) abort();
-    return bytes;
-}
-
-// MARK: Memory
-
-// The core's own memory: from one place that can be put back as a whole. What was freed or never written reads as neither 0 nor anything true.
-void *__wrap_malloc(size_t size) {
-    size_t whole = (size + 16 + 127) / 128 * 128;
-    if (!arena || arena_used + whole > ARENA) return NULL;
-    uint8_t *bytes = arena + arena_used;
-    arena_used += whole;
-    memset(bytes, 0xa5, whole);
-    memcpy(bytes + whole - 16, &size, sizeof size);
-    machine.live++;
-    return bytes;
-}
-void *__wrap_calloc(size_t count, size_t size) {
-    void *bytes = __wrap_malloc(count * size);
-    if (bytes) memset(bytes, 0, count * size);
-    return bytes;
-}
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-    return alignment <= 128 ? __wrap_malloc(size) : NULL;
-}
-static size_t size_of(uint8_t *bytes) {
-    // Its size stands at the end of its last line.
-    for (size_t whole = 128;; whole += 128) {
-        size_t size;
-        memcpy(&size, bytes + whole - 16, sizeof size);
-        if ((size + 16 + 127) / 128 * 128 == whole) return size;
-    }
-}
-void __wrap_free(void *bytes) {
-    if (!bytes) return;
-    machine.live--;
-    size_t size = size_of(bytes);
-    memset(bytes, 0xdd, size);
-}
-void *__wrap_realloc(void *old, size_t size) {
-    uint8_t *bytes = __wrap_malloc(size);
-    if (!bytes || !old) return bytes;
-    size_t before = size_of(old);
-    memcpy(bytes, old, before < size ? before : size);
-    __wrap_free(old);
-    return bytes;
-}
-
-// One center, mapped once per handle: the same byte has one name here.
-static uintptr_t in_first(uintptr_t at, const mapping *all, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        if (at - (uintptr_t)all[i].base < all[i].length) return (uintptr_t)all[0].base + (at - (uintptr_t)all[i].base);
-    return at;
-}
-uintptr_t machine_canonical(const volatile void *address) {
-    return in_first(in_first((uintptr_t)address, mappings, mapping_count), companions, companion_count);
-}
-static bool in_companion(uintptr_t canonical) {
-    return companion_count > 0 && canonical - (uintptr_t)companions[0].base < companions[0].length;
-}
-bool machine_inside(uintptr_t canonical) {
-    return (mapping_count > 0 && canonical - (uintptr_t)mappings[0].base < mappings[0].length) || in_companion(canonical);
-}
-
-void machine_dirty(uintptr_t canonical, size_t size) {
-    if (!start->dirty || size == 0 || in_companion(canonical)) return;  // that one is put back as a whole
-    uint64_t offset = canonical - (uintptr_t)mappings[0].base;
-    for (uint64_t line = offset / LINE; line <= (offset + size - 1) / LINE; line++) {
-        if (start->dirty[line]) continue;
-        start->dirty[line] = 1;
-        start->lines[start->line_count++] = (uint32_t)line;
-    }
-}
-
-static size_t globals_size(void) {
-    return (size_t)(&_end - &__data_start);
-}
-
-void machine_ready(void) {
-    start->center = pages(mappings[0].length);
-    memcpy(start->center, mappings[0].base, mappings[0].length);
-    if (companion_count) {
-        start->companion = pages(companions[0].length);
-        memcpy(start->companion, companions[0].base, companions[0].length);
-    }
-    start->lines = pages(mappings[0].length / LINE * sizeof *start->lines);
-    start->arena = pages(ARENA);
-    memcpy(start->arena, arena, arena_used);
-    start->globals = pages(globals_size());
-    start->dirty = pages(mappings[0].length / LINE + 1);
-    memcpy(start->globals, globals(), globals_size());
-}
-
-void machine_restore(void) {
-    bool trace = machine.trace;
-    memcpy(globals(), start->globals, globals_size());
-    (void)globals();
-    machine.trace = trace;
-    memcpy(arena, start->arena, arena_used);
-    if (companion_count) memcpy(companions[0].base, start->companion, companions[0].length);
-    for (uint32_t i = 0; i < start->line_count; i++) {
-        uint64_t line = start->lines[i];
-        memcpy(mappings[0].base + line * LINE, start->center + line * LINE, LINE);
-        start->dirty[line] = 0;
-    }
-    start->line_count = 0;
-}
-
-// MARK: Which words are shared
-
-void words_share_all(bool everything) {
-    start->everything = everything;
-}
-bool words_settle(void) {
-    bool more = start->grown;
-    start->grown = false;
-    for (uint32_t i = 0; i < WORDS; i++) {
-        shared_word *w = &start->words[i];
-        w->shared = w->written && w->touched & (w->touched - 1);
-    }
-    return more;
-}
-
-static bool touch(uintptr_t canonical, uint32_t who, bool writes) {
-    uintptr_t key = canonical >> 3;
-    uint32_t slot = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 50);
-    shared_word *w = &start->words[slot];
-    while (w->address != key && w->address != 0) w = &start->words[++slot % WORDS];
-    w->address = key;
-    w->touched |= (uint8_t)(1u << who);
-    if (writes) w->written = 1;
-    bool is = w->written && w->touched & (w->touched - 1);
-    if (is && !w->shared) start->grown = true;
-    const tidings__header *header = machine.fibers[0].center->segment.header;
-    if (machine.focus && machine_inside(canonical) && canonical != machine_canonical(&header->generation)) return false;
-    return w->shared || start->everything;
-}
-
-// MARK: Trace
-
-static void place(uintptr_t c, char *text, size_t size) {
-    if (!machine_inside(c)) {
-        snprintf(text, size, "private %zx", (size_t)(c - (uintptr_t)arena));
-        return;
-    }
-    if (in_companion(c)) {
-        snprintf(text, size, "doorbell[%u]", (unsigned)((c - (uintptr_t)companions[0].base) / TIDINGS__LINE));
-        return;
-    }
-    const tidings__segment *s = &machine.fibers[0].center->segment;
-    const tidings__geometry *g = &s->geometry;
-    uint64_t offset = c - (uintptr_t)mappings[0].base;
-    static const char *const cell[] = {"claim", "commit", "verdict", "time", "size_pid", "poster", "topic"};
-    static const char *const name[] = {"tally.count", "tally.end", "next", "state", "hash", "retained", "birth", "lengths"};
-#define HEADER(member) \
-    if (offset - offsetof(tidings__header, member) < sizeof s->header->member) { snprintf(text, size, #member); return; }
-    HEADER(eviction) HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters)
-    HEADER(asleep) HEADER(lossless) HEADER(bells)
-    if (offset >= g->chunks) snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
-    else if (offset >= g->names) {
-        uint64_t at = (offset - g->names) % sizeof(tidings__name) / 8;
-        snprintf(text, size, "name[%u].%s", (unsigned)((offset - g->names) / sizeof(tidings__name)), at < 8 ? name[at] : at < 24 ? "members" : "key");
-    } else if (offset >= g->cells) {
-        uint64_t at = (offset - g->cells) % sizeof(tidings__cell) / 8;
-        if (at < 7) snprintf(text, size, "cell[%u].%s", (unsigned)((offset - g->cells) / sizeof(tidings__cell)), cell[at]);
-        else snprintf(text, size, "cell[%u].body[%u]", (unsigned)((offset - g->cells) / sizeof(tidings__cell)), (unsigned)at - 7);
-    } else if (offset >= g->chunk_words) snprintf(text, size, "chunk_word[%u]", (unsigned)(offset - g->chunk_words) / 8);
-    else if (offset >= g->buckets) snprintf(text, size, "bucket[%u]", (unsigned)(offset - g->buckets) / 8);
-    else if (offset >= g->observers) {
-        static const char *const observer[] = {"doorbell, owner", "cursor", "instance", "history"};
-        uint64_t at = (offset - g->observers) % sizeof(tidings__observer_entry) / 8;
-        snprintf(text, size, "observer[%u].%s", (unsigned)((offset - g->observers) / sizeof(tidings__observer_entry)), at < 4 ? observer[at] : "?");
-    } else snprintf(text, size, "participant[%u]", (unsigned)((offset - g->participants) / sizeof(tidings__participant)));
-}
-
-static void trace(const fiber *f, const char *what, uintptr_t c, uint32_t size) {
-    char where[64] = "";
-    if (c) place(c, where, sizeof where);
-    printf("  %5llu %-10s %-14s %s", (unsigned long long)machine.steps, f->name, what, where);
-    if (c && size == 8) printf(" (%#llx)", (unsigned long long)*(volatile uint64_t *)c);
-    if (c && size == 4) printf(" (%#x)", *(volatile uint32_t *)c);
-    printf("\n");
-}
 
 // MARK: Changing places
 
@@ -386,7 +168,7 @@ void machine_point(const char *what, const volatile void *address, uint32_t size
     fiber *f = machine.current;
     if (!f) return;
     uintptr_t c = machine_canonical(address);
-    if (!touch(c, (uint32_t)(f - machine.fibers), writes)) {
+    if (!words_touch(c, (uint32_t)(f - machine.fibers), writes)) {
         count_step();
         return;
     }
@@ -481,9 +263,8 @@ void machine_run(void) {
 }
 
 void machine_boot(void) {
-    arena = pages(ARENA);
-    start = pages(sizeof *start);
-    start->words = pages(WORDS * sizeof *start->words);
+    storage_boot();
+    words_boot();
     machine.now = UINT64_C(1000000000);
     machine.registered = true;
 }
@@ -494,8 +275,6 @@ tidings_center *machine_open(const tidings_configuration *configuration) {
         fprintf(stderr, "Schedules: %s\n", tidings_last_error());
         exit(2);
     }
-    mappings[mapping_count].base = center->segment.base;
-    mappings[mapping_count++].length = center->segment.size;
-    if (center->segment.companion_base) companions[companion_count++] = (mapping){center->segment.companion_base, TIDINGS__PAGE};
+    storage_map(center);
     return center;
 }

@@ -88,11 +88,6 @@ _Noreturn void machine_violation(const char *format, ...) __attribute__((format(
 void machine_kill(fiber *f);
 
 // What was seen by all fibers of all schedules so far: only words that two touch and one writes are worth a switch.
-typedef struct shared_word {
-    uintptr_t address;
-    uint8_t touched, written;
-    bool shared;
-} shared_word;
 void words_share_all(bool everything);
 bool words_settle(void);  // true: more words turned out to be shared than were known
 

@@ -1,0 +1,29 @@
+// For those who give a byte a name: machine.c, words.c, trace.c.
+#ifndef STORAGE_H
+#define STORAGE_H
+
+#include "machine.h"
+
+typedef struct mapping {
+    uint8_t *base;
+    uint64_t length;
+} mapping;
+
+// The center, and what only writers see of it, if there is such: by handle. A byte goes by its place in the first.
+extern mapping mappings[HANDLES], companions[HANDLES];
+extern uint8_t *arena;  // the core's heap
+
+void *pages(size_t size);  // zeros, and not put back
+bool in_companion(uintptr_t canonical);
+
+void storage_boot(void);
+void storage_map(const tidings_center *center);  // one more handle's
+
+// words.c
+void words_boot(void);
+bool words_touch(uintptr_t canonical, uint32_t who, bool writes);  // true: it is shared
+
+// trace.c
+void trace(const fiber *f, const char *what, uintptr_t canonical, uint32_t size);
+
+#endif
