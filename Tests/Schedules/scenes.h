@@ -1,0 +1,59 @@
+// Every scene there is, by file: what it is called, what it tells, and how it is played (scenario.h).
+// clang-format off
+
+// scenes_posts.c
+SCENE(one_post, "a post and an observer that may just be falling asleep", .changes = 3, .buffers = true)
+SCENE(two_and_two, "two post twice, two observe", .changes = 2)
+SCENE(late_stores, "the same, and each store may be late", .changes = 1, .buffers = true)
+SCENE(without_barrier, "the same, where the kernel has no barrier for us", .changes = 1, .buffers = true)
+SCENE(two_names, "two post under different names, one looks at one of them, one at all", .changes = 2)
+SCENE(turning, "the ring goes round: evictions, laps, exact losses", .changes = 1, .buffers = true)
+SCENE(one_lap, "an observer is lapped while it reads", .changes = 2)
+SCENE(two_hands, "two evict the same", .changes = 2)
+SCENE(a_slow_hand, "who helps to evict is laps behind", .changes = 1)
+SCENE(three_laps, "twelve posts in four slots", .changes = 1)
+SCENE(dead_poster, "a poster dies anywhere", .changes = 1, .deaths = true, .buffers = true)
+SCENE(dead_observer, "an observer dies anywhere", .changes = 1, .deaths = true)
+SCENE(foreign_poster, "a poster dies anywhere, and the kernel tells nobody", .changes = 1, .deaths = true)
+SCENE(large, "payloads in chunks, of which there are three", .changes = 1, .buffers = true)
+SCENE(dead_large_poster, "one dies anywhere filling or posting one", .changes = 1, .deaths = true)
+SCENE(reserving, "two fill chunks, post some and give some back", .changes = 1, .buffers = true)
+SCENE(dead_filler, "one dies anywhere doing so", .changes = 1, .deaths = true)
+SCENE(dead_tidier, "one dies anywhere tidying up after another that had died", .changes = 1, .deaths = true)
+
+// scenes_lossless.c
+SCENE(lossless, "one loses nothing, and the posters wait for it", .changes = 1, .buffers = true)
+SCENE(refused, "nobody waits for it: some posts are refused, and come to nobody", .changes = 1)
+SCENE(dead_lossless, "it dies anywhere, and holds nobody back", .changes = 1, .deaths = true)
+SCENE(lossless_history, "one begins with what is there, while it is evicted, and nothing of it is lost", .changes = 1)
+
+// scenes_names.c
+SCENE(registering, "two register while others post", .changes = 1, .buffers = true)
+SCENE(registering_in_a_full_ring, "the same, while the ring goes round", .changes = 1)
+SCENE(prefixes, "one begins to look at all that begins with a letter", .changes = 1, .buffers = true)
+SCENE(prefixes_in_a_full_ring, "the same, while the ring goes round and it is lapped", .changes = 2)
+SCENE(prefixes_come_and_go, "the same, and another that looks so comes and goes", .changes = 1)
+SCENE(history, "one begins with what is there, while it is evicted", .changes = 1)
+SCENE(one_topic, "two threads share a topic while others register", .changes = 1, .buffers = true)
+SCENE(one_topic_alone, "the same, and nothing but what the threads share matters", .changes = 4, .focus = true)
+SCENE(changing, "names are added and removed while another thread waits", .changes = 1, .buffers = true)
+SCENE(cancelling, "nothing comes after a removal", .changes = 1)
+SCENE(names_come_and_go, "names take each other's places in a full table", .changes = 1)
+SCENE(names_come_and_go_twice, "two do so", .changes = 1)
+SCENE(one_reader_changing, "names are added and removed while a thread that may only read waits", .changes = 1, .buffers = true)
+SCENE(interrupting, "an interruption is never missed", .changes = 3, .buffers = true)
+
+// scenes_values.c
+SCENE(values, "kept values, set by two, asked for by one who comes", .changes = 1, .verify = the_newest_is_kept)
+SCENE(values_evicted, "a value outlives the ring's memory of it", .changes = 1, .verify = the_newest_is_kept, .buffers = true)
+SCENE(values_outlive, "the newer of two values outlives it", .changes = 1, .verify = the_newest_is_kept)
+SCENE(dead_value_poster, "one dies anywhere setting one", .changes = 1, .verify = the_newest_is_kept, .deaths = true)
+
+// scenes_readers.c
+SCENE(one_reader, "one may only read, and may just be falling asleep", .changes = 3, .buffers = true)
+SCENE(readers, "one of two may only read", .changes = 1, .buffers = true)
+SCENE(lapped_readers, "two may only read, and the ring goes round", .changes = 1, .buffers = true)
+SCENE(new_readers, "two begin to read while others post", .changes = 1)
+SCENE(dead_poster_of_readers, "a poster dies anywhere, and one may only read", .changes = 1, .deaths = true)
+
+#undef SCENE

@@ -1,0 +1,34 @@
+// Scenes of observers to whom nothing may be lost.
+#include "stage.h"
+
+void lossless(void) {
+    open_center();
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 2);
+    add_watcher_of("observer X", handle(), "n", true);
+    add_watcher("observer Y", "n");
+}
+
+void dead_lossless(void) {
+    lossless();
+    machine.fibers[2].mortal = true;
+}
+
+// Who may not wait for it is told so, and nobody hears of that post.
+void refused(void) {
+    lossless();
+    for (uint32_t i = 0; i < poster_count; i++) {
+        posters[i].options.deadline_ns = 0;
+        posters[i].may_be_refused = true;
+        posters[i].posts = 3;
+    }
+}
+
+void lossless_history(void) {
+    open_center();
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", 2);
+    add_newcomer("observer X", "n", TIDINGS_ADD_HISTORY)->lossless = true;
+    add_watcher("observer Y", "n");
+}

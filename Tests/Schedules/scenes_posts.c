@@ -1,0 +1,160 @@
+// Scenes of posts: records and chunks, laps, and deaths on the way.
+#include <errno.h>
+
+#include "center/center.h"
+#include "stage.h"
+
+void two_and_two(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 2);
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", "n");
+}
+
+void late_stores(void) {
+    two_and_two();
+}
+
+void two_names(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "m", 2);
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", NULL);
+}
+
+void one_post(void) {
+    open_center();
+    add_poster("poster A", "n", 1);
+    add_watcher("observer X", "n");
+}
+
+void turning(void) {
+    open_center();
+    prefill("n", SLOTS - 1);
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "m", 2);
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", NULL);
+}
+
+void one_lap(void) {
+    open_center();
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", SLOTS + 2);
+    add_watcher("observer X", "n");
+}
+
+void two_hands(void) {
+    open_center();
+    add_watcher("observer X", "n");
+    prefill("n", SLOTS);
+    add_poster("poster A", "n", 1);
+    add_poster("poster B", "n", 1);
+}
+
+void a_slow_hand(void) {
+    open_center();
+    prefill("n", SLOTS);
+    watcher *w = add_watcher("observer X", "k");
+    add_poster("poster A", "n", 1);
+    poster *b = add_poster("poster B", "m", 6);
+    b->rare = topic(b->fiber->center, "k");
+    b->rarely = 3;
+    (void)w;
+}
+
+void three_laps(void) {
+    open_center();
+    add_poster("poster A", "n", 6);
+    add_poster("poster B", "n", 6);
+    add_watcher("observer X", "n");
+}
+
+// Somebody has died before all this, with a lossless observer, a chunk and a name; and who tidies up after it may die of that.
+static void tidy(void *argument) {
+    int result = tidings_tidy(argument);
+    if (result < 0) machine_violation("tidings_tidy: %d", result);
+}
+void dead_tidier(void) {
+    open_center();
+    tidings_center *dead = handle(), *first = handle(), *second = handle();
+    tidings_observer *observer;
+    uint32_t interest;
+    tidings_reservation reservation;
+    if (tidings_observer_open(dead, TIDINGS_OBSERVE_LOSSLESS, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, 0, &interest) != 0 ||
+        tidings_reserve(dead, 100, &reservation) != 0)
+        machine_violation("%s", tidings_last_error());
+    machine.holders[dead->participant] = 0;
+    machine_fiber("tidier A", first, tidy, first)->mortal = true;
+    machine_fiber("tidier B", second, tidy, second);
+    add_poster("poster C", "n", SLOTS + 1);
+    add_watcher("observer X", "n");
+}
+
+// Encoders fill chunks, and think better of it.
+static void fill_and_post(void *argument) {
+    poster *p = argument;
+    for (uint32_t i = 0; i < p->posts; i++) {
+        tidings_reservation reservation;
+        int result = tidings_reserve(p->topic->center, p->size, &reservation);
+        if (result == -EAGAIN) continue;
+        if (result == 0 && i % 2 == 0) tidings_abandon(p->topic->center, &reservation);
+        else if (result == 0) result = board_send_reserved(p->topic, p->name, p->size, &reservation);
+        if (result != 0) machine_violation("a reservation: %d", result);
+    }
+}
+void reserving(void) {
+    open_center();
+    poster *a = add_poster("poster A", "n", 3), *b = add_poster("poster B", "n", 4);
+    a->size = b->size = 320;
+    a->fiber->body = b->fiber->body = fill_and_post;
+    add_watcher("observer X", "n");
+}
+void dead_filler(void) {
+    reserving();
+    machine.fibers[0].mortal = true;
+}
+
+void dead_poster(void) {
+    open_center();
+    prefill("m", 1);
+    add_poster("poster A", "n", 2);
+    machine.fibers[0].mortal = true;
+    add_poster("poster B", "n", 3);
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", NULL);
+}
+
+void dead_observer(void) {
+    open_center();
+    add_poster("poster A", "n", 2);
+    add_poster("poster B", "n", 1);
+    add_watcher("observer X", "n");
+    machine.fibers[2].mortal = true;
+    add_watcher("observer Y", "n");
+}
+
+void foreign_poster(void) {
+    dead_poster();
+    machine.fibers[0].thread.pending = NULL;  // the kernel knows nothing of its claims
+}
+
+void without_barrier(void) {
+    machine.registered = false;
+    two_and_two();
+    poster_count = 0;
+}
+
+void large(void) {
+    open_center();
+    add_poster("poster A", "n", 3)->size = 320;
+    add_poster("poster B", "n", 3)->size = 240;
+    add_watcher("observer X", "n");
+}
+
+void dead_large_poster(void) {
+    large();
+    machine.fibers[0].mortal = true;
+}
