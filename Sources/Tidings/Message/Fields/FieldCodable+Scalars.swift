@@ -40,7 +40,12 @@ extension Float: SharedNotificationCenter.FieldCodable {
     }
 }
 
-extension Int: SharedNotificationCenter.FieldCodable {
+// Integers of at most 64 bits. A protocol of the library's own: an integer of somebody else's may be wider, and isn't to be one by accident.
+
+@usableFromInline
+protocol SignedField: SharedNotificationCenter.FieldCodable, FixedWidthInteger, SignedInteger {}
+
+extension SignedField {
     @inlinable
     public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
         try encoder.write(signed: Int64(self))
@@ -48,59 +53,20 @@ extension Int: SharedNotificationCenter.FieldCodable {
 
     @inlinable
     public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(Int.self)
+        self = try decoder.integer(Self.self)
     }
 }
 
-extension Int64: SharedNotificationCenter.FieldCodable {
-    @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
-        try encoder.write(signed: Int64(self))
-    }
+extension Int: SharedNotificationCenter.FieldCodable, SignedField {}
+extension Int64: SharedNotificationCenter.FieldCodable, SignedField {}
+extension Int32: SharedNotificationCenter.FieldCodable, SignedField {}
+extension Int16: SharedNotificationCenter.FieldCodable, SignedField {}
+extension Int8: SharedNotificationCenter.FieldCodable, SignedField {}
 
-    @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(Int64.self)
-    }
-}
+@usableFromInline
+protocol UnsignedField: SharedNotificationCenter.FieldCodable, FixedWidthInteger, UnsignedInteger {}
 
-extension Int32: SharedNotificationCenter.FieldCodable {
-    @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
-        try encoder.write(signed: Int64(self))
-    }
-
-    @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(Int32.self)
-    }
-}
-
-extension Int16: SharedNotificationCenter.FieldCodable {
-    @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
-        try encoder.write(signed: Int64(self))
-    }
-
-    @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(Int16.self)
-    }
-}
-
-extension Int8: SharedNotificationCenter.FieldCodable {
-    @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
-        try encoder.write(signed: Int64(self))
-    }
-
-    @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(Int8.self)
-    }
-}
-
-extension UInt: SharedNotificationCenter.FieldCodable {
+extension UnsignedField {
     @inlinable
     public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
         try encoder.writeHead(0x00, UInt64(self))
@@ -108,54 +74,12 @@ extension UInt: SharedNotificationCenter.FieldCodable {
 
     @inlinable
     public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(UInt.self)
+        self = try decoder.integer(Self.self)
     }
 }
 
-extension UInt64: SharedNotificationCenter.FieldCodable {
-    @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
-        try encoder.writeHead(0x00, UInt64(self))
-    }
-
-    @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(UInt64.self)
-    }
-}
-
-extension UInt32: SharedNotificationCenter.FieldCodable {
-    @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
-        try encoder.writeHead(0x00, UInt64(self))
-    }
-
-    @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(UInt32.self)
-    }
-}
-
-extension UInt16: SharedNotificationCenter.FieldCodable {
-    @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
-        try encoder.writeHead(0x00, UInt64(self))
-    }
-
-    @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(UInt16.self)
-    }
-}
-
-extension UInt8: SharedNotificationCenter.FieldCodable {
-    @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
-        try encoder.writeHead(0x00, UInt64(self))
-    }
-
-    @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
-        self = try decoder.integer(UInt8.self)
-    }
-}
+extension UInt: SharedNotificationCenter.FieldCodable, UnsignedField {}
+extension UInt64: SharedNotificationCenter.FieldCodable, UnsignedField {}
+extension UInt32: SharedNotificationCenter.FieldCodable, UnsignedField {}
+extension UInt16: SharedNotificationCenter.FieldCodable, UnsignedField {}
+extension UInt8: SharedNotificationCenter.FieldCodable, UnsignedField {}
