@@ -12,13 +12,6 @@
 #define RETOLD(condition, name) STORY(name)
 #define APART RETOLD
 #include "stories.h"
-#undef STORY
-#undef STEPPED
-#undef MOUNTING
-#undef AS_OTHERS
-#undef LIMITED
-#undef RETOLD
-#undef APART
 
 static const struct {
     const char *kind, *name;
@@ -32,13 +25,6 @@ static const struct {
 #define RETOLD(condition, name) {"retold", #condition "/" #name, name},
 #define APART(condition, name) {"apart", #condition "/" #name, name},
 #include "stories.h"
-#undef STORY
-#undef STEPPED
-#undef MOUNTING
-#undef AS_OTHERS
-#undef LIMITED
-#undef RETOLD
-#undef APART
 };
 
 #define STORIES (sizeof stories / sizeof stories[0])

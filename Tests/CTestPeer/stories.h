@@ -360,3 +360,12 @@ STEPPED(a_birth_harmed_anywhere_harms_nobody)
 STEPPED(a_birth_for_readers_harmed_anywhere_harms_nobody)
 STEPPED(a_removal_harmed_anywhere_harms_nobody)
 STEPPED(a_removal_with_readers_harmed_anywhere_harms_nobody)
+
+// Whoever reads the list says anew what a line is to be.
+#undef STORY
+#undef STEPPED
+#undef MOUNTING
+#undef AS_OTHERS
+#undef LIMITED
+#undef RETOLD
+#undef APART
