@@ -1,42 +1,33 @@
 // Brings victims to their moments, and does it to them.
 #include "harm.h"
 
-#include <pthread.h>
-#include <sys/syscall.h>
-
 #include "center/center.h"
 #include "trace.h"
+#include "victim.h"
 
 #define SAMPLE 6u  // moments of each kind of harm, unless all are asked for
 
 struct board *board;
 const struct operation *operation;
-tidings_center *own_center;
-tidings_topic *own_topic;
-tidings_observer *own_observer;
-uint8_t own_payloads[4][1000];
 
 typedef enum harm { NONE, KILLED, STOPPED, FORKED_BESIDE, FORKED_WITHIN, FORKED_AND_KILLED, HARMS } harm;
 static const char *const harms[] = {"unharmed", "killed", "stopped", "forked beside", "forked within", "forked within and killed"};
 
 static harm current;
-static bool on_used;
 static uint64_t current_at, current_length;
 static uint32_t skipped;  // system calls of its, before there is a path
 static uint32_t forks_delayed;
-static pipe_pair onward, child_onward;
-static pid_t judge;
 
 const char *moment_text(void) {
     static char text[256];
     snprintf(text, sizeof text, "%s, %s after %u calls and %lu of %lu instructions on a %s center", operation->text, harms[current], skipped,
-             (unsigned long)current_at, (unsigned long)current_length, on_used ? "used" : "fresh");
+             (unsigned long)current_at, (unsigned long)current_length, victim.on_used ? "used" : "fresh");
     return text;
 }
 
 // MARK: Patience
 
-static uint32_t patience(void) {
+uint32_t patience(void) {
     const char *asked = getenv("TIDINGS_TEST_PATIENCE");
     return asked ? (uint32_t)strtoul(asked, NULL, 10) : 120;
 }
@@ -49,108 +40,6 @@ static void lost_patience(int signal) {
     (void)!write(STDERR_FILENO, text, strlen(text));
     (void)!write(STDERR_FILENO, ": it hangs\n", 11);
     _exit(1);
-}
-
-// MARK: The victim
-
-static void *forks(void *unused) {
-    told(&child_onward);
-    atomic_store(&board->forker, (uint32_t)syscall(SYS_gettid));
-    const pid_t pid = fork();
-    if (pid == 0) {
-        alarm(2 * patience() + 30);
-        const bool own = own_center && own_topic;
-        tidings_topic *topic = own ? own_topic : world.topic;
-        tidings_center *center = own ? own_center : world.center;
-        child_lives(center, topic);
-        atomic_store(&board->born, 1);
-        // Its parent may be dead by design, but it doesn't outlive the story.
-        while (!atomic_load(&board->goes_on)) {
-            if (kill(judge, 0) != 0) _exit(0);
-            usleep(200);
-        }
-        child_lives(center, topic);
-        // Its place is free when it says so; but for handles that the operation may be about to close, it would close what it has.
-        tidings_close(world.center);
-        if (center != world.center) tidings_close(center);
-        atomic_store(&board->born, 2);
-        _exit(0);
-    }
-    atomic_store(&board->forked, pid > 0 ? 1 : 2);
-    int status;
-    if (waitpid(pid, &status, 0) != pid || status != 0) atomic_fetch_add(&board->faults, 1);
-    return unused;
-}
-
-static void suffers(void) {
-    for (uint32_t i = 0; i < operation->posts; i++) fill_payload(own_payloads[i], operation->size, 1, i);
-    if (operation->prepare) operation->prepare();
-    if (current == FORKED_WITHIN || current == FORKED_AND_KILLED) {
-        pthread_t thread;
-        CHECK(pthread_create(&thread, NULL, forks, NULL) == 0, "no thread");
-    }
-    section_begin();
-    operation->act();
-    section_end();
-    atomic_store(&board->done, 1);
-    told(&onward);
-    if (operation->settle) operation->settle();
-    atomic_store(&board->settled, 1);
-    told(&onward);
-    tidings_observer_close(own_observer);
-    if (own_topic) tidings_topic_close(own_topic);
-    tidings_close(own_center);
-}
-
-void join_as_victim(void) {
-    const tidings_configuration existing = {.flags = TIDINGS_OPEN_EXISTING};
-    OK(tidings_open("story", &existing, &own_center));
-    OK(tidings_topic_open(own_center, NAME, strlen(NAME), NULL, 0, &own_topic));
-    if (!on_used) return;
-    // One that has been at it for years knows where memory is. On the fresh center it asks.
-    uint8_t bytes[300];
-    tidings_topic *filler;
-    tidings_reservation reservation;
-    OK(tidings_topic_open(own_center, "filler", 6, NULL, 0, &filler));
-    for (size_t size = 300; size > 0; size -= 150) {
-        fill_payload(bytes, size, 3, 0);
-        OK(tidings_post(filler, bytes, size, NULL, NULL));
-    }
-    OK(tidings_reserve(own_center, 900, &reservation));
-    tidings_abandon(own_center, &reservation);
-    tidings_topic_close(filler);
-}
-
-void post_as_victim(uint32_t number) {
-    // Written before the section, as it is no instruction of ours.
-    const uint8_t *bytes = own_payloads[number];
-    const tidings_post_options options = {.flags = operation->flags};
-    const int result = tidings_post(own_topic, bytes, operation->size, &options, NULL);
-    if (result != 0) atomic_store(&board->result, result);
-    else atomic_fetch_add(&board->returned, 1);
-}
-
-bool next_as_victim(int64_t timeout_ns) {
-    static uint64_t last;
-    tidings_delivery delivery;
-    const int result = tidings_next(own_observer, timeout_ns, &delivery);
-    if (result != 0) {
-        if (result != -EAGAIN) atomic_store(&board->result, result);
-        return false;
-    }
-    if (delivery.kind == TIDINGS_DELIVERY_MISSED) {
-        atomic_fetch_add(&board->missed, delivery.missed);
-        return true;
-    }
-    if (delivery.sequence <= last && !(delivery.flags & TIDINGS_DELIVERY_RETAINED)) atomic_store(&board->result, -EILSEQ);
-    if (delivery.size && !payload_is_whole(delivery.payload, delivery.size)) atomic_store(&board->result, -EBADMSG);
-    last = delivery.sequence;
-    atomic_fetch_add(&board->received, 1);
-    return true;
-}
-
-void drain_as_victim(void) {
-    while (next_as_victim(0)) {}
 }
 
 // MARK: Harm
@@ -170,13 +59,13 @@ static void comes_to_its_end(pid_t pid, bool settles) {
     SO(world.of_victim == operation->posts, "%u of its %u posts came", world.of_victim, operation->posts);
     SO(world.empties == operation->empties, "%u of its %u empty posts came", world.empties, operation->empties);
     if (settles) {
-        tell(&onward);
+        tell(&victim.onward);
         until(&board->settled);
         SO(atomic_load(&board->result) == 0, "it settles with %d", atomic_load(&board->result));
         if (operation->verify) operation->verify();
     }
     if (settles && random_below(2) == 0) {
-        tell(&onward);
+        tell(&victim.onward);
         ends_well(pid);
     } else {
         kill_and_reap(pid);
@@ -200,7 +89,7 @@ static void fork_beside(void) {
 
 // Its second thread forks. While the victim stands where fork has to wait (in its allocator, or opening a center), it goes on a little, and then a little more.
 static void fork_within(pid_t pid) {
-    tell(&child_onward);
+    tell(&victim.child_onward);
     until(&board->forker);
     const pid_t thread = (pid_t)atomic_load(&board->forker);
     for (uint32_t asleep = 0, steps = 0; !atomic_load(&board->forked);) {
@@ -290,8 +179,9 @@ static pid_t begin(void) {
     alarm(patience());
     memset(board, 0, sizeof *board);
     atomic_store(&board->listens, 1);
-    world_begin(on_used);
+    world_begin(victim.on_used);
     if (operation->set_scene) operation->set_scene();
+    victim.forks = current == FORKED_WITHIN || current == FORKED_AND_KILLED;
     const pid_t pid = start_traced(suffers);
     if (operation->sleeps) run_into_sleep(pid);
     judge_sees();
@@ -363,12 +253,12 @@ static bool is_of_this_part(uint32_t number) {
 
 // Under a sanitizer most steps are its own, too many to record: a few moments, sooner or later.
 static void harm_somewhere(void) {
-    on_used = random_below(2);
+    victim.on_used = random_below(2);
     for (current = KILLED; current <= FORKED_BESIDE; current++) one_moment(NULL, 0, random_below(UINT64_C(1) << random_below(13)));
 }
 
 static uint64_t harm_everywhere(bool used) {
-    on_used = used;
+    victim.on_used = used;
     const uint32_t asked = moments_asked();
     const bool in_full = full() || asked;
     claims_at = 0;
@@ -406,9 +296,9 @@ static uint64_t harm_everywhere(bool used) {
 void harm_anywhere(const struct operation *asked) {
     operation = asked;
     board = shared_memory(4096);
-    onward = pipe_open();
-    child_onward = pipe_open();
-    judge = getpid();
+    victim.onward = pipe_open();
+    victim.child_onward = pipe_open();
+    victim.judge = getpid();
     signal(SIGALRM, lost_patience);
     worlds_make();
     if (SANITIZED) {

@@ -74,7 +74,8 @@ bool payload_is_whole(const uint8_t *bytes, size_t size);
 
 // As CHECK, with the moment.
 const char *moment_text(void);
-uint64_t patience_ns(void);  // after which what didn't come is taken to come never
+uint32_t patience(void);     // seconds after which what didn't come is taken to come never
+uint64_t patience_ns(void);
 #define SO(condition, format, ...) CHECK(condition, "%s: " format, moment_text() __VA_OPT__(, ) __VA_ARGS__)
 
 // worlds.c
