@@ -49,7 +49,7 @@ build_core() { # build_core TARGET…
 }
 
 link_core() { # link_core TARGET PROGRAM OBJECT…: the core's objects
-    local own=("$1" input mapping process words changes script watch)
+    local own=("$1" input mapping process words changes uses script watch)
     if [[ $1 != names ]]; then own+=(mutate); fi
     own=("${own[@]/%/.c.o}")
     clang "${flags[@]}" -fuse-ld=lld -fsanitize=fuzzer "${own[@]/#/$build/harness/}" "${@:3}" "${wrapped[@]/#/-Wl,--wrap=}" -lpthread -o "$2"

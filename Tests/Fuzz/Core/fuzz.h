@@ -66,7 +66,7 @@ size_t fuzz_program(const uint8_t *data, size_t size);
 size_t step_change_size(const uint8_t *at, size_t left);
 size_t step_size(const uint8_t *at, size_t left);
 
-// MARK: script.c — what this process does meanwhile.
+// MARK: script.c — what this process does meanwhile, of all that it can do (uses.c).
 
 // The configuration of all centers here: small, so that rings turn and tables fill.
 extern const tidings_configuration fuzz_configuration;

@@ -1,0 +1,281 @@
+// What this process can do with a center meanwhile: everything tidings.h offers, never waiting for long.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "uses.h"
+
+const tidings_configuration fuzz_configuration = {.maximum_payload = 65536, .slots = 256, .participants = 8, .observers = 16, .names = 256};
+
+static const struct {
+    const char *name, *subject;
+} names[NAMES] = {
+    {"a", NULL},
+    {"a", "one"},
+    {"b", NULL},
+    {"com.example.a.name.that.is.too.long.for.a.cell.with.anything.else.in.it.com.example.a.name.that.is.too.long.for.a.cell.with.anything.else.in.it.com.example.a.name.that.is.too.long.for.a.cell.with.anything", NULL},
+    {"com.example.progress", "a subject of some length, so that it needs a place"},
+    {"c", NULL},
+};
+static const uint32_t sizes[8] = {0, 8, 100, 200, 1000, 6000, 65536, 65537};
+static const uint8_t bytes[65537];
+
+struct now now;
+
+// What opens is whole, and of sizes that tidings.h allows.
+static void is_as_promised(const tidings_center *center)
+{
+    struct stat status;
+    const tidings__shape *shape = &center->segment.shape;
+    MUST(fstat(center->segment.fd, &status) == 0 && (uint64_t)status.st_size == center->segment.size, center->segment.size);
+    MUST(shape->slots >= 256 && shape->slots <= 1 << 20 && (shape->slots & (shape->slots - 1)) == 0, shape->slots);
+    MUST(shape->participants >= 2 && shape->participants <= 4000 && shape->observers >= 2 && shape->observers <= 1024, shape->participants);
+    MUST(shape->names >= 64 && shape->names <= 1 << 20 && shape->maximum_payload >= 1 && shape->maximum_payload <= 1 << 30, shape->names);
+}
+
+int use_opened(const char *how, int result, tidings_center *center)
+{
+    fuzz_result(how, result);
+    if (result != 0) return result;
+    mapping_fence(&center->segment);
+    is_as_promised(center);
+    return 0;
+}
+
+// Sent to ourselves: another participant.
+static int receive_own(tidings_center **center, uint32_t flags)
+{
+    int ends[2];
+    MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, errno);
+    int result = tidings_send(now.center, ends[0], flags & TIDINGS_OPEN_READ_ONLY ? TIDINGS_SEND_READ_ONLY : 0);
+    fuzz_result("send", result);
+    if (result == 0) result = use_opened("receive", tidings_receive(ends[1], center), *center);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return result;
+}
+
+int use_open(tidings_center **center, uint32_t flags)
+{
+    *center = NULL;
+    tidings_configuration configuration = fuzz_configuration;
+    configuration.directory = fuzz_directory();
+    configuration.flags = flags;
+    if (now.readable) configuration.mode = 0644;
+    if (now.sealed && now.center) return receive_own(center, flags);
+    const int result = now.sealed ? tidings_create_sealed("f", &configuration, center) : tidings_open("f", &configuration, center);
+    return use_opened("open", result, *center);
+}
+
+static tidings_topic *topic_of(tidings_center *center, tidings_topic **topics, unsigned topic)
+{
+    if (topics[topic]) return topics[topic];
+    const char *subject = names[topic].subject;
+    fuzz_result("topic", tidings_topic_open(center, names[topic].name, strlen(names[topic].name), subject, subject ? strlen(subject) : 0, &topics[topic]));
+    return topics[topic];
+}
+
+static int post_to(tidings_topic *topic, uint8_t how, int64_t deadline)
+{
+    const tidings_post_options options = {.format = how >> 4 & 3, .flags = how & 8 ? TIDINGS_POST_RETAIN : 0, .deadline_ns = deadline};
+    uint64_t sequence = 0;
+    int result = 0;
+    if (!topic) return -ENOENT;
+    if (how & 128) fuzz_result("state set", result = tidings_state_set(topic, how & 7 ? bytes : NULL, sizes[how & 7], &options));
+    else fuzz_result("post", result = tidings_post(topic, bytes, sizes[how & 7], &options, &sequence));
+    if (sequence) changes_near(sequence);
+    return result;
+}
+
+int use_post(unsigned topic, uint8_t how) { return post_to(topic_of(now.center, now.topics, topic), how, how & 64 ? 100000 : 0); }
+
+// As long as nothing is wrong: what fails once, slowly perhaps, fails as often as it is tried.
+void use_posts(unsigned count, unsigned topic, uint8_t how)
+{
+    for (unsigned i = 0; i < count && use_post(topic, how) == 0; i++) {
+    }
+}
+
+static uint8_t sum;  // so that reading what was delivered isn't optimised away
+
+static void read_delivery(const tidings_delivery *d)
+{
+    MUST(d->kind == TIDINGS_DELIVERY_MESSAGE || d->kind == TIDINGS_DELIVERY_MISSED, d->kind);
+    MUST(d->interest_count >= 1, d->interest_count);
+    for (size_t i = 0; i < d->interest_count; i++) sum ^= (uint8_t)d->interests[i];
+    MUST(d->name_length <= TIDINGS_NAME_MAX && d->subject_length <= TIDINGS_SUBJECT_MAX, d->name_length);
+    MUST(d->name[d->name_length] == 0 && d->subject[d->subject_length] == 0, d->name_length);
+    for (size_t i = 0; i < d->name_length; i++) sum ^= (uint8_t)d->name[i];
+    for (size_t i = 0; i < d->subject_length; i++) sum ^= (uint8_t)d->subject[i];
+    MUST(d->size <= now.center->segment.shape.maximum_payload, d->size);
+    for (size_t i = 0; i < d->size; i++) sum ^= ((const uint8_t *)d->payload)[i];
+}
+
+void use_next(unsigned o, unsigned most, int64_t timeout)
+{
+    for (unsigned i = 0; now.observers[o] && i < most; i++) {
+        tidings_delivery delivery;
+        const int result = tidings_next(now.observers[o], timeout, &delivery);
+        fuzz_result("next", result);
+        if (result != 0) return;
+        read_delivery(&delivery);
+    }
+}
+
+void use_observe(unsigned o, uint8_t how)
+{
+    if (!now.observers[o]) {
+        const int result = tidings_observer_open(now.second && how & 128 ? now.second : now.center, how & 64 ? TIDINGS_OBSERVE_LOSSLESS : 0, &now.observers[o]);
+        fuzz_result("observer", result);
+        if (result != 0) return;
+        if (how & 32) fuzz_result("seek", tidings_observer_seek(now.observers[o], how & 16 ? 0 : how));
+    }
+    const unsigned n = how & 7;
+    const char *name = n < NAMES ? names[n].name : n > NAMES ? "com.ex" : NULL, *subject = n < NAMES ? names[n].subject : NULL;
+    const uint32_t flags = (how & 8 ? TIDINGS_ADD_RETAINED : 0) | (how & 16 ? TIDINGS_ADD_HISTORY : 0) | (n > NAMES ? TIDINGS_ADD_PREFIX : 0);
+    fuzz_result("add", tidings_observer_add(now.observers[o], name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &now.interests[o]));
+}
+
+void use_close_observer(unsigned o)
+{
+    tidings_observer_close(now.observers[o]);
+    now.observers[o] = NULL;
+}
+
+void use_look_around(tidings_center *center)
+{
+    tidings_statistics statistics;
+    fuzz_result("statistics", tidings_statistics_get(center, &statistics));
+    for (uint32_t i = 0; i <= statistics.participants_max && i < 16; i++) {
+        tidings_participant_info participant;
+        if (tidings_participant(center, i, &participant) == 0) MUST(memchr(participant.executable, 0, sizeof participant.executable) != NULL, i);
+    }
+    for (uint32_t i = 0; i <= statistics.names_max && i < 300; i++) {
+        tidings_name_info name;
+        if (tidings_name(center, i, &name) == 0)
+            MUST(memchr(name.name, 0, sizeof name.name) != NULL && memchr(name.subject, 0, sizeof name.subject) != NULL, i);
+    }
+}
+
+void use_reservation(uint8_t how)
+{
+    const size_t size = sizes[how & 7];
+    if (!now.reserved) {
+        const int result = tidings_reserve(now.center, size, &now.reservation);
+        fuzz_result("reserve", result);
+        now.reserved = result == 0;
+        if (now.reserved) memset(now.reservation.bytes, how, size);
+    } else if (how & 64) {
+        const size_t used = now.reservation.capacity < 100 ? now.reservation.capacity : 100;
+        fuzz_result("reserve more", tidings_reserve_more(now.center, &now.reservation, used, size));
+        memset(now.reservation.bytes, how, now.reservation.capacity < size ? now.reservation.capacity : size);
+    } else if (how & 32 || !now.topics[0]) {
+        tidings_abandon(now.center, &now.reservation);
+        now.reserved = false;
+    } else {
+        const tidings_post_options options = {.flags = how & 8 ? TIDINGS_POST_RETAIN : 0};
+        const size_t most = now.reservation.capacity < size ? now.reservation.capacity : size;
+        fuzz_result("post reserved", tidings_post_reserved(now.topics[0], &now.reservation, most, &options, NULL));
+        now.reserved = false;
+    }
+}
+
+// Into memory of exactly the size that is said.
+void use_state(unsigned topic, uint8_t how)
+{
+    static const uint32_t rooms[4] = {65536, 8, 200, 1000};
+    size_t size = rooms[how / NAMES % 4];
+    const size_t room = size;
+    if (!now.topics[topic]) return;
+    uint8_t *buffer = malloc(size);
+    MUST(buffer != NULL, size);
+    const int result = tidings_state_get(now.topics[topic], buffer, &size, NULL, NULL);
+    fuzz_result("state get", result);
+    if (result == 0) MUST(size <= room, size);
+    if (result == -ENOBUFS) MUST(size > room, size);
+    free(buffer);
+}
+
+void use_changes(void)
+{
+    const tidings__segment *segment = &now.center->segment;
+    changes_in(segment->writable ? segment->base : NULL, segment->size, &segment->shape);
+}
+
+void use_removal(void)
+{
+    tidings_configuration configuration = fuzz_configuration;
+    configuration.directory = fuzz_directory();
+    fuzz_result("remove", tidings_remove("f", &configuration));
+}
+
+// MARK: What happens to whole processes
+
+void use_close_second(void)
+{
+    for (unsigned i = 0; i < OBSERVERS; i++) use_close_observer(i);
+    for (unsigned i = 0; i < NAMES; i++) {
+        tidings_topic_close(now.others[i]);
+        now.others[i] = NULL;
+    }
+    if (now.other_reserved) tidings_abandon(now.second, &now.other);
+    now.other_reserved = false;
+    tidings_close(now.second);
+    now.second = NULL;
+}
+
+// Takes its lock away: dead to the others with all that it holds, and itself told so.
+void use_die(tidings_center *center)
+{
+    const int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    MUST(nowhere >= 0, errno);
+    const int locks = !center ? -1 : center->segment.companion ? center->segment.companion_fd : center->segment.fd;
+    if (locks >= 0) (void)dup2(nowhere, locks);
+    (void)close(nowhere);
+}
+
+void use_hold_back(unsigned topic)
+{
+    for (unsigned i = 0; i < 300; i++)
+        if (post_to(topic_of(now.center, now.topics, topic), 1, 3000000) != 0) return;
+}
+
+void use_post_of_second(unsigned topic, uint8_t how)
+{
+    if (now.second) (void)post_to(topic_of(now.second, now.others, topic), how, 0);
+}
+
+void use_reserve_of_second(uint8_t how)
+{
+    if (!now.second || now.other_reserved) return;
+    const int result = tidings_reserve(now.second, sizes[how & 7], &now.other);
+    fuzz_result("reserve", result);
+    now.other_reserved = result == 0;
+}
+
+void use_descriptor(unsigned o)
+{
+    int fd;
+    if (now.observers[o]) fuzz_result("descriptor", tidings_observer_descriptor(now.observers[o], &fd));
+}
+
+// Names by the dozen, each with a value that is taken back: so the table fills, and they have to make room for each other.
+void use_many_names(void)
+{
+    for (unsigned i = 0; i < 64; i++) {
+        char name[16];
+        tidings_topic *topic = NULL;
+        const int length = snprintf(name, sizeof name, "n%u", now.names++ % 300);
+        fuzz_result("topic", tidings_topic_open(now.center, name, (size_t)length, NULL, 0, &topic));
+        const int result = topic ? tidings_state_set(topic, NULL, 0, NULL) : -ENOMEM;
+        fuzz_result("state set", result);
+        tidings_topic_close(topic);
+        fuzz_step("one of many names");
+        if (result != 0) return;
+    }
+}

@@ -1,0 +1,44 @@
+// What script.c puts programs together from.
+#ifndef USES_H
+#define USES_H
+
+#include "fuzz.h"
+
+#define OBSERVERS 6u
+#define NAMES 6u
+
+// What is open. Uses of what isn't do nothing.
+extern struct now {
+    tidings_center *center, *second;
+    tidings_topic *topics[NAMES], *others[NAMES];  // of either
+    tidings_observer *observers[OBSERVERS];
+    uint32_t interests[OBSERVERS];
+    tidings_reservation reservation, other;
+    bool reserved, other_reserved;
+    unsigned names;  // of the many, so far
+    bool readable, sealed;
+} now;
+
+int use_opened(const char *how, int result, tidings_center *center);  // looks at what was opened
+int use_open(tidings_center **center, uint32_t flags);
+void use_changes(void);  // happen to this center from now on
+void use_close_second(void);
+void use_removal(void);
+void use_die(tidings_center *center);
+
+int use_post(unsigned topic, uint8_t how);
+void use_posts(unsigned count, unsigned topic, uint8_t how);
+void use_hold_back(unsigned topic);  // posts until a lossless observer does
+void use_reservation(uint8_t how);
+void use_state(unsigned topic, uint8_t how);
+void use_many_names(void);
+void use_post_of_second(unsigned topic, uint8_t how);
+void use_reserve_of_second(uint8_t how);
+
+void use_observe(unsigned o, uint8_t how);
+void use_next(unsigned o, unsigned most, int64_t timeout);
+void use_descriptor(unsigned o);
+void use_close_observer(unsigned o);
+void use_look_around(tidings_center *center);
+
+#endif
