@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// A file without a name, for a number that must survive whoever writes it.
@@ -5,9 +6,11 @@ final class TemporaryFile {
     let descriptor: Int32
 
     init() throws {
-        var template = Array("/tmp/tidings-demo-XXXXXX".utf8CString)
+        let directory = FileManager.default.temporaryDirectory.path
+        var template = Array("\(directory)/tidings-demo-XXXXXX".utf8CString)
         descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw Failure("can't make a file in /tmp", errno: errno) }
+        let error = errno
+        guard descriptor >= 0 else { throw Failure("can't make a file in \(directory)", errno: error) }
         unlink(template)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
