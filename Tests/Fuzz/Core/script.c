@@ -103,7 +103,7 @@ void script_furnish(tidings_center *center)
     now.center = center;
     use_observe(0, 0);          // "a"
     use_observe(1, 64 | 2);     // "b", lossless
-    use_observe(2, 7);          // all names
+    use_observe(2, 6);          // all names
     use_posts(600, 5, 1);
     for (unsigned i = 0; i < NAMES; i++) (void)use_post(i, (uint8_t)(i | (i % 2 ? 8 : 0)));
     (void)use_post(0, 8 | 5);
