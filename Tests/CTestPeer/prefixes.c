@@ -281,11 +281,13 @@ void a_prefix_has_a_history(void) {
     }
 }
 
+static uint32_t leaving;
+
 static void leaves_prefixes(void) {
     tidings_center *center = join_center(0);
     for (uint32_t i = 0; i < 20; i++) {
-        char text[16];
-        snprintf(text, sizeof text, "left.%u", i);
+        char text[24];
+        snprintf(text, sizeof text, "%u.%u", leaving, i);
         looks(center, text, 0, 0);
     }
     tell(&ready);
@@ -317,8 +319,36 @@ void prefixes_are_bounded_and_go_with_who_looked(void) {
         CHECK(prefixes_in(center) == TIDINGS_PREFIXES_MAX - 39, "%u", prefixes_in(center));
     }
     tidings_observer_close(observer);
-    const tidings__prefix_walk none = tidings__prefixes(&center->segment);
-    CHECK(!tidings__prefixes_any(&none), "a prefix that nobody looks at is still asked about every name");
+    // Those that nobody looks at any more leave the chain, which everybody asks, but for a few.
+    uint32_t left = 0;
+    const tidings__segment *s = &center->segment;
+    for (uint32_t at = (uint32_t)tidings__prefixes(s).link; at != TIDINGS__NAME_NONE; at = (uint32_t)atomic_load(&s->names[at].next)) left++;
+    CHECK(left <= 8, "%u prefixes that nobody looks at are asked about every name", left);
+}
+
+// Whoever looks so again finds the entry that was left, and another prefix one that others have used: however often, in a center where hardly anybody posts.
+void prefixes_that_come_and_go_use_up_no_table(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
+    post_number(topic_of(center, "a"), 1);
+    for (uint32_t round = 0; round < 1000; round++) {
+        char text[16];
+        snprintf(text, sizeof text, "p%u.", round % 3 == 0 ? 0 : round);
+        tidings_observer_close(looks(center, text, 0, 0));
+    }
+    CHECK(statistics_of(center).retained_from == 0, "what was posted before has been evicted, for room");
+}
+
+// Those of dead observers don't count.
+void the_dead_take_no_prefixes_away(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 1024, .observers = 512});
+    ready = pipe_open();
+    for (uint32_t round = 0; round < 20; round++) {
+        leaving = round;
+        const pid_t pid = start(leaves_prefixes);
+        told(&ready);
+        kill_and_reap(pid);
+    }
+    looks(center, "alive", 0, 0);
 }
 
 void prefixes_that_cannot_be_are_refused(void) {

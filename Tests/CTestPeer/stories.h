@@ -197,6 +197,8 @@ STORY(a_sleeper_by_prefix_is_woken_by_its_names_alone)
 STORY(a_lossless_observer_by_prefix_holds_back_its_names)
 STORY(a_prefix_has_a_history)
 STORY(prefixes_are_bounded_and_go_with_who_looked)
+STORY(prefixes_that_come_and_go_use_up_no_table)
+STORY(the_dead_take_no_prefixes_away)
 STORY(prefixes_that_cannot_be_are_refused)
 
 // forks.c

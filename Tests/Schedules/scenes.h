@@ -32,6 +32,7 @@ SCENE(registering, "two register while others post", .changes = 1, .buffers = tr
 SCENE(registering_in_a_full_ring, "the same, while the ring goes round", .changes = 1)
 SCENE(prefixes, "one begins to look at all that begins with a letter", .changes = 1, .buffers = true)
 SCENE(prefixes_in_a_full_ring, "the same, while the ring goes round and it is lapped", .changes = 2)
+SCENE(prefixes_and_a_late_hand, "the same, and two count what goes", .changes = 1)
 SCENE(prefixes_come_and_go, "the same, and another that looks so comes and goes", .changes = 1)
 SCENE(history, "one begins with what is there, while it is evicted", .changes = 1)
 SCENE(one_topic, "two threads share a topic while others register", .changes = 1, .buffers = true)

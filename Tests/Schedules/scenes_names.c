@@ -43,6 +43,14 @@ static void look_and_leave(void *argument) {
         machine_violation("can't look by prefix: %s", tidings_last_error());
     tidings_observer_close(observer);
 }
+void prefixes_and_a_late_hand(void) {
+    open_center();
+    prefill("na", SLOTS);
+    add_poster("poster A", "na", SLOTS + 3);
+    add_poster("poster B", "na", 1);
+    add_newcomer("observer X", "n", TIDINGS_ADD_PREFIX);
+}
+
 void prefixes_come_and_go(void) {
     open_center();
     prefill("na", SLOTS - 1);

@@ -39,14 +39,20 @@ static void tally_run(tallies *t, uint64_t names, uint32_t run) {
     tally(t, (uint32_t)(names >> 32), run);
 }
 
+static int cannot_read(const tidings__segment *s) {
+    return tidings__fail(EBADF, "can't go on in center \"%s\": this program closed a file descriptor that isn't its own, and what was posted can't be read; open the center again", s->name);
+}
+
 #define AT_ONCE 32u  // prefixes: a bit each
 
-// As above, for the prefixes that somebody looks at. No record says which its name has, so each is asked; a range at a time, here alone. True: somebody has finished the range.
-static __attribute__((noinline)) bool tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev, uint64_t start, uint64_t end) {
+#define FINISHED 1  // by somebody else
+
+// As above, for the prefixes that somebody looks at. No record says which its name has, so each is asked; a range at a time, here alone. 0, FINISHED, or why it can't.
+static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev, uint64_t start, uint64_t end) {
     for (;;) {
         uint32_t entries[AT_ONCE], counts[AT_ONCE] = {0}, used = 0, entry;
         while (used < AT_ONCE && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE) entries[used++] = entry;
-        if (used == 0) return false;
+        if (used == 0) return 0;
         uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // names come in runs
         for (uint64_t position = start; position < end; position++) {
             if (tidings__look(s, position) != TIDINGS__VALID) continue;
@@ -55,6 +61,7 @@ static __attribute__((noinline)) bool tally_prefixes(tidings__segment *s, tiding
                 _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
                 uint32_t length;
                 const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
+                if (!text && length == TIDINGS__NAME_UNREADABLE) return tidings__acquire(&s->header->eviction.word) != ev ? FINISHED : cannot_read(s);
                 fitting = 0;
                 for (uint32_t i = 0; text && i < used; i++) fitting |= (uint32_t)tidings__prefix_fits(&s->names[entries[i]], text, length) << i;
             }
@@ -63,7 +70,7 @@ static __attribute__((noinline)) bool tally_prefixes(tidings__segment *s, tiding
         }
         // As for names: what was read is of this lap, and the entries of this use of theirs, if EV hasn't moved on.
         tidings__fence_acquire();
-        if (tidings__acquire(&s->header->eviction.word) != ev) return true;
+        if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
         for (uint32_t i = 0; i < used; i++)
             if (counts[i]) tidings__tally_add(&s->names[entries[i]].tally, counts[i], end);
     }
@@ -107,7 +114,12 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     if (atomic_load_explicit(&s->header->eviction.word, memory_order_seq_cst) != ev) return 0;
     // After that look at EV, in the one order that there is of such: who added a prefix and looked at EV then (`tidings__join_name`) has seen this range, or is seen here.
     const tidings__prefix_walk prefixes = tidings__prefixes(s);
-    if (__builtin_expect(tidings__prefixes_any(&prefixes), 0) && tally_prefixes(s, prefixes, ev, start, end)) return 0;
+    if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
+        // A post is allowed in a signal handler.
+        const int saved = errno, error = tally_prefixes(s, prefixes, ev, start, end);
+        errno = saved;
+        if (error) return error == FINISHED ? 0 : error;
+    }
     for (uint32_t i = 0; i < t.used; i++) {
         tidings__name *name = tidings__name_at(s, t.of[i].entry);
         if (name) tidings__tally_add(&name->tally, t.of[i].count, end);
@@ -140,7 +152,9 @@ static bool needed_by_prefix(tidings__segment *s, uint64_t position, uint32_t *h
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length, entry;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
-    while (name && (entry = tidings__prefix_next_of(s, &walk, name, length)) != TIDINGS__NAME_NONE)
+    // Which prefixes it has can't be told if it can't be read: perhaps all.
+    if (!name && length != TIDINGS__NAME_UNREADABLE) return false;
+    while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE)
         if (needed(s, &s->names[entry], position, holder)) return true;
     return false;
 }
@@ -216,15 +230,19 @@ int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *hold
 int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t observer, uint32_t *entry) {
     tidings__segment *s = &center->segment;
     int error = key->prefix ? tidings__prefix_room(s, center->participant, key) : 0;
+    // All taken: perhaps by the dead.
+    if (error == -ENOSPC && tidings_tidy(center) >= 0) error = tidings__prefix_room(s, center->participant, key);
     if (error) return error;
     error = tidings__name_join(s, center->participant, key, observer, entry);
     uint32_t holder;
     if (error == -ENOSPC && tidings__evict_to(center, tidings__frontier(s, tidings__oldest(s)), &holder) == 0)
         error = tidings__name_join(s, center->participant, key, observer, entry);
-    // What is being evicted may be counted by somebody who knows of the prefix, or by somebody who doesn't. To its end: everybody knows of it in the next.
+    // What is being evicted may be counted by somebody who knows of the prefix, or by somebody who doesn't. To its end: everybody knows of it in the next. And who knew of it in
+    // the last, and has yet to add what it counted, finds that it is too late.
     if (!error && key->prefix) {
         tidings__barrier_after_rmw();
         tidings__evict_finish(center);
+        tidings__tally_add(&s->names[*entry].tally, 0, tidings__oldest(s));
     }
     return error;
 }

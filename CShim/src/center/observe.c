@@ -191,7 +191,7 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
         if (finding == TIDINGS__VALID) {
             bool is = (int64_t)(p - birth) >= 0 && is_of(observer, interest, p);
             bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, interest, p));
-            if (tidings__still(s, p)) {
+            if (tidings__still(s, p) && !(interest->prefix && (int64_t)(tidings__oldest(s) - p) > 0)) {
                 if (is) memory = note(&found, p);
                 if (old && memory) memory = note(&listed, p);
             } else {
@@ -347,8 +347,9 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     }
     uint32_t others;
     tidings__table_find(table, gone->entry, &others);
-    if (others == 0 && !observer->reader) leave(observer, gone);
+    // First the table: nobody accounts by an entry that may serve another name.
     tidings__table_swap(observer, table);
+    if (others == 0 && !observer->reader) leave(observer, gone);
     tidings__interest_bury(observer, gone);
     pthread_mutex_unlock(&observer->lock);
     return 0;

@@ -162,10 +162,10 @@ static __attribute__((noinline)) void match_more(tidings_observer *o, const tidi
     match(o, t, entry, position, matched);
 }
 
-// Those that look at more names than one. False: the record can't be read, so nobody knows which.
-static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
+// Those that look at more names than one.
+static __attribute__((noinline)) void match_many(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     if (t->all) match(o, t, TIDINGS__NAME_ALL, position, matched);
-    if (t->prefix_count == 0) return true;
+    if (t->prefix_count == 0) return;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(&o->center->segment, position, copy, &length);
@@ -173,7 +173,6 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
         tidings__interest *in = t->prefixes[i];
         if (tidings__due(in, position) && tidings__text_begins(name, length, tidings__interest_name(in), in->name_length)) o->matched[(*matched)++] = in;
     }
-    return name != NULL;
 }
 
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
@@ -201,7 +200,10 @@ static bool room_to_match(tidings_observer *o, uint32_t count) {
     return true;
 }
 
-// The text as it was posted: of an interest in all names, or with a subject.
+// What a name's entry says is so until it has been evicted: the entry may serve another name before the slot is used again.
+static inline bool evicted(const tidings__segment *s, uint64_t position) { return (int64_t)(tidings__oldest(s) - position) > 0; }
+
+// The text as it was posted: of an interest in many names, or with a subject.
 static __attribute__((noinline)) void describe_text(tidings_observer *o, const tidings__record *r, tidings_delivery *d) {
     uint32_t name_length = 0, subject_length = 0;
     if (!tidings__record_text(o, r, &name_length, &subject_length)) o->name[0] = o->subject[0] = 0, name_length = subject_length = 0;
@@ -212,7 +214,7 @@ static __attribute__((noinline)) void describe_text(tidings_observer *o, const t
 }
 
 static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r, uint64_t position, uint32_t matched, uint32_t flags,
-                                                           tidings_delivery *d) {
+                                                           bool with_text, tidings_delivery *d) {
     tidings_center *center = o->center;
     d->kind = TIDINGS_DELIVERY_MESSAGE;
     // One bit, moved to the other place.
@@ -230,11 +232,7 @@ static inline __attribute__((always_inline)) void describe(tidings_observer *o, 
     d->participant = r.participant;
     d->format = r.format;
     const tidings__interest *first = o->matched[0];
-    if (__builtin_expect(first->many || r.subject_length != 0, 0)) {
-        const tidings__record in_memory = r;
-        describe_text(o, &in_memory, d);
-        return;
-    }
+    if (__builtin_expect(with_text, 0)) return;
     // The usual case: our own copy of the text will do.
     d->name = first->name;
     d->name_length = first->name_length;
@@ -260,7 +258,8 @@ static bool deliver_retained(tidings_observer *o, const tidings__table *t, tidin
             if (!tidings__record_copy(o, position, &r)) continue;
             o->matched[0] = in;
             o->matched_ids[0] = in->id;
-            describe(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
+            describe_text(o, &r, d);
+            describe(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, true, d);
             if (in->with_subject && (d->subject_length != in->subject_length || memcmp(d->subject, in->subject, in->subject_length) != 0)) break;
             return true;
         }
@@ -328,17 +327,19 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             uint32_t matched = 0;
             match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
             if (topic >> 32 & 0xffffff) match_more(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
-            const bool known = __builtin_expect(!t->many, 1) || match_many(o, t, position, &matched);
+            if (__builtin_expect(t->many, 0)) match_many(o, t, position, &matched);
             if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, &matched);
             if (matched == 0) {
-                if (!tidings__still(s, position) || (!known && (int64_t)(tidings__oldest(s) - position) > 0)) finding = TIDINGS__LAPPED;
+                if (!tidings__still(s, position) || (__builtin_expect(t->prefix_count != 0, 0) && evicted(s, position))) finding = TIDINGS__LAPPED;
                 else o->cursor++;
             } else {
                 tidings__record r;
                 tidings__record_read(cell, &r);
                 bool copied = record_copy(o, position, r);
+                const bool with_text = o->matched[0]->many || r.subject_length != 0;
+                if (__builtin_expect(with_text && copied, 0)) describe_text(o, &r, d);
                 if (!tidings__still(s, position) ||
-                    (!copied && r.flags & TIDINGS__RECORD_CHUNK && (int64_t)(tidings__oldest(s) - position) > 0)) {
+                    ((__builtin_expect(t->many, 0) || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position))) {
                     finding = TIDINGS__LAPPED;
                 } else {
                     o->cursor++;
@@ -351,7 +352,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
                         if (!copied) in->missed++, o->telling = true;
                     }
                     if (copied) {
-                        describe(o, r, position, matched, 0, d);
+                        describe(o, r, position, matched, 0, with_text, d);
                         if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK) publish_chunk(o, r.chunk);
                         else if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
                         return TIDINGS__DELIVERED;

@@ -53,14 +53,24 @@ static uint32_t members(tidings__segment *s, uint32_t entry) {
     return name ? tidings__name_members(name) : 0;
 }
 
+// Who looks by prefix, at whatever: each is rung once a post.
+static uint32_t members_by_prefix(tidings__segment *s) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return 0;
+    uint64_t members[TIDINGS__MAP_WORDS] = {0};
+    for (uint32_t entry; (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;)
+        for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) members[i] |= tidings__relaxed(&s->names[entry].members[i]);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) count += (uint32_t)__builtin_popcountll(members[i]);
+    return count;
+}
+
 // How long to wait for this claim. A poster rings before it commits, and a thousand wake-ups take several times PATIENCE_NS: who woke first must not revoke what the
 // poster is still ringing the others for, or it would begin anew, without end.
 uint64_t tidings__patience(tidings__segment *s, uint64_t position) {
     // What is claimed may not be written yet, or be an earlier record's: nothing but a hint.
     uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
-    uint64_t asked = members(s, (uint32_t)topic & 0xffffff) + members(s, (uint32_t)(topic >> 32) & 0xffffff) + members(s, TIDINGS__NAME_ALL);
-    tidings__prefix_walk walk = tidings__prefixes(s);
-    for (uint32_t entry; (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;) asked += members(s, entry);
+    uint64_t asked = members(s, (uint32_t)topic & 0xffffff) + members(s, (uint32_t)(topic >> 32) & 0xffffff) + members(s, TIDINGS__NAME_ALL) + members_by_prefix(s);
     uint64_t longest = PATIENCE_NS + asked * PATIENCE_PER_MEMBER_NS + (s->observable ? PATIENCE_FOR_READERS_NS : 0);
     // Revoked several times on end, this poster isn't stopped, only slow: it has come back each time. Twice as long for it each time.
     const uint64_t who = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;

@@ -106,6 +106,15 @@ static uint64_t used_entries(tidings__segment *s) {
 // Takes a free entry for preparing: one that was given up and that the ring has forgotten, or a fresh one.
 #define SCANS 64  // looks at the whole ring, per attempt
 
+// Who evicts may stand on a prefix, which no record names; as may who posts, but a claim is met in the ring. If nothing is being evicted whatever was counted by it is too
+// late; and who is about to begin finds EV changed.
+static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
+    if (!(tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX)) return true;
+    _Atomic uint64_t *word = &s->header->eviction.word;
+    uint64_t ev = tidings__acquire(word);
+    return tidings__ev_length(ev) == 0 && tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1));
+}
+
 static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index) {
     _Atomic uint64_t *used = &s->header->names_used.word;
     uint64_t oldest = tidings__oldest(s);
@@ -124,10 +133,9 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
                 if (!entry) break;
                 uint64_t state = tidings__acquire(&entry->state);
                 if (STATE(state) != TIDINGS__NAME_FREE) continue;
-                // In quarantine; whether the ring really holds records that carry this number is looked up only if there is no other. Of a prefix none does: who counts
-                // by one knows it only until the positions of its time have been evicted.
+                // In quarantine; whether the ring really holds records that carry this number is looked up only if there is no other.
                 if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0 &&
-                    (round == 0 || tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX || scans++ >= SCANS || tidings__ring_may_hold(s, candidate, false)))
+                    (round == 0 || scans++ >= SCANS || !no_eviction_knows(s, entry) || tidings__ring_may_hold(s, candidate, false)))
                     continue;
                 if (tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING))) {
                     tidings__set_relaxed(&turn, candidate + 1);

@@ -12,7 +12,7 @@ bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *na
 // An entry that was taken out while somebody stands on it still leads on along this chain: its link is frozen, and no other use of it begins before the positions of its
 // time have been evicted. Who counts a range, or posts at a position, finds out then that what it did is void.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk) {
-    while ((uint32_t)walk->link != TIDINGS__NAME_NONE && walk->steps-- > 0) {
+    while ((uint32_t)walk->link >= TIDINGS__NAME_FIRST && walk->steps-- > 0) {
         const uint32_t index = (uint32_t)walk->link;
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) break;
@@ -29,16 +29,31 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
     return index;
 }
 
-uint32_t tidings__prefixes_tidy(tidings__segment *s, uint32_t participant) {
+// Along the chain: those that somebody looks at are counted, the others too, or taken out. How many are left.
+static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_out, uint32_t *idle) {
     uint32_t left = 0;
+    *idle = 0;
     tidings__prefix_walk walk = tidings__prefixes(s);
-    while ((uint32_t)walk.link != TIDINGS__NAME_NONE && walk.steps-- > 0) {
+    while ((uint32_t)walk.link >= TIDINGS__NAME_FIRST && walk.steps-- > 0) {
         const uint32_t index = (uint32_t)walk.link;
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) break;
         walk.link = tidings__acquire(&entry->next);
-        left += tidings__name_members(entry) != 0 || !tidings__name_take_out(s, participant, index);
+        const bool idles = tidings__name_members(entry) == 0;
+        if (idles && take_out && tidings__name_take_out(s, participant, index)) continue;
+        *idle += idles;
+        left++;
     }
+    return left;
+}
+
+// One that was taken out serves nobody before a ring of posts has come and gone, so that a program that is run again and again would use up a quiet center's table: a few
+// stay, to be found by who looks so again.
+#define IDLE 8u
+
+uint32_t tidings__prefixes_tidy(tidings__segment *s, uint32_t participant) {
+    uint32_t idle, left = walk_all(s, participant, false, &idle);
+    if (idle > IDLE || left >= TIDINGS_PREFIXES_MAX) left = walk_all(s, participant, true, &idle);
     return left;
 }
 
@@ -49,8 +64,6 @@ int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tiding
 }
 
 void tidings__prefix_leave(tidings__segment *s, uint32_t participant, uint32_t index, uint32_t observer) {
-    tidings__name *entry = tidings__name_at(s, index);
-    if (!entry) return;
     tidings__name_leave(s, index, observer);
-    if (tidings__name_members(entry) == 0) tidings__name_take_out(s, participant, index);
+    tidings__prefixes_tidy(s, participant);
 }

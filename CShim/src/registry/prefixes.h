@@ -35,9 +35,9 @@ bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *na
 
 // Before this one is joined. -ENOSPC: there are too many. Those who join at the same time may go a little beyond; walks go twice as far.
 int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tidings__key *key);
-// Leaves it, and takes it out of the table with the last who looks: others ask each prefix about their names.
+// Leaves it.
 void tidings__prefix_leave(tidings__segment *s, uint32_t participant, uint32_t index, uint32_t observer);
-// Takes out those that nobody looks at. How many are left.
+// Takes out those that nobody looks at, but for a few: others ask each prefix about their names. How many are left.
 uint32_t tidings__prefixes_tidy(tidings__segment *s, uint32_t participant);
 
 #endif

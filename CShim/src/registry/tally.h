@@ -31,7 +31,7 @@ static inline void tidings__tally_restart(tidings__tally *tally, uint64_t end) {
     uint64_t count, before;
     for (int tries = 0; tries < 100; tries++) {
         tidings__tally_read(tally, &count, &before);
-        if (count == 0) return;
+        if (count == 0 && (int64_t)(end - before) <= 0) return;
         if (tidings__cas_pair(&tally->count, count, before, 0, (int64_t)(end - before) > 0 ? end : before)) return;
     }
 }
