@@ -78,7 +78,8 @@ struct DemoPoster: ParsableCommand {
         try center.post(Answer(observer: "poster \(loop)", pid: getpid(), what: .registered))
         var number: Int64 = 0
         while true {
-            try center.post(Tick(run: loop, number: number))
+            // The host loses no answer; when its processor is taken, this waits.
+            try center.post(Tick(run: loop, number: number), deadline: .seconds(60))
             number += 1
             // A file keeps what was written to it, whatever comes of the writer: how many posts have returned.
             pwrite(STDOUT_FILENO, &number, MemoryLayout.size(ofValue: number), 0)
