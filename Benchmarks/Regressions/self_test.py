@@ -89,7 +89,7 @@ def planted():
 
 def repeatable(programs):
     """The same twice: in another directory, with a larger environment, without address randomisation."""
-    for program, name in zip(programs, ("open", "swift_decode")):
+    for program, name in zip(programs, ("open", "notify_post", "swift_decode")):
         first = count(program, name)
         with tempfile.TemporaryDirectory(prefix="another-place-with-a-longer-name.") as place:
             second = count(program, name, place=place, environment={"MUCH_MORE": "x" * 3000})

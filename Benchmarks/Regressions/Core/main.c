@@ -25,7 +25,7 @@ void drain(int times) {
     if (result != -EAGAIN) must(result);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
     static const counting_operation operations[] = {
         {"post_8", open_topic, NULL, post_8, 1024},
         {"post_64", open_topic, NULL, post_64, 1024},
@@ -42,5 +42,5 @@ int main(void) {
         {"observer", open_topic, NULL, observers, 64},
         {"open", open_topic, NULL, opens, 16},
     };
-    return counting_main(operations, (int)(sizeof operations / sizeof *operations));
+    return counting_main(count, arguments, operations, (int)(sizeof operations / sizeof *operations));
 }

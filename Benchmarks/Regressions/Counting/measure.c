@@ -30,15 +30,7 @@ static void run(const counting_operation *what) {
     printf("%d\n", ROUNDS * what->times);
 }
 
-// As the C library has them, which gives them to constructors too. What Swift's runtime gave was once something else, in thousands of runs: it named no operation.
-static int count;
-static char **arguments;
-__attribute__((constructor)) static void remember(int given_count, char **given_arguments) {
-    count = given_count;
-    arguments = given_arguments;
-}
-
-int counting_main(const counting_operation *operations, int operation_count) {
+int counting_main(int count, char **arguments, const counting_operation *operations, int operation_count) {
     for (int i = 0; i < operation_count; i++) {
         if (count == 1) puts(operations[i].name);
         if (count != 3 || strcmp(arguments[2], operations[i].name) != 0) continue;
@@ -50,8 +42,6 @@ int counting_main(const counting_operation *operations, int operation_count) {
         return 0;
     }
     if (count == 1) return 0;
-    fprintf(stderr, "usage: %s [DIRECTORY OPERATION]; not", arguments[0]);
-    for (int i = 1; i < count; i++) fprintf(stderr, " \"%s\"", arguments[i]);
-    fputc('\n', stderr);
+    fprintf(stderr, "usage: %s [DIRECTORY OPERATION]\n", arguments[0]);
     return 64;
 }

@@ -12,7 +12,7 @@ let operations = [
     counting_operation("swift_decode_generated", decodeGeneratedTracks),
     counting_operation("swift_decode_bitwise", decodeMeters),
 ]
-exit(counting_main(operations, Int32(operations.count)))
+exit(counting_main(CommandLine.argc, CommandLine.unsafeArgv, operations, Int32(operations.count)))
 
 extension counting_operation {
     init(_ name: StaticString, _ body: @escaping @convention(c) (Int32) -> Void) {

@@ -162,10 +162,10 @@ static __attribute__((noinline)) void match_more(tidings_observer *o, const tidi
     match(o, t, entry, position, matched);
 }
 
-// Those that look at more names than one.
-static __attribute__((noinline)) void match_many(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
+// Those that look at more names than one. False: its name can't be told any more.
+static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     if (t->all) match(o, t, TIDINGS__NAME_ALL, position, matched);
-    if (t->prefix_count == 0) return;
+    if (t->prefix_count == 0) return true;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(&o->center->segment, position, copy, &length);
@@ -173,6 +173,8 @@ static __attribute__((noinline)) void match_many(tidings_observer *o, const tidi
         tidings__interest *in = t->prefixes[i];
         if (tidings__due(in, position) && tidings__text_begins(name, length, tidings__interest_name(in), in->name_length)) o->matched[(*matched)++] = in;
     }
+    const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(&o->center->segment, position)->topic) & 0xffffff;
+    return name && (entry == TIDINGS__NAME_NONE || !tidings__name_at(&o->center->segment, entry) || tidings__name_was(&o->center->segment, entry, position));
 }
 
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
@@ -200,17 +202,18 @@ static bool room_to_match(tidings_observer *o, uint32_t count) {
     return true;
 }
 
-// What a name's entry says is so until it has been evicted: the entry may serve another name before the slot is used again.
 static inline bool evicted(const tidings__segment *s, uint64_t position) { return (int64_t)(tidings__oldest(s) - position) > 0; }
 
-// The text as it was posted: of an interest in many names, or with a subject.
-static __attribute__((noinline)) void describe_text(tidings_observer *o, const tidings__record *r, tidings_delivery *d) {
+// The text as it was posted: of an interest in many names, or with a subject. False: the name's entry has gone.
+static __attribute__((noinline)) bool describe_text(tidings_observer *o, const tidings__record *r, uint64_t position, tidings_delivery *d) {
     uint32_t name_length = 0, subject_length = 0;
-    if (!tidings__record_text(o, r, &name_length, &subject_length)) o->name[0] = o->subject[0] = 0, name_length = subject_length = 0;
+    const bool there = tidings__record_text(o, r, &name_length, &subject_length);
+    if (!there) o->name[0] = o->subject[0] = 0, name_length = subject_length = 0;
     d->name = o->name;
     d->name_length = name_length;
     d->subject = o->subject;
     d->subject_length = subject_length;
+    return there && (r->name_length != 0 || tidings__name_was(&o->center->segment, r->name, position));
 }
 
 static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r, uint64_t position, uint32_t matched, uint32_t flags,
@@ -258,7 +261,7 @@ static bool deliver_retained(tidings_observer *o, const tidings__table *t, tidin
             if (!tidings__record_copy(o, position, &r)) continue;
             o->matched[0] = in;
             o->matched_ids[0] = in->id;
-            describe_text(o, &r, d);
+            (void)describe_text(o, &r, position, d);
             describe(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, true, d);
             if (in->with_subject && (d->subject_length != in->subject_length || memcmp(d->subject, in->subject, in->subject_length) != 0)) break;
             return true;
@@ -327,19 +330,20 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             uint32_t matched = 0;
             match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
             if (topic >> 32 & 0xffffff) match_more(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
-            if (__builtin_expect(t->many, 0)) match_many(o, t, position, &matched);
+            // Not any more: evicted. Not at all: somebody's rubbish, and passed by.
+            if (__builtin_expect(t->many, 0) && !match_many(o, t, position, &matched) && evicted(s, position)) finding = TIDINGS__LAPPED;
             if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, &matched);
-            if (matched == 0) {
-                if (!tidings__still(s, position) || (__builtin_expect(t->prefix_count != 0, 0) && evicted(s, position))) finding = TIDINGS__LAPPED;
+            if (__builtin_expect(finding == TIDINGS__LAPPED, 0)) {
+            } else if (matched == 0) {
+                if (!tidings__still(s, position)) finding = TIDINGS__LAPPED;
                 else o->cursor++;
             } else {
                 tidings__record r;
                 tidings__record_read(cell, &r);
                 bool copied = record_copy(o, position, r);
                 const bool with_text = o->matched[0]->many || r.subject_length != 0;
-                if (__builtin_expect(with_text && copied, 0)) describe_text(o, &r, d);
-                if (!tidings__still(s, position) ||
-                    ((__builtin_expect(t->many, 0) || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position))) {
+                const bool named = __builtin_expect(!with_text || !copied, 1) || describe_text(o, &r, position, d);
+                if (!tidings__still(s, position) || ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position))) {
                     finding = TIDINGS__LAPPED;
                 } else {
                     o->cursor++;

@@ -234,6 +234,8 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             // No record of the name that it stood for is in the ring any more, and none of the new one: counted from 0, so that who finds it knows how many there were.
             tidings__tally_restart(&entry->tally, tidings__oldest(s));
             // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it was.
+            // PREPARING before the first word: see `tidings__name_was`.
+            tidings__fence_release();
             write_key(entry, key);
             set_member(entry, observer);
         }
@@ -290,6 +292,13 @@ bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key
             return true;
         state = now;
     }
+}
+
+bool tidings__name_was(const tidings__segment *s, uint32_t index, uint64_t position) {
+    const tidings__name *entry = &s->names[index];
+    tidings__fence_acquire();
+    const uint32_t state = STATE(tidings__acquire(&entry->state));
+    return state != TIDINGS__NAME_FREE && state != TIDINGS__NAME_PREPARING && (int64_t)(tidings__relaxed(&entry->birth) - position) <= 0;
 }
 
 int tidings__name_join_all(tidings__segment *s, uint32_t observer) {

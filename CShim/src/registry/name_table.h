@@ -47,6 +47,8 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
 // For who has claimed a position for a record that needs its entry: will this one, joined before the claim, be there when the record is evicted? False: it is going,
 // or serves another name already.
 bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key *key);
+// Of an entry that the record at this position names, whose text has been read: was it that record's name? Once the position has been evicted the entry may serve another.
+bool tidings__name_was(const tidings__segment *s, uint32_t index, uint64_t position);
 int tidings__name_join_all(tidings__segment *s, uint32_t observer);
 void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer);
 

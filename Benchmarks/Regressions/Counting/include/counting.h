@@ -16,6 +16,6 @@ typedef struct counting_operation {
 
 /// `main` of such a program: `PROGRAM DIRECTORY OPERATION` goes to the directory, runs the operation, and prints how often it did while being counted;
 /// `PROGRAM` alone names all operations. Returns the exit status.
-int counting_main(const counting_operation *operations, int operation_count);
+int counting_main(int count, char **arguments, const counting_operation *operations, int operation_count);
 
 #endif
