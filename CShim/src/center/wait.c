@@ -57,6 +57,8 @@ static uint32_t members(tidings__segment *s, uint32_t entry) {
 static uint32_t members_by_prefix(tidings__segment *s) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return 0;
+    // A hint, asked for at each wait: of some of them, should a hostile peer have tied the chain to a ring.
+    if (walk.steps > 32) walk.steps = 32;
     uint64_t members[TIDINGS__MAP_WORDS] = {0};
     for (uint32_t entry; (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;)
         for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) members[i] |= tidings__relaxed(&s->names[entry].members[i]);
