@@ -298,6 +298,63 @@ static void publish_chunk(tidings_observer *o, uint32_t chunk) {
     tidings__publish_cursor(o, true);
 }
 
+// Those of our interests that the committed record at this position is for. False: it was evicted before its name could be told.
+static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
+    const tidings__segment *s = &o->center->segment;
+    const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
+    match(o, t, (uint32_t)topic & 0xffffff, position, matched);
+    if (topic >> 32 & 0xffffff) match_more(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, matched);
+    // A name that can't be told of what is still there is somebody's rubbish, and passed by.
+    if (__builtin_expect(t->many, 0) && !match_many(o, t, position, matched) && evicted(s, position)) return false;
+    if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, matched);
+    return true;
+}
+
+// The interests that matched have had it, or, with `lost`, have missed it.
+static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint64_t position, uint32_t matched, bool lost) {
+    o->cursor++;
+    for (uint32_t i = 0; i < matched; i++) {
+        tidings__interest *in = o->matched[i];
+        o->matched_ids[i] = in->id;
+        if ((int64_t)(position - in->since) >= 0) in->passed++;
+        else in->history_next++;
+        if (lost) in->missed++, o->telling = true;
+    }
+}
+
+// The committed record at the cursor: TIDINGS__DELIVERED, or an error; or TIDINGS__NOTHING: the cursor is beyond it, or `*gone`: it was evicted under our hands.
+static inline __attribute__((always_inline)) int take(tidings_observer *o, tidings__table *t, uint64_t step, tidings_delivery *d, bool *gone) {
+    tidings__segment *s = &o->center->segment;
+    const uint64_t position = o->cursor;
+    uint32_t matched = 0;
+    *gone = true;
+    if (!match_all(o, t, position, &matched)) return TIDINGS__NOTHING;
+    if (matched == 0) {
+        if (!tidings__still(s, position)) return TIDINGS__NOTHING;
+        *gone = false;
+        o->cursor++;
+        return TIDINGS__NOTHING;
+    }
+    tidings__record r;
+    tidings__record_read(tidings__cell_at(s, position), &r);
+    const bool copied = record_copy(o, position, r);
+    const bool with_text = o->matched[0]->many || r.subject_length != 0;
+    const bool named = __builtin_expect(!with_text || !copied, 1) || describe_text(o, &r, position, d);
+    if (!tidings__still(s, position) || ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position))) return TIDINGS__NOTHING;
+    *gone = false;
+    // Not copied: no memory for it, or no record that could be (a hostile peer's). It was there, and is lost.
+    pass(o, position, matched, !copied);
+    if (!copied) {
+        if (!o->without_memory) return tell_missed(o, t, d) ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
+        o->without_memory = false;
+        return -ENOMEM;
+    }
+    describe(o, r, position, matched, 0, with_text, d);
+    if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK) publish_chunk(o, r.chunk);
+    else if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
+    return TIDINGS__DELIVERED;
+}
+
 int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
@@ -318,56 +375,17 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             reach = further;
             continue;
         }
-        uint64_t position = o->cursor;
-        tidings__cell *cell = tidings__cell_at(s, position);
+        const uint64_t position = o->cursor;
         tidings__finding finding = tidings__look(s, position);
         if (__builtin_expect(finding == TIDINGS__VALID, 1)) {
             // What comes next is most likely committed too, by another core: have its lines on the way.
             char *ahead = (char *)tidings__cell_at(s, position + 8);
             __builtin_prefetch(ahead);
             __builtin_prefetch(ahead + TIDINGS__LINE);
-            uint64_t topic = tidings__relaxed(&cell->topic);
-            uint32_t matched = 0;
-            match(o, t, (uint32_t)topic & 0xffffff, position, &matched);
-            if (topic >> 32 & 0xffffff) match_more(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, &matched);
-            // Not any more: evicted. Not at all: somebody's rubbish, and passed by.
-            if (__builtin_expect(t->many, 0) && !match_many(o, t, position, &matched) && evicted(s, position)) finding = TIDINGS__LAPPED;
-            if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, &matched);
-            if (__builtin_expect(finding == TIDINGS__LAPPED, 0)) {
-            } else if (matched == 0) {
-                if (!tidings__still(s, position)) finding = TIDINGS__LAPPED;
-                else o->cursor++;
-            } else {
-                tidings__record r;
-                tidings__record_read(cell, &r);
-                bool copied = record_copy(o, position, r);
-                const bool with_text = o->matched[0]->many || r.subject_length != 0;
-                const bool named = __builtin_expect(!with_text || !copied, 1) || describe_text(o, &r, position, d);
-                if (!tidings__still(s, position) || ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position))) {
-                    finding = TIDINGS__LAPPED;
-                } else {
-                    o->cursor++;
-                    for (uint32_t i = 0; i < matched; i++) {
-                        tidings__interest *in = o->matched[i];
-                        o->matched_ids[i] = in->id;
-                        if ((int64_t)(position - in->since) >= 0) in->passed++;
-                        else in->history_next++;
-                        // No memory for it, or no record that could be (a hostile peer's): it was there, and is lost.
-                        if (!copied) in->missed++, o->telling = true;
-                    }
-                    if (copied) {
-                        describe(o, r, position, matched, 0, with_text, d);
-                        if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK) publish_chunk(o, r.chunk);
-                        else if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
-                        return TIDINGS__DELIVERED;
-                    }
-                    if (o->without_memory) {
-                        o->without_memory = false;
-                        return -ENOMEM;
-                    }
-                    if (tell_missed(o, t, d)) return TIDINGS__DELIVERED;
-                }
-            }
+            bool gone;
+            const int taken = take(o, t, step, d, &gone);
+            if (taken != TIDINGS__NOTHING) return taken;
+            if (gone) finding = TIDINGS__LAPPED;
         }
         if (finding == TIDINGS__VOID) o->cursor++;
         // Left so far behind that the laps look like those to come.
