@@ -177,7 +177,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
 void tidings_observer_close(tidings_observer *observer);
 
 enum {
-    TIDINGS_ADD_RETAINED = 1,  ///< deliver the retained notification of this name first, if there is one
+    TIDINGS_ADD_RETAINED = 1,  ///< deliver the retained notification of this name first, if there is one; of many names each one's, in the order they were posted in
     TIDINGS_ADD_HISTORY = 2,   ///< also what is in the ring already (from the observer's cursor on, see `tidings_observer_seek`)
     TIDINGS_ADD_PREFIX = 4,    ///< every name that begins with `name`, byte by byte, itself too
 };
@@ -189,7 +189,7 @@ enum {
 /// `interest` gets a number, unique in this observer, that deliveries refer to; the same name may be added more than once.
 /// Promise: everything posted after this returned is delivered. May be called while another thread waits in `tidings_next`. -ENOSPC: no room for more names.
 ///
-/// Many names, by TIDINGS_ADD_PREFIX or all: there is no subject to it (-EINVAL; look at the delivery's), and no retained notification comes first. What they missed is told
+/// Many names, by TIDINGS_ADD_PREFIX or all: there is no subject to it (-EINVAL; look at the delivery's). What they missed is told
 /// under `name` as it is given here, exactly. Who may only read the center can't look by prefix: -EACCES, as nobody would count what it misses.
 int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
                          uint32_t flags, uint32_t *interest);

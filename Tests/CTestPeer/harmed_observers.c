@@ -43,7 +43,7 @@ static void registers_by_prefix(void) {
     uint32_t interest;
     opens(0);
     const size_t shorter = strlen(NAME) - 2;
-    int result = tidings_observer_add(own_observer, NAME, shorter, NULL, 0, TIDINGS_ADD_PREFIX, &interest);
+    int result = tidings_observer_add(own_observer, NAME, shorter, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &interest);
     atomic_store(&board->registered, 1);
     // And one that nobody else looks at: it comes into the table, and goes again.
     if (result == 0) result = tidings_observer_add(own_observer, "brand-new", 9, NULL, 0, TIDINGS_ADD_PREFIX, &interest);

@@ -358,10 +358,4 @@ void prefixes_that_cannot_be_are_refused(void) {
     CHECK(tidings_observer_add(observer, "", 0, NULL, 0, TIDINGS_ADD_PREFIX, &interest) == -EINVAL, "empty");
     CHECK(tidings_observer_add(observer, "a\xff", 2, NULL, 0, TIDINGS_ADD_PREFIX, &interest) == -EINVAL, "not UTF-8");
     CHECK(tidings_observer_add(observer, "a", 1, "s", 1, TIDINGS_ADD_PREFIX, &interest) == -EINVAL && strstr(tidings_last_error(), "subject"), "%s", tidings_last_error());
-    // Kept values come to who looks at their very name; asked for, it is as with all names.
-    const tidings_post_options options = {.flags = TIDINGS_POST_RETAIN};
-    OK(tidings_post(topic_of(center, "a.b"), "x", 1, &options, NULL));
-    OK(tidings_observer_add(observer, "a", 1, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &interest));
-    tidings_delivery delivery;
-    CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "a kept value");
 }

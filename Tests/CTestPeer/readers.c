@@ -167,6 +167,9 @@ static void tries_what_only_writers_may(void) {
     tidings_observer *observer = observer_with(theirs, "value", 0, TIDINGS_ADD_RETAINED);
     const tidings_delivery delivery = receive(observer);
     CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && delivery.size == 5, "the value comes first");
+    observer = observer_with(theirs, NULL, 0, TIDINGS_ADD_RETAINED);
+    const tidings_delivery of_all = receive(observer);
+    CHECK(of_all.flags & TIDINGS_DELIVERY_RETAINED && strcmp(of_all.name, "value") == 0, "also to who looks at all names");
     tidings_observer *late = observer_with(theirs, NULL, 0, TIDINGS_ADD_HISTORY);
     for (uint32_t i = 0; i < 3; i++) (void)receive(late);
     REFUSED(tidings_post(topic, "x", 1, NULL, NULL), EACCES, "for reading alone");

@@ -201,6 +201,13 @@ STORY(prefixes_that_come_and_go_use_up_no_table)
 STORY(the_dead_take_no_prefixes_away)
 STORY(prefixes_that_cannot_be_are_refused)
 
+// kept.c
+STORY(kept_values_come_to_who_looks_at_many_names)
+STORY(what_the_history_lists_is_not_kept_too)
+STORY(a_value_that_was_replaced_comes_once)
+STORY(a_cleared_name_taken_by_another_keeps_nothing)
+STORY(kept_and_posted_values_meet_without_a_seam)
+
 // forks.c
 STORY(a_forked_child_posts_through_what_it_inherited)
 STORY(a_child_forked_beside_posting_threads_can_post)

@@ -81,9 +81,12 @@ void board_note(watcher *w, const tidings_delivery *d) {
         // The newest that had been posted before it asked, or a newer one.
         for (uint32_t i = 0; i < board.post_count; i++)
             if (board.posts[i].value && board.posts[i].known && board.posts[i].returned && board.posts[i].returned < w->adding &&
-                board_matches(w, &board.posts[i]) && board.posts[i].sequence > d->sequence)
+                strcmp(board.posts[i].name, post->name) == 0 && board.posts[i].sequence > d->sequence)
                 machine_violation("%s was told of a kept value at %llu, older than the one at %llu", w->fiber->name, (unsigned long long)d->sequence,
                                   (unsigned long long)board.posts[i].sequence);
+        // Of many names in their order, and before what is posted.
+        for (uint32_t i = 0; i + 1 < w->count; i++)
+            if (!w->told[i].kept || w->told[i].sequence >= d->sequence) machine_violation("%s was told of a kept value at %llu too late", w->fiber->name, (unsigned long long)d->sequence);
         return;
     }
     for (uint32_t i = 0; i + 1 < w->count; i++)
@@ -180,6 +183,27 @@ static void account(const watcher *w) {
     }
 }
 
+// A value of a later post of its name, or of one that may be later.
+static bool replaced(const board_post *value) {
+    for (uint32_t i = 0; i < board.post_count; i++) {
+        const board_post *post = &board.posts[i];
+        if (post != value && post->value && strcmp(post->name, value->name) == 0 && (post->known ? post->sequence > value->sequence : !post->returned)) return true;
+    }
+    return false;
+}
+
+// The newest value of each name: kept, or as it was posted.
+static void values_came(const watcher *w) {
+    if (!(w->flags & TIDINGS_ADD_RETAINED) || !w->left || w->removing) return;
+    for (uint32_t i = 0; i < board.post_count; i++) {
+        const board_post *post = &board.posts[i];
+        if (!post->value || !post->known || !board_matches(w, post) || replaced(post)) continue;
+        bool told = false;
+        for (uint32_t j = 0; j < w->count; j++) told |= w->told[j].missed > 0 || w->told[j].post == i;
+        if (!told) machine_violation("%s was never told of the value at %llu", w->fiber->name, (unsigned long long)post->sequence);
+    }
+}
+
 void board_verify(void) {
     for (uint32_t i = 0; i < board.post_count; i++) {
         const board_post *a = &board.posts[i];
@@ -192,7 +216,10 @@ void board_verify(void) {
                 machine_violation("post %u began after post %u had returned, and stands before it", j, i);
         }
     }
-    for (uint32_t i = 0; i < board.watcher_count; i++) account(&board.watchers[i]);
+    for (uint32_t i = 0; i < board.watcher_count; i++) {
+        account(&board.watchers[i]);
+        values_came(&board.watchers[i]);
+    }
 }
 
 void board_print(void) {

@@ -47,6 +47,8 @@ SCENE(interrupting, "an interruption is never missed", .changes = 3, .buffers = 
 // scenes_values.c
 SCENE(values, "kept values, set by two, asked for by one who comes", .changes = 1, .verify = the_newest_is_kept)
 SCENE(values_evicted, "a value outlives the ring's memory of it", .changes = 1, .verify = the_newest_is_kept, .buffers = true)
+SCENE(values_of_many_names, "the same of all names that begin so", .changes = 1, .verify = the_newest_is_kept)
+SCENE(values_of_many_names_evicted, "one leaves the ring while they are listed", .changes = 1, .verify = the_newest_is_kept, .buffers = true)
 SCENE(values_outlive, "the newer of two values outlives it", .changes = 1, .verify = the_newest_is_kept)
 SCENE(dead_value_poster, "one dies anywhere setting one", .changes = 1, .verify = the_newest_is_kept, .deaths = true)
 

@@ -15,6 +15,20 @@ void values_evicted(void) {
     add_newcomer("observer X", "n", TIDINGS_ADD_RETAINED);
 }
 
+void values_of_many_names(void) {
+    open_center();
+    add_poster("poster A", "na", 2)->options.flags = TIDINGS_POST_RETAIN;
+    add_poster("poster B", "nb", 1)->options.flags = TIDINGS_POST_RETAIN;
+    add_newcomer("observer X", "n", TIDINGS_ADD_RETAINED | TIDINGS_ADD_PREFIX);
+}
+
+void values_of_many_names_evicted(void) {
+    open_center();
+    add_poster("poster A", "na", 1)->options.flags = TIDINGS_POST_RETAIN;
+    add_poster("poster B", "m", SLOTS + 1);
+    add_newcomer("observer X", "n", TIDINGS_ADD_RETAINED | TIDINGS_ADD_PREFIX);
+}
+
 void values_outlive(void) {
     open_center();
     add_poster("poster A", "n", 2)->options.flags = TIDINGS_POST_RETAIN;

@@ -5,7 +5,6 @@
 
 #include "center/observer.h"
 #include "center/reader.h"
-#include "center/retained.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "registry/doorbell.h"
@@ -67,12 +66,6 @@ static void leave(const tidings_observer *observer, const tidings__interest *int
     else tidings__name_leave(s, interest->entry, observer->index);
 }
 
-static void interest_free(tidings__interest *interest) {
-    if (!interest) return;
-    free(interest->history);
-    free(interest);
-}
-
 void tidings_observer_close(tidings_observer *observer) {
     if (!observer) return;
     tidings__segment *s = &observer->center->segment;
@@ -83,7 +76,7 @@ void tidings_observer_close(tidings_observer *observer) {
         bool last = i + 1 == table->count || table->of[i + 1]->entry != table->of[i]->entry;
         if (ours && last) leave(observer, table->of[i]);
     }
-    for (uint32_t i = 0; i < table->count; i++) interest_free(table->of[i]);
+    for (uint32_t i = 0; i < table->count; i++) tidings__interest_free(table->of[i]);
     tidings__interests_free(observer);
     if (ours) tidings__observer_release(s, observer->index);
     tidings__table_free(table);
@@ -298,16 +291,9 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     }
     if (!error) error = observer->reader ? begin_reading(observer, interest, flags & TIDINGS_ADD_HISTORY) : begin_account(observer, interest, flags & TIDINGS_ADD_HISTORY);
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
+    if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, interest, flags & TIDINGS_ADD_HISTORY))
+        error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of kept values", interest->name);
     if (!error) {
-        if (flags & TIDINGS_ADD_RETAINED && !interest->many) {
-            // Kept under the name, whatever the subject. What the history lists comes from there.
-            tidings__key plain;
-            tidings__key_make(&plain, interest->name, name_length, NULL, 0);
-            uint32_t entry = with_subject || observer->reader ? tidings__name_find(s, &plain) : interest->entry, chunk;
-            tidings__record record;
-            interest->retained = entry && tidings__retained_find(s, entry, interest->since, &interest->retained_at, &chunk, &record) &&
-                                 !(flags & TIDINGS_ADD_HISTORY && (int64_t)(interest->retained_at - observer->cursor) >= 0);
-        }
         interest->id = ++observer->next_id;
         table = tidings__table_with(old, interest);
         if (!table) error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for one more", interest->name);
@@ -316,7 +302,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         uint32_t others = 0;
         if (interest->entry) tidings__table_find(old, interest->entry, &others);
         if (interest->entry && others == 0 && !observer->reader) leave(observer, interest);
-        interest_free(interest);
+        tidings__interest_free(interest);
         pthread_mutex_unlock(&observer->lock);
         return error;
     }

@@ -5,6 +5,12 @@
 #include "center/center.h"
 #include "platform/barrier.h"
 
+// A kept value that who looks at many names is still to get.
+typedef struct tidings__kept {
+    uint64_t position;
+    uint32_t entry;
+} tidings__kept;
+
 // One thing looked at. Written by the thread in `tidings_next`, except before it is in a table.
 typedef struct tidings__interest {
     uint32_t id, entry;  // a reader's entry is `tidings__reader_number` of its key
@@ -17,8 +23,9 @@ typedef struct tidings__interest {
     _Atomic size_t history_next;
     // These three are the thread's in `tidings_next`; atomic because whoever makes a new table has a look at them.
     _Atomic bool fresh;  // not looked for yet
-    _Atomic bool retained;  // the retained record is to be delivered first
-    uint64_t retained_at;
+    _Atomic bool retained;  // a retained record is to be delivered first
+    tidings__kept *kept;    // which, of many names; in the order they were posted in
+    uint32_t kept_count, kept_next;
     uint32_t name_length, subject_length;
     bool with_subject, prefix;
     bool many;             // looks at more names than one: by prefix, or at all
@@ -149,6 +156,7 @@ static inline tidings__interest *const *tidings__table_find(const tidings__table
     }
 }
 
+void tidings__interest_free(tidings__interest *interest);
 void tidings__interest_bury(tidings_observer *observer, tidings__interest *interest);
 void tidings__interests_free(tidings_observer *observer);
 
@@ -161,10 +169,20 @@ enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
 // Tells as missed what the entry's tally has counted and this interest has not passed.
 void tidings__account(const tidings__segment *segment, tidings__interest *interest, uint32_t entry);
+// The same with its text, as it was posted, in `delivery`. False: the name's entry has gone.
+bool tidings__describe_text(tidings_observer *observer, const tidings__record *record, uint64_t position, tidings_delivery *delivery);
+// The rest of it, with TIDINGS_DELIVERY_…, for the first of the interests in `matched`.
+void tidings__describe(tidings_observer *observer, const tidings__record *record, uint64_t position, uint32_t flags, tidings_delivery *delivery);
 // Copies a record's body. False: its lengths can't be (a hostile record), it is gone, or there is no memory.
 bool tidings__record_copy(tidings_observer *observer, uint64_t position, const tidings__record *record);
 // The record's text, whether in cell, chunk or name entry, into observer->name and ->subject. After tidings__record_copy.
 bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length, uint32_t *subject_length);
+
+// kept.c
+// What an interest is to be given first, of what lies before `since`; with history, before the cursor, from where on the history lists it. False: no memory.
+bool tidings__kept_begin(tidings_observer *observer, tidings__interest *interest, bool history);
+// The next of it, described. False: no more of any interest.
+bool tidings__kept_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 
 // wait.c
 // A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.

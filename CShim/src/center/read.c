@@ -5,7 +5,6 @@
 
 #include "center/observer.h"
 #include "center/reader.h"
-#include "center/retained.h"
 #include "registry/observers.h"
 #include "registry/prefixes.h"
 #include "registry/tally.h"
@@ -204,8 +203,8 @@ static bool room_to_match(tidings_observer *o, uint32_t count) {
 
 static inline bool evicted(const tidings__segment *s, uint64_t position) { return (int64_t)(tidings__oldest(s) - position) > 0; }
 
-// The text as it was posted: of an interest in many names, or with a subject. False: the name's entry has gone.
-static __attribute__((noinline)) bool describe_text(tidings_observer *o, const tidings__record *r, uint64_t position, tidings_delivery *d) {
+// For an interest in many names, or a record with a subject.
+__attribute__((noinline)) bool tidings__describe_text(tidings_observer *o, const tidings__record *r, uint64_t position, tidings_delivery *d) {
     uint32_t name_length = 0, subject_length = 0;
     const bool there = tidings__record_text(o, r, &name_length, &subject_length);
     if (!there) o->name[0] = o->subject[0] = 0, name_length = subject_length = 0;
@@ -216,8 +215,8 @@ static __attribute__((noinline)) bool describe_text(tidings_observer *o, const t
     return there && (r->name_length != 0 || tidings__name_was(&o->center->segment, r->name, position));
 }
 
-static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r, uint64_t position, uint32_t matched, uint32_t flags,
-                                                           bool with_text, tidings_delivery *d) {
+// All but the text.
+static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r, uint64_t position, uint32_t matched, uint32_t flags, tidings_delivery *d) {
     tidings_center *center = o->center;
     d->kind = TIDINGS_DELIVERY_MESSAGE;
     // One bit, moved to the other place.
@@ -234,40 +233,18 @@ static inline __attribute__((always_inline)) void describe(tidings_observer *o, 
     d->uid = r.uid;
     d->participant = r.participant;
     d->format = r.format;
-    const tidings__interest *first = o->matched[0];
-    if (__builtin_expect(with_text, 0)) return;
-    // The usual case: our own copy of the text will do.
-    d->name = first->name;
-    d->name_length = first->name_length;
-    d->subject = "";
-    d->subject_length = 0;
 }
 
-// A retained record that an interest was to get first.
-static bool deliver_retained(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
-    tidings__segment *s = &o->center->segment;
-    for (uint32_t i = 0; i < t->count; i++) {
-        tidings__interest *in = t->of[i];
-        if (!in->retained) continue;
-        in->retained = false;
-        tidings__key key;
-        tidings__key_make(&key, in->name, in->name_length, NULL, 0);
-        uint32_t entry = in->with_subject || o->reader ? tidings__name_find(s, &key) : in->entry, chunk;
-        // Found anew: it may have been replaced by a newer one that is still older than what this interest gets live.
-        for (int tries = 0; entry && tries < 100; tries++) {
-            tidings__record r;
-            uint64_t position;
-            if (!tidings__retained_find(s, entry, in->since, &position, &chunk, &r)) break;
-            if (!tidings__record_copy(o, position, &r)) continue;
-            o->matched[0] = in;
-            o->matched_ids[0] = in->id;
-            (void)describe_text(o, &r, position, d);
-            describe(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, true, d);
-            if (in->with_subject && (d->subject_length != in->subject_length || memcmp(d->subject, in->subject, in->subject_length) != 0)) break;
-            return true;
-        }
-    }
-    return false;
+void tidings__describe(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t flags, tidings_delivery *d) {
+    describe(o, *r, position, 1, flags, d);
+}
+
+// The usual case: our own copy of the text will do.
+static inline __attribute__((always_inline)) void describe_name(const tidings__interest *in, tidings_delivery *d) {
+    d->name = in->name;
+    d->name_length = in->name_length;
+    d->subject = "";
+    d->subject_length = 0;
 }
 
 // The first look with a table that has new interests. Since they were added the old table may have been used, and the cursor be beyond where they begin: back to
@@ -339,7 +316,7 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     tidings__record_read(tidings__cell_at(s, position), &r);
     const bool copied = record_copy(o, position, r);
     const bool with_text = o->matched[0]->many || r.subject_length != 0;
-    const bool named = __builtin_expect(!with_text || !copied, 1) || describe_text(o, &r, position, d);
+    const bool named = __builtin_expect(!with_text || !copied, 1) || tidings__describe_text(o, &r, position, d);
     if (!tidings__still(s, position) || ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position))) return TIDINGS__NOTHING;
     *gone = false;
     // Not copied: no memory for it, or no record that could be (a hostile peer's). It was there, and is lost.
@@ -349,7 +326,8 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
         o->without_memory = false;
         return -ENOMEM;
     }
-    describe(o, r, position, matched, 0, with_text, d);
+    describe(o, r, position, matched, 0, d);
+    if (__builtin_expect(!with_text, 1)) describe_name(o->matched[0], d);
     if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK) publish_chunk(o, r.chunk);
     else if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
     return TIDINGS__DELIVERED;
@@ -360,7 +338,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
     if (__builtin_expect(o->left_count != 0, 0)) tidings__reader_settle(o, t);
     if (__builtin_expect(o->telling, 0) && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
-    if (__builtin_expect(t->special != 0, 0) && deliver_retained(o, t, d)) return TIDINGS__DELIVERED;
+    if (__builtin_expect(t->special != 0, 0) && tidings__kept_deliver(o, t, d)) return TIDINGS__DELIVERED;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) welcome(o, t);
     // Often enough that a poster that waits for room and is still awake finds some soon; as much as an eviction takes at most.
     const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;

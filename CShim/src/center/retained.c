@@ -55,6 +55,17 @@ void tidings__retained_promote(tidings__segment *s, uint64_t position) {
     if (clear) free_chunk(s, own);
 }
 
+bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t *position, uint32_t *chunk) {
+    const uint32_t number = (uint32_t)(retained & 0xffff);
+    if (number == 0 || number == TIDINGS__RETAINED_EXPECTED || number > s->geometry.chunk_count) return false;
+    const uint64_t now = tidings__oldest(s);
+    // Before EV, or, promoted and not yet evicted, a little after it.
+    const uint64_t ahead = ((retained >> 16) - now) & POSITION48;
+    *position = ahead < s->shape.slots ? now + ahead : now - ((now - (retained >> 16)) & POSITION48);
+    *chunk = number - 1;
+    return true;
+}
+
 // 1, 0: there is none; -1: it was replaced while we looked.
 static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t limit, uint64_t *position, uint32_t *chunk,
                      tidings__record *record) {
@@ -74,12 +85,7 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
         *chunk = record->chunk;
         return !(record->flags & TIDINGS__RECORD_CLEAR);
     }
-    uint64_t retained = tidings__acquire(&entry->retained);
-    uint32_t number = (uint32_t)(retained & 0xffff);
-    if (number == 0 || number == TIDINGS__RETAINED_EXPECTED || number > s->geometry.chunk_count) return 0;
-    uint64_t now = tidings__oldest(s);
-    *position = now - ((now - (retained >> 16)) & POSITION48);
-    *chunk = number - 1;
+    if (!tidings__retained_in(s, tidings__acquire(&entry->retained), position, chunk)) return 0;
     if (tidings__back_chunk(s, *chunk, TIDINGS__CHUNK_HEADER) != 0) return 0;
     uint64_t capacity, header[4];
     tidings__bytes_read(header, tidings__chunk_bytes(s, *chunk, &capacity), sizeof header);
@@ -112,6 +118,7 @@ bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t limit,
     }
     return false;
 }
+
 uint32_t tidings__tidy_retained(tidings_center *center) {
     tidings__segment *s = &center->segment;
     uint32_t freed = 0;

@@ -10,4 +10,7 @@ void tidings__retained_promote(tidings__segment *s, uint64_t position);
 // Finds the newest retained record of a name before `limit`: its position and chunk. False: there is none.
 bool tidings__retained_find(tidings__segment *s, uint32_t entry, uint64_t limit, uint64_t *position, uint32_t *chunk, tidings__record *record);
 
+// What an entry's word says is kept in it, and where that was posted. False: nothing.
+bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t *position, uint32_t *chunk);
+
 #endif

@@ -112,6 +112,13 @@ void tidings__table_swap(tidings_observer *observer, tidings__table *table) {
     free(old);
 }
 
+void tidings__interest_free(tidings__interest *interest) {
+    if (!interest) return;
+    free(interest->history);
+    free(interest->kept);
+    free(interest);
+}
+
 void tidings__interest_bury(tidings_observer *observer, tidings__interest *interest) {
     tidings__interest *first = tidings__relaxed(&observer->removed);
     do interest->next_removed = first;
@@ -122,8 +129,7 @@ void tidings__interests_free(tidings_observer *observer) {
     tidings__interest *interest = atomic_exchange(&observer->removed, NULL);
     while (interest) {
         tidings__interest *next = interest->next_removed;
-        free(interest->history);
-        free(interest);
+        tidings__interest_free(interest);
         interest = next;
     }
 }

@@ -1,0 +1,184 @@
+// Kept values for who looks at more names than one: which come, in which order, and that none is lost or doubled where they end and live ones begin.
+#include "peer.h"
+
+static uint64_t set(tidings_center *center, const char *name, uint32_t value) {
+    uint64_t sequence;
+    OK(tidings_post(topic_with(center, name, value % 2 ? "odd" : NULL), &value, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
+    return sequence;
+}
+
+static tidings_observer *looks(tidings_center *center, const char *prefix, uint32_t flags) {
+    uint32_t interest;
+    tidings_observer *observer = observer_of_nothing(center);
+    OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0, (prefix ? TIDINGS_ADD_PREFIX : 0) | flags, &interest));
+    return observer;
+}
+
+static void comes(tidings_observer *observer, bool kept, const char *name, uint32_t value, uint64_t sequence) {
+    const tidings_delivery delivery = receive(observer);
+    uint32_t number;
+    CHECK(delivery.size == sizeof number, "%zu bytes of %s", delivery.size, delivery.name);
+    memcpy(&number, delivery.payload, sizeof number);
+    CHECK(strcmp(delivery.name, name) == 0 && number == value && delivery.sequence == sequence, "%s %u at %lu, not %s %u at %lu", delivery.name, number,
+          (unsigned long)delivery.sequence, name, value, (unsigned long)sequence);
+    CHECK(strcmp(delivery.subject, value % 2 ? "odd" : "") == 0, "about \"%s\"", delivery.subject);
+    CHECK(!!(delivery.flags & TIDINGS_DELIVERY_RETAINED) == kept, "%s %u is%s kept", name, value, kept ? " not" : "");
+}
+
+static void nothing_comes(tidings_observer *observer) {
+    tidings_delivery delivery;
+    const int result = tidings_next(observer, 0, &delivery);
+    CHECK(result == -EAGAIN, "%d: %s", result, result ? "" : delivery.name);
+}
+
+static void turn(tidings_center *center) {
+    for (uint32_t i = 0; i < 600; i++) post_number(topic_of(center, "filler"), i);
+}
+
+void kept_values_come_to_who_looks_at_many_names(void) {
+    tidings_center *center = join_center(256);
+    for (uint32_t turned = 0; turned < 2; turned++) {
+        set(center, "kept.a", 1);
+        const uint64_t b = set(center, "kept.b", 2), other = set(center, "kept", 3);
+        set(center, "kept.c", 4);
+        OK(tidings_state_set(topic_of(center, "kept.c"), NULL, 0, NULL));
+        const uint64_t a = set(center, "kept.a", 5);
+        if (turned) turn(center);
+        const uint64_t d = set(center, "kept.d", 6);
+        tidings_observer *begins = looks(center, "kept.", TIDINGS_ADD_RETAINED), *all = looks(center, NULL, TIDINGS_ADD_RETAINED);
+        tidings_observer *indifferent[] = {looks(center, "kept.", 0), looks(center, NULL, 0), looks(center, "kept..", TIDINGS_ADD_RETAINED)};
+        comes(begins, true, "kept.b", 2, b);
+        comes(begins, true, "kept.a", 5, a);
+        comes(begins, true, "kept.d", 6, d);
+        comes(all, true, "kept.b", 2, b);
+        comes(all, true, "kept", 3, other);
+        comes(all, true, "kept.a", 5, a);
+        comes(all, true, "kept.d", 6, d);
+        nothing_comes(begins);
+        nothing_comes(all);
+        for (uint32_t i = 0; i < 3; i++) nothing_comes(indifferent[i]);
+        const uint64_t live = set(center, "kept.a", 7);
+        comes(begins, false, "kept.a", 7, live);
+        comes(all, false, "kept.a", 7, live);
+        comes(indifferent[0], false, "kept.a", 7, live);
+        tidings_observer_close(begins);
+        tidings_observer_close(all);
+        for (uint32_t i = 0; i < 3; i++) tidings_observer_close(indifferent[i]);
+    }
+    // It waits already, and is woken by what is kept for it.
+    tidings_observer *observer = observer_of_nothing(center);
+    const pid_t child = fork();
+    if (child == 0) {
+        observer = observer_of(center, "until here");
+        uint32_t interest;
+        OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &interest));
+        for (uint32_t i = 0; i < 3; i++) CHECK(receive(observer).flags & TIDINGS_DELIVERY_RETAINED, "number %u", i);
+        _exit(0);
+    }
+    ends_well(child);
+}
+
+void what_the_history_lists_is_not_kept_too(void) {
+    tidings_center *center = join_center(256);
+    const uint64_t before = set(center, "kept.a", 2);
+    turn(center);
+    const uint64_t first = set(center, "kept.b", 4), second = set(center, "kept.b", 6);
+    tidings_observer *observer = observer_of_nothing(center);
+    OK(tidings_observer_seek(observer, 0));
+    uint32_t interest;
+    OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &interest));
+    comes(observer, true, "kept.a", 2, before);
+    comes(observer, false, "kept.b", 4, first);
+    comes(observer, false, "kept.b", 6, second);
+    nothing_comes(observer);
+}
+
+// Between being listed and being given: by one that is still in the ring beside it, and by one that has taken its place.
+void a_value_that_was_replaced_comes_once(void) {
+    tidings_center *center = join_center(256);
+    const uint64_t first = set(center, "kept.a", 2);
+    tidings_observer *observer = looks(center, "kept.", TIDINGS_ADD_RETAINED);
+    const uint64_t second = set(center, "kept.a", 4);
+    comes(observer, true, "kept.a", 2, first);
+    comes(observer, false, "kept.a", 4, second);
+    tidings_observer *late = looks(center, "kept.", TIDINGS_ADD_RETAINED);
+    const uint64_t third = set(center, "kept.a", 6);
+    turn(center);
+    tidings_delivery delivery;
+    OK(tidings_next(late, 0, &delivery));
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1, "the one it gets was posted after it looked, and is gone: kind %u", delivery.kind);
+    nothing_comes(late);
+    comes(looks(center, "kept.", TIDINGS_ADD_RETAINED), true, "kept.a", 6, third);
+}
+
+void a_cleared_name_taken_by_another_keeps_nothing(void) {
+    tidings_center *center = join_center(256);
+    set(center, "kept.a", 2);
+    turn(center);
+    tidings_observer *observer = looks(center, "kept.", TIDINGS_ADD_RETAINED);
+    OK(tidings_state_set(topic_of(center, "kept.a"), NULL, 0, NULL));
+    turn(center);
+    // Its entry goes to one of these, that don't begin so.
+    for (uint32_t i = 0; i < 4; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "other.%u", i);
+        set(center, name, i);
+    }
+    turn(center);
+    tidings_delivery delivery;
+    OK(tidings_next(observer, 0, &delivery));
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1, "the clearing was missed: kind %u", delivery.kind);
+    nothing_comes(observer);
+}
+
+// MARK: The seam
+
+#define VALUES 3
+
+static _Atomic bool *enough;
+
+static void sets_and_sets(void) {
+    tidings_center *center = join_center(256);
+    static const char *const names[VALUES] = {"kept.a", "kept.b", "kept.c"};
+    for (uint32_t i = 0; !atomic_load(enough); i++) set(center, names[i % VALUES], i);
+}
+
+// One poster counts up, so each name's values are three apart: the first that comes may be any, kept or not, each later one follows it or was told as missed.
+void kept_and_posted_values_meet_without_a_seam(void) {
+    enough = shared_memory(sizeof *enough);
+    tidings_center *center = join_center(256);
+    tidings_observer *first = observer_of(center, "kept.c");
+    const pid_t poster = start(sets_and_sets);
+    tidings_delivery any;
+    OK(tidings_next(first, -1, &any));
+    tidings_observer_close(first);
+    uint32_t kept = 0;
+    for (uint32_t round = 0; round < ROUNDS(300); round++) {
+        tidings_observer *observer = looks(center, round % 2 ? "kept." : NULL, TIDINGS_ADD_RETAINED);
+        uint64_t next[VALUES] = {0}, missed = 0, gap = 0;
+        bool seen[VALUES] = {false};
+        for (uint32_t i = 0; i < 20; i++) {
+            tidings_delivery delivery;
+            OK(tidings_next(observer, -1, &delivery));
+            if (delivery.kind == TIDINGS_DELIVERY_MISSED) {
+                missed += delivery.missed;
+                continue;
+            }
+            uint32_t number;
+            memcpy(&number, delivery.payload, sizeof number);
+            const uint32_t which = number % VALUES;
+            CHECK(delivery.name[5] == 'a' + (char)which, "%u as %s", number, delivery.name);
+            kept += delivery.flags & TIDINGS_DELIVERY_RETAINED;
+            CHECK(!(delivery.flags & TIDINGS_DELIVERY_RETAINED) || i < VALUES, "kept after %u others", i);
+            CHECK(!seen[which] || number >= next[which], "%u again, or before its time: %lu", number, (unsigned long)next[which]);
+            if (seen[which]) gap += (number - next[which]) / VALUES;
+            seen[which] = true;
+            next[which] = number + VALUES;
+        }
+        CHECK(gap <= missed, "%lu are lacking, %lu told as missed", (unsigned long)gap, (unsigned long)missed);
+        tidings_observer_close(observer);
+    }
+    CHECK(kept > 0, "nothing was kept");
+    atomic_store(enough, true);
+    ends_well(poster);
+}
