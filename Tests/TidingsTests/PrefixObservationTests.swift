@@ -277,16 +277,26 @@ struct PrefixObservationTests {
         token.cancel()
     }
 
-    /// Values that were kept come to observers of their very name.
-    @Test func keptValuesComeToTheirNameOnly() async throws {
+    /// To each of the names that begin so, once, in the order they were posted in, and before what is posted.
+    @Test func keptValuesComeFirst() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "retain", "a.1", "1", "retain", "a.2", "2", "wait", "retain", "a.2", "3")
         #expect(await peer.line(2) == "retained")
-        let (events, token) = try Self.observe(test.center, names: ["a.1", "end"], ["a."])
+        let (events, token) = try Self.observe(test.center, names: ["a.1", "end"], ["a.", "a.2"])
+        let all = Events<String>()
+        let tokenOfAll = try test.center.addObserver(forNames: nil) { all.add(Self.text(.notification($0))) }
+        let pollable = try test.center.pollableObserver(forNames: [], prefixes: ["a."])
+        #expect(try pollable.next().map(Self.text) == "a.1 1")
+        let oldest = try Self.observe(test.center, ["a."], from: .oldest)
         peer.send()
         await peer.waitForEnd()
         try Self.post(test.center, "end")
-        #expect(await events.wait(for: 3) == ["a.1 1", "a.2 3", "end 0"])
+        let expected = ["a.1 1", "a.2 2", "a.2 3", "end 0"]
+        #expect(await events.wait(for: 4) == expected)
+        #expect(await all.wait(for: 4) == expected)
+        #expect(await oldest.0.wait(for: 4) == expected)
+        #expect(try pollable.next().map(Self.text) == "a.2 2")
+        for token in [tokenOfAll, oldest.1] { token.cancel() }
         token.cancel()
     }
 

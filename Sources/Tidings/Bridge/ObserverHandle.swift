@@ -49,13 +49,16 @@ final class ObserverHandle: @unchecked Sendable {
     func add(
         name: String?, subject: String?, retained: Bool, history: Bool
     ) throws(SharedNotificationError) -> UInt32 {
-        let flags = (retained ? UInt32(TIDINGS_ADD_RETAINED) : 0) | (history ? UInt32(TIDINGS_ADD_HISTORY) : 0)
-        return try add(name, subject, flags)
+        try add(name, subject, Self.flags(retained, history))
     }
 
     /// Looks at all names that begin so.
-    func add(prefix: String, history: Bool) throws(SharedNotificationError) -> UInt32 {
-        try add(prefix, nil, UInt32(TIDINGS_ADD_PREFIX) | (history ? UInt32(TIDINGS_ADD_HISTORY) : 0))
+    func add(prefix: String, retained: Bool, history: Bool) throws(SharedNotificationError) -> UInt32 {
+        try add(prefix, nil, UInt32(TIDINGS_ADD_PREFIX) | Self.flags(retained, history))
+    }
+
+    private static func flags(_ retained: Bool, _ history: Bool) -> UInt32 {
+        (retained ? UInt32(TIDINGS_ADD_RETAINED) : 0) | (history ? UInt32(TIDINGS_ADD_HISTORY) : 0)
     }
 
     private func add(

@@ -125,7 +125,7 @@ extension Dispatcher {
             // The table holds it while the lock is held.
             let observation = table.entries[index].observation
             let arrives = observation._withUnsafeGuaranteedRef {
-                routes(to: $0, as: table.entries[index].name) ? $0.machine.arrives(on: thread!) : .ignore
+                routes(to: $0) ? $0.machine.arrives(on: thread!) : .ignore
             }
             switch arrives {
             case .ignore: continue
@@ -142,9 +142,8 @@ extension Dispatcher {
     }
 
     @inline(__always)
-    private func routes(to observation: Observation, as name: SharedNotificationCenter.Name?) -> Bool {
-        if observer.missed != nil { return !observation.interest.countsByPrefix(name) }
-        return observation.interest.matches(observer) && observation.isFirst(of: observer.sequence)
+    private func routes(to observation: Observation) -> Bool {
+        observer.missed != nil || observation.interest.matches(observer)
     }
 
     /// The current delivery, for an observation of that name.

@@ -17,9 +17,6 @@ struct Interest: Sendable {
 
 // Names that begin with something. Compared by bytes, as names are: not by what Unicode holds for equal.
 extension Interest {
-    /// Whether a notification may be of several of its names: of one itself, and of what it begins with. (`leastPrefixes` don't overlap.)
-    var mayMatchTwice: Bool { names?.isEmpty == false && !prefixes.isEmpty }
-
     /// Those of `prefixes` that don't begin with another one.
     var leastPrefixes: [String] {
         var least: [String] = []
@@ -31,10 +28,15 @@ extension Interest {
         return least
     }
 
-    /// Whether what is lost of one of `names` is counted by a prefix, too. Once is enough.
-    func countsByPrefix(_ name: SharedNotificationCenter.Name?) -> Bool {
-        guard let name else { return false }
-        return prefixes.contains { name.rawValue.utf8.starts(with: $0.utf8) }
+    /// Whether a name begins with one of `prefixes`, and needs no look of its own.
+    private func isCovered(_ name: SharedNotificationCenter.Name) -> Bool {
+        prefixes.contains { name.rawValue.utf8.starts(with: $0.utf8) }
+    }
+
+    /// Those of `names` that are to be looked at, each once, so that with `leastPrefixes` no notification is of two of them.
+    var leastNames: [SharedNotificationCenter.Name] {
+        var seen = Set<SharedNotificationCenter.Name>()
+        return names?.filter { seen.insert($0).inserted && !isCovered($0) } ?? []
     }
 
     /// For messages: the names, and `com.example.*` for a prefix; `nil`: all.
@@ -68,21 +70,19 @@ extension ObserverHandle {
         _ interest: Interest, told: (SharedNotificationCenter.Name?, UInt32) -> Void
     ) throws(SharedNotificationError) {
         let (retained, history) = (interest.start == .now || interest.start == .oldest, interest.start != .now)
-        guard let names = interest.names else {
+        guard interest.names != nil else {
             return told(nil, try add(name: nil, subject: nil, retained: retained, history: history))
         }
-        var seen = Set<SharedNotificationCenter.Name>()
-        for name in names where seen.insert(name).inserted {
+        for name in interest.leastNames {
             told(name, try add(name: name.rawValue, subject: interest.subject, retained: retained, history: history))
         }
         // The C library has no place for all names by one subject, nor for some; `matches` looks.
         for prefix in interest.leastPrefixes {
-            // Not before the names: what is posted between would come as theirs once more, kept.
             told(
                 nil,
                 prefix.isEmpty
-                    ? try add(name: nil, subject: nil, retained: false, history: history)
-                    : try add(prefix: prefix, history: history))
+                    ? try add(name: nil, subject: nil, retained: retained, history: history)
+                    : try add(prefix: prefix, retained: retained, history: history))
         }
     }
 

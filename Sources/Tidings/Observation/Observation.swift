@@ -20,9 +20,6 @@ final class Observation: @unchecked Sendable {
     var manner: Manner?
     /// The closure of `manner` if it runs on the dispatcher thread; `nil` likewise.
     @exclusivity(unchecked) var plain: (@Sendable (Arrival) -> Void)?
-    /// `interest.mayMatchTwice`, and the notification that has arrived last then.
-    private let mayMatchTwice: Bool
-    @exclusivity(unchecked) private var last = UInt64.max
     /// The numbers it has in the C observer.
     var interests: [UInt32] = []
     /// Iterators that wait for an item.
@@ -44,7 +41,6 @@ final class Observation: @unchecked Sendable {
     ) {
         self.notesArrivals = notesArrivals
         self.interest = interest
-        mayMatchTwice = interest.mayMatchTwice
         self.manner = manner
         self.dispatcher = dispatcher
         self.diagnostics = diagnostics
@@ -54,14 +50,6 @@ final class Observation: @unchecked Sendable {
         machine = ObservationMachine(
             isInline: plain != nil, needsDrain: needsDrain, isLossless: interest.isLossless, bounds: bounds,
             held: held)
-    }
-
-    /// Whether a delivery of the notification at that place in the order is the first to this. With the lock held.
-    @inline(__always)
-    func isFirst(of sequence: UInt64) -> Bool {
-        guard mayMatchTwice else { return true }
-        defer { last = sequence }
-        return last != sequence
     }
 
     /// Nobody keeps it any more. If nobody ever did, that was hardly meant: 100 µs are many times what it takes to store a token.

@@ -64,7 +64,6 @@ extension SharedNotificationCenter {
                 while try observer.poll() {
                     if let missed = observer.missed {
                         let name = observer.interests.first.flatMap { names[$0] }
-                        if interest.countsByPrefix(name) { continue }
                         return .missed(missed, name ?? observer.missedPattern)
                     }
                     if interest.matches(observer) { return .notification(notification) }
