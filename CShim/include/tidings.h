@@ -288,6 +288,8 @@ typedef struct tidings_participant_info {
     bool alive;  ///< its lock is held. Of everybody where that can't be asked: in a center that others may only read, by one of them
     bool own;    ///< it is this handle
     uint64_t joined_at_ns;
+    uint32_t observers, observers_lossless;  ///< its own
+    uint64_t behind;  ///< how many posts the lossless one that is furthest behind has still to take. Posters are held back when that is the whole ring, if its names are among them
     char executable[TIDINGS_EXECUTABLE_MAX + 1];
 } tidings_participant_info;
 

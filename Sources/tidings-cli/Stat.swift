@@ -70,6 +70,9 @@ private struct Picture: Encodable {
         var isAlive: Bool
         var isOwn: Bool
         var joinedAt: String
+        var observers: Int
+        var observersLossless: Int
+        var behind: Int
     }
 
     struct Name: Encodable {
@@ -94,7 +97,8 @@ private struct Picture: Encodable {
         participants = try center.participants.map {
             Participant(
                 pid: $0.pid, uid: $0.uid, executable: $0.executable, isAlive: $0.isAlive, isOwn: $0.isOwn,
-                joinedAt: $0.joinedAt.formatted(.iso8601))
+                joinedAt: $0.joinedAt.formatted(.iso8601), observers: $0.observers,
+                observersLossless: $0.observersLossless, behind: $0.behind)
         }
         participantLimit = statistics.participantLimit
         observers = statistics.observers
@@ -118,6 +122,16 @@ private struct Picture: Encodable {
         return String(decoding: try encoder.encode(self), as: UTF8.self).printable
     }
 
+    /// Who holds posters back, or soon will.
+    private func observers(of participant: Participant) -> String {
+        guard participant.observers > 0 else { return "" }
+        let all = ", " + counted(participant.observers, "observer")
+        guard participant.observersLossless > 0 else { return all }
+        let isFull = participant.behind >= slots
+        return all + ", \(participant.observersLossless.grouped) lossless, \(participant.behind.grouped) behind"
+            + (isFull ? ": the whole ring; posters wait for it" : "")
+    }
+
     var text: String {
         var lines = [
             "center        \(center.printable), \(path.printable), format \(formatVersion)",
@@ -133,7 +147,7 @@ private struct Picture: Encodable {
             let state = participant.isOwn ? "this command" : participant.isAlive ? "alive" : "dead"
             lines.append(
                 "  pid \(participant.pid), uid \(participant.uid), \(participant.executable.printable), \(state), "
-                    + "since \(participant.joinedAt)")
+                    + "since \(participant.joinedAt)" + observers(of: participant))
         }
         lines.append("names         \(names.count.grouped) of \(nameLimit.grouped)")
         for name in names {

@@ -39,10 +39,22 @@ struct CenterCommandTests {
     @Test(.timeLimit(.minutes(10)))
     func statTellsWhoHoldsPostersBack() async throws {
         let directory = try CenterDirectory()
-        let token = try directory.center().addObserver(forNames: ["a"], lossless: true) { _ in }
-        let stat = object(try await tidings("stat", "--json", in: directory).output.first)
+        let (center, mayReturn) = (try directory.center(slots: 256), DispatchSemaphore(value: 0))
+        let token = try center.addObserver(forNames: ["a"], lossless: true) { _ in mayReturn.wait() }
+        var stat = object(try await tidings("stat", "--json", in: directory).output.first)
         #expect(stat["observersLossless"] as? Int == 1)
-        #expect(try await tidings("stat", in: directory).output.contains { $0.contains("1 lossless") })
+        var text = try await tidings("stat", in: directory).output
+        #expect(text.contains { $0.contains("1 observer, 1 lossless, 0 behind") })
+        // It takes no more, and posts are refused in the end.
+        while (try? center.post(name: "a", payload: .empty)) != nil {}
+        stat = object(try await tidings("stat", "--json", in: directory).output.first)
+        let own = (stat["participants"] as? [[String: Any]])?.first { $0["pid"] as? Int32 == getpid() }
+        #expect(own?["observers"] as? Int == 1 && own?["observersLossless"] as? Int == 1)
+        let (behind, slots) = (try #require(own?["behind"] as? Int), try #require(stat["slots"] as? Int))
+        #expect(behind > slots / 2 && behind <= slots)
+        text = try await tidings("stat", in: directory).output
+        #expect(text.contains { $0.contains("pid \(getpid()),") && $0.contains("1 lossless, \(behind) behind") })
+        for _ in 0..<2 * slots { mayReturn.signal() }
         token.cancel()
         #expect(try await tidings("stat", in: directory).output.contains { $0.contains("0 lossless") })
     }

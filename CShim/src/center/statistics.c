@@ -44,6 +44,23 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     return 0;
 }
 
+// How far a lossless observer is behind.
+static uint64_t behind(const tidings__segment *s, uint32_t observer) {
+    const uint64_t cursor = tidings__acquire(&s->observers[observer].cursor), end = tidings__frontier(s, tidings__oldest(s));
+    return (int64_t)(end - cursor) > 0 && end - cursor <= s->shape.slots ? end - cursor : 0;
+}
+
+static void count_observers(const tidings__segment *s, tidings_participant_info *info) {
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        if (tidings__acquire(&s->observers[i].owner) != info->index + 1) continue;
+        info->observers++;
+        if (!(tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1)) continue;
+        info->observers_lossless++;
+        const uint64_t posts = behind(s, i);
+        if (posts > info->behind) info->behind = posts;
+    }
+}
+
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info) {
     memset(info, 0, sizeof *info);
     tidings__segment *s = &center->segment;
@@ -62,6 +79,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     tidings__fence_acquire();
     // Replaced while we read it: nobody in particular.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
+    count_observers(s, info);
     info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
     info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
     return 0;

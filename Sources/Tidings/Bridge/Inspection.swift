@@ -30,7 +30,9 @@ extension CenterHandle {
                 SharedNotificationCenter.Participant(
                     index: Int(index), pid: info.pid, uid: info.uid, executable: Self.text(&info.executable),
                     isAlive: info.alive, isOwn: info.own,
-                    joinedAt: Date(timeIntervalSince1970: Double(info.joined_at_ns) / 1e9)))
+                    joinedAt: Date(timeIntervalSince1970: Double(info.joined_at_ns) / 1e9),
+                    observers: Int(info.observers), observersLossless: Int(info.observers_lossless),
+                    behind: Int(clamping: info.behind)))
         }
         return found
     }

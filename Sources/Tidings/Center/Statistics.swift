@@ -49,6 +49,14 @@ extension SharedNotificationCenter {
         public var isOwn: Bool
         /// When it opened the center.
         public var joinedAt: Date
+        /// The observers' places it has taken: one for all ordinary observers of a center object, one for each lossless one and for each with a
+        /// history.
+        public var observers: Int
+        /// How many of these are lossless.
+        public var observersLossless: Int
+        /// How many notifications the lossless one that is furthest behind has still to take. When that is the whole ring
+        /// (``Statistics/slots``), it holds back who posts what it observes.
+        public var behind: Int
     }
 
     /// A name that somebody observes, or that has a retained value; or what names that somebody observes begin with.
