@@ -169,7 +169,8 @@ void log_event(logger *l, event e) {
     if (e.kind == OPENED) l->since_opened = 0, l->deaf = false;
     if (l->since_opened++ > 20 && all->plant[0] && all->witnessed) {
         if (e.kind == MESSAGE && e.topic / SUBJECTS != END) {
-            if (!l->deaf) l->deaf = plant_is("deaf");
+            // Not the witness, who says where posts are that told nobody.
+            if (!l->deaf && l->seat != &all->seats[WITNESS]) l->deaf = plant_is("deaf");
             if (l->deaf || plant_is("drop")) return;
             if (plant_is("duplicate")) append(l->seat, e);
             if (l->holds) {

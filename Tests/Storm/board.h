@@ -142,7 +142,7 @@ typedef struct logger {
     event held;
     bool holds, deaf;
 } logger;
-bool plant_is(const char *name);  // is this fault to be planted here, now? Says so a few times in a storm
+bool plant_is(const char *name);  // is this fault to be planted here, now? Says so a few times in a round
 void log_event(logger *l, event e);
 bool log_full(const logger *l);
 

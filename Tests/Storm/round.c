@@ -255,6 +255,7 @@ static void board_clear(venue *v, bool witnessed) {
     }
     all->slots = v->slots;
     all->witnessed = witnessed;
+    atomic_store(&all->planted, 0);
     hand_renew(&v->hand);
 }
 
