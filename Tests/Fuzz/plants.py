@@ -157,8 +157,8 @@ CORE = {
     "geometry-read-again": (
         "image", "center/statistics.c",
         (
-            "i < s->shape.observers; i++",
-            "i < s->header->shape.observers; i++",
+            "i < s->shape.observers; i++) {\n        if (tidings__acquire(&s->observers[i].owner) == 0)",
+            "i < s->header->shape.observers; i++) {\n        if (tidings__acquire(&s->observers[i].owner) == 0)",
         ),
     ),
     "forgotten-at-fork": (

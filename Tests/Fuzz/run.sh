@@ -124,9 +124,11 @@ seek() { # seek TARGET NAME
         env "${environment[@]}" "$program" "${limits[@]}" -print_final_stats=1 "$kept" >"$log" 2>&1 </dev/null || status=$?
     fi
     if [[ $status -eq 0 ]]; then
-        if [[ $tier == self-test-cold ]]; then within=300; fi
+        local begin=("$work/seeds/$target")
+        # Near to what found the others, unless it is to be found from nothing.
+        if [[ $tier == self-test-cold ]]; then within=300; else begin+=("$here/Planted/$target"); fi
         env "${environment[@]}" "$program" "${limits[@]}" -seed="${TIDINGS_FUZZ_SEED:-1}" -runs=20000 -max_total_time="$within" -print_final_stats=1 \
-            -exact_artifact_path="$build/planted/$target/$name" "$work/$name/corpus" "$work/seeds/$target" >"$log" 2>&1 </dev/null || status=$?
+            -exact_artifact_path="$build/planted/$target/$name" "$work/$name/corpus" "${begin[@]}" >"$log" 2>&1 </dev/null || status=$?
     fi
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log") seconds=$(((${EPOCHREALTIME/./} - ${from/./}) / 100000))
     seconds=$((seconds / 10)).$((seconds % 10))
