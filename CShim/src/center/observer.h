@@ -60,6 +60,7 @@ typedef struct tidings__table {
 // A claimed position that somebody waits for, and since when.
 typedef struct tidings__stuck {
     uint64_t at, since;
+    uint64_t longest;  // is it to be waited for
     uint32_t calls;
     bool over;  // waited for long enough, by who may not revoke
 } tidings__stuck;
