@@ -6,15 +6,21 @@ extension SharedNotificationCenter {
     /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: group)
     /// ```
     ///
-    /// Sizes are decided by whoever creates the center.
+    /// Sizes are decided by whoever creates the center. What is out of its range is refused when a center is opened with it:
+    /// ``SharedNotificationError/Code-swift.enum/invalidArgument``.
     public struct Configuration: Hashable, Sendable {
         /// Whether opening may create a center, and whether it may find one.
+        ///
+        /// ```swift
+        /// // Only if somebody has created it: throws `.notFound` otherwise.
+        /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: .init(creation: .never))
+        /// ```
         public enum Creation: Hashable, Sendable {
             /// Open it, creating it first if there is none.
             case ifNeeded
-            /// Open it only: `.notFound` if there is none.
+            /// Open it only: ``SharedNotificationError/Code-swift.enum/notFound`` if there is none.
             case never
-            /// Create it only: `.exists` if there is one.
+            /// Create it only: ``SharedNotificationError/Code-swift.enum/exists`` if there is one.
             case exclusive
         }
 
@@ -47,10 +53,10 @@ extension SharedNotificationCenter {
         /// ``SharedNotificationError/Code/notPermitted``, and so does a lossless observer. Nothing that this process does can
         /// stop or harm others.
         public var isReadOnly: Bool
-        /// Default: ``Creation/ifNeeded``.
+        /// Whether a center is created, and whether there may be one. Default: ``Creation/ifNeeded``.
         public var creation: Creation
 
-        /// A configuration with what is given, and defaults for the rest.
+        /// A configuration with what is given, and defaults for the rest. Nothing is checked before a center is opened with it.
         public init(
             directory: String? = nil,
             maximumPayloadSize: Int? = nil,
@@ -78,6 +84,10 @@ extension SharedNotificationCenter {
         }
 
         /// For tight places: 512 slots and 256 KiB of memory in all, plus payloads that do not fit a slot.
+        ///
+        /// ```swift
+        /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: .small)
+        /// ```
         public static let small = CenterHandle.smallConfiguration
     }
 }

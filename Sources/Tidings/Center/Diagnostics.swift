@@ -1,7 +1,19 @@
 import Glibc
 
 extension SharedNotificationCenter {
-    /// Something that no observer was told. See ``onDiagnostic``.
+    /// Something that no observer was told, for ``onDiagnostic``.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// center.onDiagnostic = { diagnostic in
+    ///     switch diagnostic {
+    ///     case .undecodable(let message): print("\(message.notification.name): \(message.error)")
+    ///     case .missed(let count, let name): print("missed \(count) of \(name?.rawValue ?? "several names")")
+    ///     case .dispatchFailed(let error): print("nothing comes any more: \(error)")
+    ///     default: print(diagnostic)
+    ///     }
+    /// }
+    /// ```
     public enum Diagnostic: Sendable {
         /// A payload did not decode, and the observer has no `onUndecodable`.
         case undecodable(UndecodableMessage)
@@ -21,10 +33,18 @@ extension SharedNotificationCenter {
     }
 
     /// A notification whose payload did not decode as the type that was asked for.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(
+    ///     for: TrackChanged.self, onUndecodable: { message in print(message.notification.payload.json, message.error) }
+    /// ) { change in print(change.title) }
+    /// ```
     public struct UndecodableMessage: Sendable {
         /// The notification as it came.
         public var notification: RawNotification
-        /// What the decoder said.
+        /// What the decoder said: a `DecodingError`, or what a ``PayloadCoder`` threw.
         public var error: any Error
     }
 }

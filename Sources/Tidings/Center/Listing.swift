@@ -7,10 +7,14 @@ import Glibc
 #endif
 
 extension SharedNotificationCenter {
-    /// The names of this user's centers, sorted.
+    /// The names of this user's centers, sorted. Their files are not looked into.
+    ///
+    /// ```swift
+    /// for name in try SharedNotificationCenter.centers() { print(name) }
+    /// ```
     ///
     /// - Parameter directory: where centers live; `nil`: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
-    /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
+    /// - Throws: ``SharedNotificationError``: `.notPermitted` if the directory may not be read, `.notFound` if it can't be for another reason.
     public static func centers(in directory: String? = nil) throws(SharedNotificationError) -> [String] {
         let directory = directory ?? defaultDirectory
         // The segment's naming rule (CShim/src/segment): the user's number keeps users' centers apart.

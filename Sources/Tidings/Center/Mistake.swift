@@ -1,6 +1,13 @@
 extension SharedNotificationCenter {
     /// Something that a program hardly means to do, found where it costs nothing to look for it. ``onDiagnostic`` is told once for each kind
     /// and name; ``description`` says what to do.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// center.onDiagnostic = { diagnostic in
+    ///     if case .mistake(let mistake) = diagnostic { assertionFailure("\(mistake)") }
+    /// }
+    /// ```
     public enum Mistake: Hashable, Sendable, CustomStringConvertible {
         /// Two message types have that name: observers of one get what is posted as the other.
         case nameOfTwoTypes(Name, String, String)
@@ -8,9 +15,10 @@ extension SharedNotificationCenter {
         case tokenNotKept([Name]?)
         /// An observer of these names (`nil`: all) posts one of them whenever it is called for one, so it is called for ever.
         case postsToItself([Name]?)
-        /// Payloads of so many bytes are posted under that name more than 1,000 times a second.
+        /// Payloads of so many bytes (64 KiB) and more are posted under that name more than 1,000 times a second.
         case hugePayloads(Name, size: Int)
 
+        /// What it is, and what to do about it: one line.
         public var description: String {
             switch self {
             case .nameOfTwoTypes(let name, let first, let second):

@@ -3,6 +3,13 @@ import Glibc
 extension SharedNotificationCenter {
     /// The name of a kind of notification: 1 to 255 bytes of UTF-8 without NUL, by custom in reverse domain notation.
     ///
+    /// ```swift
+    /// extension SharedNotificationCenter.Name {
+    ///     static let changed: Self = "com.example.changed"
+    /// }
+    /// try SharedNotificationCenter.default.post(name: .changed)
+    /// ```
+    ///
     /// Any string makes a `Name`; whether it is a valid one is checked where it is first used
     /// (``SharedNotificationError/Code-swift.enum/invalidName``). Names are compared byte by byte by the center.
     public struct Name: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {

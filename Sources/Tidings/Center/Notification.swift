@@ -1,6 +1,13 @@
 extension SharedNotificationCenter {
     /// A notification as those know it who come from `DistributedNotificationCenter`: a name, an object and a dictionary.
     ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { notification in
+    ///     print(notification.object ?? "somebody", notification.userInfo?["volume"]?.double ?? 1)
+    /// }
+    /// ```
+    ///
     /// Any notification can be looked at like this, whoever posted it and how: the subject is its object, and a message of a type, which
     /// travels as a map of its fields, has these in its dictionary.
     public struct Notification: Hashable, Sendable {
@@ -33,7 +40,8 @@ extension SharedNotificationCenter {
     /// try center.post(name: "com.example.changed", object: "player-1", userInfo: ["volume": 0.5, "muted": false])
     /// ```
     ///
-    /// Promise: as `post(_:subject:retain:deadline:)` of a message.
+    /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On
+    /// failure nothing was posted.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
@@ -44,8 +52,8 @@ extension SharedNotificationCenter {
     ///   - retain: keep it for those who register later, until the next retained one of the same name, whatever its object.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.encodingFailed` (nested too deep), `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed` (nested too deep), `.payloadTooLarge`, `.noSpace`, `.full`,
+    ///   `.removed`, `.notPermitted` (the center was opened for reading alone).
     @discardableResult
     public func post(
         name: Name, object: String? = nil, userInfo: UserInfo? = nil, deliverImmediately: Bool = false,

@@ -6,7 +6,8 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.post(progress, 42, "decoding", retain: true)
     /// ```
     ///
-    /// Promise: as `post(_:subject:retain:deadline:)` of a message.
+    /// Promise: as for a message. Never waits for another process, unless a lossless observer is a whole ring behind and a deadline was
+    /// given; on failure nothing was posted.
     ///
     /// - Parameters:
     ///   - key: the name, and what goes with it.
@@ -15,8 +16,8 @@ extension SharedNotificationCenter {
     ///   - retain: keep it for those who register later, until the next retained one of the same name, whatever its subject.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.notPermitted` (the center was opened for reading alone).
     @discardableResult
     public func post<each Argument>(
         _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, subject: String? = nil,
@@ -29,7 +30,16 @@ extension SharedNotificationCenter {
 
     /// Keeps a key's arguments and tells the name's observers: the same as posting them retained.
     ///
-    /// - Throws: as ``post(_:_:subject:retain:deadline:)``.
+    /// ```swift
+    /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")
+    /// let center = try SharedNotificationCenter.default
+    /// try center.setState(640, 480, for: window)
+    /// if let (width, height) = try center.state(for: window) { print(width, height) }      // also in a process that starts later
+    /// try center.clearState(for: window)
+    /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.notPermitted` (the center was opened for reading alone).
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState<each Argument>(
@@ -40,13 +50,27 @@ extension SharedNotificationCenter {
     }
 
     /// Forgets a key's arguments, as ``clearState(for:subject:)`` of a name does.
+    ///
+    /// ```swift
+    /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")
+    /// try SharedNotificationCenter.default.clearState(for: window)
+    /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
     public func clearState<each Argument>(for key: Key<repeat each Argument>) throws(SharedNotificationError) {
         try clearState(for: key.name)
     }
 
-    /// The arguments last posted retained for a key; `nil` if there are none.
+    /// The arguments last set, or posted retained, for a key; `nil` if there are none.
     ///
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not what the key says.
+    /// Arguments that the poster didn't have yet take the key's defaults, as an observer's do (see ``Key``).
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// if let (percent, stage) = try SharedNotificationCenter.default.state(for: progress) { print("\(stage): \(percent) %") }
+    /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not what the key says, `.invalidName`.
     public func state<each Argument>(
         for key: Key<repeat each Argument>
     ) throws(SharedNotificationError) -> (repeat each Argument)? {

@@ -1,6 +1,6 @@
 // Spelled as Foundation's `NotificationCenter` spells it, so without `throws`: failures are diagnostics.
 extension SharedNotificationCenter {
-    /// Posts a message of the main actor.
+    /// Posts a message of the main actor. ``MainActorMessage`` has an example.
     ///
     /// Promise: when this has returned, this center object's own observers of it have been called (see ``MainActorMessage``). Waits for no other
     /// process. If it can't be posted ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``, and nobody is called.
@@ -9,7 +9,7 @@ extension SharedNotificationCenter {
         post(message, subjectText: nil)
     }
 
-    /// Posts a message of the main actor about an object. Otherwise as `post(_:)`.
+    /// Posts a message of the main actor about an object, as `post(_:)` posts one about nothing. ``MainActorMessage`` has an example.
     ///
     /// - Parameters:
     ///   - message: encoded now.
@@ -21,6 +21,16 @@ extension SharedNotificationCenter {
     }
 
     /// Posts a message of the main actor about a value that is identified by a text or a number, in all processes.
+    ///
+    /// ```swift
+    /// struct Room: Identifiable { var id: Int }
+    /// struct LightsOut: SharedNotificationCenter.MainActorMessage { typealias Subject = Room }
+    /// @MainActor func leave(_ center: SharedNotificationCenter) {
+    ///     center.post(LightsOut(), subject: Room(id: 12))        // for whoever observes a room of that number, in any process
+    /// }
+    /// ```
+    ///
+    /// Promise: as `post(_:)`.
     @MainActor
     @_disfavoredOverload
     public func post<M: MainActorMessage>(_ message: M, subject: M.Subject)
@@ -28,7 +38,7 @@ extension SharedNotificationCenter {
         post(message, subjectText: subject.id.description)
     }
 
-    /// Posts a message, from any thread.
+    /// Posts a message, from any thread. ``AsyncMessage`` has an example.
     ///
     /// Promise: when this has returned, this center object's own sequences of it have it in their buffers (see ``AsyncMessage``). Waits for no other
     /// process. If it can't be posted ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``, and nobody gets it.
@@ -37,6 +47,19 @@ extension SharedNotificationCenter {
     }
 
     /// Posts a message about an object, from any thread.
+    ///
+    /// ```swift
+    /// final class Library: Sendable {}
+    /// struct BookAdded: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Library
+    ///     var title: String
+    /// }
+    /// let (center, library) = (try SharedNotificationCenter.default, Library())
+    /// let token = center.addObserver(of: library, for: BookAdded.self) { book in print(book.title) }
+    /// center.post(BookAdded(title: "Solaris"), subject: library)
+    /// ```
+    ///
+    /// Promise: as `post(_:)`.
     ///
     /// - Parameters:
     ///   - message: encoded now.
@@ -47,6 +70,17 @@ extension SharedNotificationCenter {
     }
 
     /// Posts a message about a value that is identified by a text or a number, in all processes, from any thread.
+    ///
+    /// ```swift
+    /// struct Shelf: Identifiable { var id: String }
+    /// struct BookAdded: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Shelf
+    ///     var title: String
+    /// }
+    /// try SharedNotificationCenter.default.post(BookAdded(title: "Solaris"), subject: Shelf(id: "L"))
+    /// ```
+    ///
+    /// Promise: as `post(_:)`.
     @_disfavoredOverload
     public func post<M: AsyncMessage>(_ message: M, subject: M.Subject)
     where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {

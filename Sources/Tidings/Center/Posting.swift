@@ -17,8 +17,8 @@ extension SharedNotificationCenter {
     ///   - retain: keep it for those who register later, until the next retained one of the same name, whatever its subject.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.notPermitted` (the center was opened for reading alone).
     @discardableResult
     @inlinable
     public func post<M: Message>(
@@ -33,7 +33,16 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Posts a message that travels as its bytes. The same as for any message, and faster where the type is known to the compiler.
+    /// Posts a message that travels as its bytes in memory: as any message is posted, and faster where the compiler knows the type.
+    ///
+    /// ```swift
+    /// struct Moved: SharedNotificationCenter.BitwiseMessage { var x, y: Double }
+    /// try SharedNotificationCenter.default.post(Moved(x: 1, y: 2))
+    /// ```
+    ///
+    /// - Returns: its place in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`; and
+    ///   `.encodingFailed` if the type has chosen another ``Message/encoding``.
     @discardableResult
     @inlinable
     public func post<M: BitwiseMessage>(
@@ -83,14 +92,22 @@ extension SharedNotificationCenter {
 
     /// Posts bytes that are encoded already, under a name.
     ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// try center.post(name: "com.example.trackChanged", payload: .json(#"{"title":"So What"}"#))      // decodes as a message of that name
+    /// try center.post(name: "com.example.cache.flush", payload: .empty)
+    /// ```
+    ///
+    /// Promise: as for a message.
+    ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
-    ///   - payload: told to observers as it is; its format is not checked.
+    ///   - payload: told to observers as it is, at most the center's maximum payload size; its format is not checked.
     ///   - subject: as in `post(_:subject:retain:deadline:)`.
     ///   - retain: as in `post(_:subject:retain:deadline:)`.
     ///   - deadline: as in `post(_:subject:retain:deadline:)`.
     /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
     @discardableResult
     public func post(
         name: Name, payload: RawPayload, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil

@@ -1,15 +1,28 @@
 extension SharedNotificationCenter {
-    /// When something is posted.
+    /// When something is posted: at once, soon, or when things have calmed down.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// try center.post(name: "com.example.changed", postingStyle: .asap)           // the caller goes on, another thread posts
+    /// try center.post(name: "com.example.changed", postingStyle: .whenIdle)       // in place of that one, if it still waits
+    /// ```
     public enum PostingStyle: Hashable, Sendable {
         /// Before the call returns.
         case now
-        /// As soon as a thread of the center's own gets to it: the caller does not even pay for the post.
+        /// As soon as a thread of the center object's own gets to it: the caller pays for the encoding, and not for the post.
         case asap
         /// When nothing has been put off for 10 ms, at the latest after 100 ms.
         case whenIdle
     }
 
-    /// What makes a post take the place of those that wait.
+    /// What makes a post take the place of those that wait: whatever of this they have in common.
+    ///
+    /// ```swift
+    /// struct Moved: SharedNotificationCenter.Message { var x: Int }
+    /// let center = try SharedNotificationCenter.default
+    /// for id in 1...3 { try center.post(Moved(x: id), subject: "\(id)", postingStyle: .whenIdle, coalescing: .name) }    // only the third
+    /// for id in 1...3 { try center.post(Moved(x: id), subject: "\(id)", postingStyle: .whenIdle, coalescing: []) }       // all three
+    /// ```
     public struct Coalescing: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: Int
@@ -43,8 +56,8 @@ extension SharedNotificationCenter {
     ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8.
     ///   - style: when. With `.now`, those that wait and match are taken out as well.
     ///   - coalescing: which of those that wait it takes the place of: those that match in all of it; `[]`: none.
-    /// - Throws: ``SharedNotificationError``: `.encodingFailed`, and with `.now` as `post(_:subject:retain:deadline:)`. If a later post
-    ///   fails ``onDiagnostic`` is told.
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed`; with `.now`, and in a forked child, also `.invalidName`, `.payloadTooLarge`,
+    ///   `.noSpace`, `.full`, `.removed`, `.notPermitted`. If a later post fails, ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``.
     public func post<M: Message>(
         _ message: M, subject: String? = nil, postingStyle style: PostingStyle,
         coalescing: Coalescing = [.name, .subject]
@@ -54,7 +67,17 @@ extension SharedNotificationCenter {
             coalescing: coalescing)
     }
 
-    /// Posts a name with an object and a dictionary later, in place of equal ones that wait. Otherwise as for a message.
+    /// Posts a name with an object and a dictionary later, in place of equal ones that wait. Otherwise as for a message
+    /// (``post(_:subject:postingStyle:coalescing:)``).
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// try center.post(name: "com.example.changed", object: "player-1", userInfo: ["volume": 0.5], postingStyle: .whenIdle)
+    /// center.postPending()
+    /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed` (nested too deep); with `.now`, and in a forked child, also `.invalidName`,
+    ///   `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
     public func post(
         name: Name, object: String? = nil, userInfo: UserInfo? = nil, postingStyle style: PostingStyle,
         coalescing: Coalescing = [.name, .subject]
@@ -67,7 +90,8 @@ extension SharedNotificationCenter {
             coalescing: coalescing)
     }
 
-    /// Posts a key's arguments later, in place of equal ones that wait. Otherwise as for a message.
+    /// Posts a key's arguments later, in place of equal ones that wait. Otherwise as for a message
+    /// (``post(_:subject:postingStyle:coalescing:)``).
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -75,6 +99,9 @@ extension SharedNotificationCenter {
     /// for percent in 0...100 { try center.post(progress, percent, "decoding", postingStyle: .whenIdle) }
     /// center.postPending()
     /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed`; with `.now`, and in a forked child, also `.invalidName`, `.payloadTooLarge`,
+    ///   `.noSpace`, `.full`, `.removed`, `.notPermitted`.
     public func post<each Argument>(
         _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, subject: String? = nil,
         postingStyle style: PostingStyle, coalescing: Coalescing = [.name, .subject]
@@ -85,7 +112,17 @@ extension SharedNotificationCenter {
             coalescing: coalescing)
     }
 
-    /// Posts everything that waits to be posted by this center object, before it returns. Before the process ends, say.
+    /// Posts everything that waits to be posted by this center object, before it returns: before the process ends, say.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// try center.post(name: "com.example.changed", postingStyle: .whenIdle)
+    /// center.postPending()
+    /// exit(0)
+    /// ```
+    ///
+    /// Promise: from any thread; what another thread is just posting is posted, too, when this has returned. ``onDiagnostic`` is told what
+    /// could not be posted (``Diagnostic/postFailed(_:_:)``). In a forked child nothing waits, and this does nothing.
     public func postPending() {
         deferred.drain(all: true)
     }

@@ -1,6 +1,12 @@
 extension SharedNotificationCenter {
     /// What participants that died, or stand still, have left in a center.
     ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let remains = try center.remains
+    /// if !remains.isEmpty { print("of \(remains.participants) dead participants, \(try center.tidy()) tidied up") }
+    /// ```
+    ///
     /// It harms nobody: whom it concerns tidies it up in passing, and ``tidy()`` does it now. Numbers are approximate while
     /// others are at work.
     public struct Remains: Hashable, Sendable {
@@ -18,22 +24,26 @@ extension SharedNotificationCenter {
         public var isEvictionUnfinished = false
         /// Posts that somebody was about to revoke, and didn't.
         public var unfinishedRevocations = 0
-        /// Slots of posts that were revoked because their poster stood still. They are free as soon as it goes on, or ends:
+        /// Slots of posts that were revoked because their poster stood still. They are free as soon as it goes on, or ends;
         /// ``tidy()`` leaves them alone.
         public var heldSlots = 0
         /// Who holds one of these: its thread, or (from another pid namespace) its process.
         public var slotHolder: Int32?
 
-        /// There is nothing.
+        /// Whether there is nothing.
         public var isEmpty: Bool { self == Remains() }
 
-        /// Nothing is left.
+        /// No remains at all, to compare with.
         public init() {}
     }
 
-    /// A file that nobody needs any more.
+    /// A file that nobody needs any more: of a creator or remover of a center that was killed.
+    ///
+    /// ```swift
+    /// for leftover in try SharedNotificationCenter.leftovers() { print(leftover.file, leftover.kind, leftover.memory) }
+    /// ```
     public struct Leftover: Hashable, Sendable {
-        /// How it came to be left.
+        /// How it came to be left; see ``SharedNotificationCenter/leftovers(in:)``.
         public enum Kind: Sendable {
             /// A creator was killed before its center was finished.
             case unfinishedCenter
@@ -52,23 +62,39 @@ extension SharedNotificationCenter {
         public var isDeleted: Bool
     }
 
-    /// What the dead have left in this center.
+    /// What the dead have left in this center now. Takes 10 ms where something stands half-way, to see that nobody is at work on it.
+    ///
+    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, as it takes a place of its own.
     public var remains: Remains {
         get throws(SharedNotificationError) { try core.handle.remains() }
     }
 
     /// The files that creators and removers of this user's centers left when they were killed.
     ///
+    /// ```swift
+    /// let memory = try SharedNotificationCenter.leftovers().reduce(0) { $0 + $1.memory }
+    /// print("\(memory) bytes could be given back")
+    /// ```
+    ///
     /// What somebody is just at work on is not among them.
     ///
     /// - Parameter directory: where centers live; `nil`: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
+    /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
     public static func leftovers(in directory: String? = nil) throws(SharedNotificationError) -> [Leftover] {
         try CenterHandle.leftovers(in: directory, deletes: false)
     }
 
-    /// Deletes them.
+    /// Deletes the files that creators and removers of this user's centers left when they were killed.
     ///
+    /// ```swift
+    /// for leftover in try SharedNotificationCenter.deleteLeftovers() where !leftover.isDeleted { print("\(leftover.file) is still there") }
+    /// ```
+    ///
+    /// Promise: what somebody is just at work on, what a center needs, and what is no center's stays.
+    ///
+    /// - Parameter directory: as in ``leftovers(in:)``.
     /// - Returns: what was found; see ``Leftover/isDeleted``.
+    /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
     @discardableResult
     public static func deleteLeftovers(in directory: String? = nil) throws(SharedNotificationError) -> [Leftover] {
         try CenterHandle.leftovers(in: directory, deletes: true)

@@ -12,8 +12,9 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - name: for messages; nobody finds the center by it. As for ``init(named:configuration:)``.
-    ///   - configuration: sizes and ``Configuration-swift.struct/permissions``.
-    /// - Throws: ``SharedNotificationError``.
+    ///   - configuration: sizes, ``Configuration-swift.struct/permissions`` and ``Configuration-swift.struct/group``.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (also for an owner, `isReadOnly`, or a creation `.never`),
+    ///   `.notPermitted` (this process isn't in the group), `.noSpace`, `.system` (no memory, no descriptor, or no `/proc`).
     public static func sealed(
         named name: String, configuration: Configuration = Configuration()
     ) throws(SharedNotificationError) -> SharedNotificationCenter {
@@ -23,23 +24,39 @@ extension SharedNotificationCenter {
 
     /// Hands a sealed center to the process at the other end of a connected Unix socket, which needs no access to anything else.
     ///
+    /// ```swift
+    /// func hand(_ center: SharedNotificationCenter, to sandboxed: Int32) throws(SharedNotificationError) {
+    ///     try center.send(over: sandboxed, isReadOnly: true)
+    /// }
+    /// ```
+    ///
     /// Waits as `sendmsg` on that socket does.
     ///
     /// - Parameters:
     ///   - socket: the descriptor, which stays yours.
     ///   - isReadOnly: whether the peer may only observe (see ``Configuration-swift.struct/isReadOnly``). The center's
     ///     permissions must let somebody read who may not write, `0o644` for instance.
-    /// - Throws: ``SharedNotificationError``: `.invalidArgument` if the center is not a sealed one, `.notPermitted`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidArgument` if the center is not a sealed one, `.notPermitted` if the peer would get more
+    ///   than this process has, or the permissions let nobody read who may not write, `.notFound` if there is no `/proc`, `.system` with
+    ///   what `sendmsg` said.
     public func send(over socket: Int32, isReadOnly: Bool = false) throws(SharedNotificationError) {
         try core.handle.send(over: socket, isReadOnly: isReadOnly)
     }
 
     /// Waits for a center that a peer sends with ``send(over:isReadOnly:)``, as `recvmsg` on that socket does.
     ///
+    /// ```swift
+    /// let socket: Int32 = 3                                       // connected to whoever has the center
+    /// let center = try SharedNotificationCenter(receivedOver: socket)
+    /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { notification in print(notification.name) }
+    /// ```
+    ///
     /// Whoever sent it: what is not sealed is refused, and everything is checked that opening a file checks.
     ///
+    /// - Parameter socket: the descriptor, which stays yours.
     /// - Throws: ``SharedNotificationError``: `.notACenter` if something else was sent, `.notPermitted` if it is not sealed,
-    ///   `.system(ECONNRESET)` if the other end is closed, `.system(EAGAIN)` if nothing is there on a socket that does not wait.
+    ///   `.incompatibleVersion`, `.tooManyParticipants`, `.system(ECONNRESET)` if the other end is closed, `.system(EAGAIN)` if nothing is
+    ///   there on a socket that does not wait.
     public convenience init(receivedOver socket: Int32) throws(SharedNotificationError) {
         let handle = try CenterHandle(receivedOver: socket)
         let prefix = "/memfd:"

@@ -30,6 +30,12 @@ public final class SharedNotificationCenter: Sendable {
 
     /// Opens the center of that name, creating it first if there is none (see ``Configuration-swift.struct/creation``).
     ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter(named: "com.example.player")
+    /// let group = SharedNotificationCenter.Configuration(slots: 65_536, permissions: 0o660)
+    /// let larger = try SharedNotificationCenter(named: "com.example.studio", configuration: group)
+    /// ```
+    ///
     /// Waits for no other process. Sizes in the configuration matter to whoever creates the center; who opens an existing one
     /// takes its sizes.
     ///
@@ -38,7 +44,7 @@ public final class SharedNotificationCenter: Sendable {
     ///   - configuration: sizes, access, and where centers live.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (the message says how much is
     ///   needed), `.notPermitted` (another user's), `.notACenter`, `.incompatibleVersion`, `.notFound`, `.exists`,
-    ///   `.tooManyParticipants`.
+    ///   `.tooManyParticipants`, `.removed` (another process has been removing it for two seconds), `.system`.
     public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
         core = CenterCore(name: name, handle: try CenterHandle(name: name, configuration: configuration))
         deferred = PostingQueue(core: core)
@@ -52,6 +58,12 @@ public final class SharedNotificationCenter: Sendable {
     /// A center of this process alone, for what Foundation's `NotificationCenter()` is for: nobody else can open it, unless it is sent to them
     /// (it is a ``sealed(named:configuration:)`` one).
     ///
+    /// ```swift
+    /// let center = SharedNotificationCenter()
+    /// let token = try center.addObserver(forName: "changed", object: nil) { notification in print(notification.name) }
+    /// try center.post(name: "changed")
+    /// ```
+    ///
     /// Ends the process if the operating system has no memory or descriptor left for it; where that is to be an error, use `sealed(named:)`.
     public convenience init() {
         do {
@@ -63,7 +75,13 @@ public final class SharedNotificationCenter: Sendable {
         }
     }
 
-    /// This user's default center, named `default`: the same object for the whole process.
+    /// This user's default center, named `default`, in the default directory: the same object for the whole process, another one in a
+    /// forked child.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// try center.post(name: "com.example.changed")
+    /// ```
     ///
     /// - Throws: as ``init(named:configuration:)``. A failure is not remembered; the next access tries again.
     public static var `default`: SharedNotificationCenter {
@@ -73,23 +91,37 @@ public final class SharedNotificationCenter: Sendable {
     /// The name it was opened with.
     public var name: String { core.name }
 
-    /// The file behind the center, for messages to people. It is not an interface.
+    /// The file behind the center, for messages to people: `/memfd:` and the name for a sealed one. It is not an interface.
     public var path: String { core.handle.path }
 
     /// Deletes the center's file: nobody can open it any more.
     ///
+    /// ```swift
+    /// try SharedNotificationCenter.remove(named: "com.example.player")
+    /// ```
+    ///
     /// Those who have it open get `.removed` from their next post. Never touches a file that is not a center.
     ///
-    /// - Throws: ``SharedNotificationError``: `.notFound`, `.notPermitted`, `.notACenter`.
+    /// - Parameters:
+    ///   - name: as in ``init(named:configuration:)``.
+    ///   - configuration: where it lives, and whose it is; sizes make no difference.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (a size that no center can have), `.notFound`, `.notPermitted`,
+    ///   `.notACenter`, `.removed` (another process has been removing it for two seconds).
     public static func remove(
         named name: String, configuration: Configuration = Configuration()
     ) throws(SharedNotificationError) {
         try CenterHandle.remove(name: name, configuration: configuration)
     }
 
-    /// Tidies up what dead participants left. Happens by itself whenever it matters.
+    /// Tidies up what dead participants left. Happens by itself whenever it matters; others go on undisturbed.
     ///
-    /// - Returns: how many were tidied up.
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// if try center.tidy() > 0 { print(try center.remains) }
+    /// ```
+    ///
+    /// - Returns: how many dead participants were tidied up.
+    /// - Throws: ``SharedNotificationError``: `.notPermitted` if the center was opened for reading alone.
     @discardableResult
     public func tidy() throws(SharedNotificationError) -> Int {
         try core.handle.tidy()

@@ -1,8 +1,25 @@
-/// What went wrong, and one line for people: what was tried on what, why it failed, what to do.
+/// Why something failed: the kind of failure, to decide by, and one line for people.
+///
+/// ```swift
+/// do {
+///     let player = SharedNotificationCenter.Configuration(creation: .never)
+///     try SharedNotificationCenter(named: "com.example.player", configuration: player).post(name: "com.example.changed")
+/// } catch {
+///     switch error.code {
+///     case .notFound: print("no player has run yet")
+///     default: print(error.message)
+///     }
+/// }
+/// ```
+///
+/// A function's documentation names the kinds that it has reasons of its own for. Whatever looks into a center can also throw
+/// ``Code-swift.enum/notACenter`` (the center's memory contradicts itself), ``Code-swift.enum/forked`` and
+/// ``Code-swift.enum/tooManyParticipants`` (the first use of a center object in a forked child, which takes a place of its own), and
+/// ``Code-swift.enum/system(_:)`` (no memory; or the program closed the center's own descriptor).
 public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of failure.
+    /// The kind of failure: what programs decide by, as ``SharedNotificationError`` shows.
     public enum Code: Hashable, Sendable {
-        /// A center's, notification's or subject's name is empty, too long, or has bytes it must not have.
+        /// A center's, notification's or subject's name is empty, too long, or has bytes it must not have; or what names begin with has a `*`.
         case invalidName
         /// A configuration or an argument out of its range.
         case invalidArgument
@@ -10,7 +27,7 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         case payloadTooLarge
         /// The directory of the center is full, or the center has no room left of that kind. Nothing was done.
         case noSpace
-        /// The center belongs to another user, or its permissions forbid it.
+        /// The center belongs to another user, its permissions forbid it, or it was opened for reading alone.
         case notPermitted
         /// The file is not a center, or is damaged. It was not touched.
         case notACenter
@@ -20,9 +37,10 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         case notFound
         /// There is such a center already.
         case exists
-        /// A lossless observer is a whole ring behind; with a deadline: still was when it passed. Nothing was posted.
+        /// A lossless observer is a whole ring behind; with a deadline: still was when it passed. Or all places for payloads of that size
+        /// hold kept values, or are being filled. Nothing was posted.
         case full
-        /// The center was removed; open it anew.
+        /// The center was removed; open it anew. Of opening and removing: another process has been removing it for two seconds.
         case removed
         /// All participant places of the center are taken.
         case tooManyParticipants
@@ -46,7 +64,7 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
     /// The same as ``message``.
     public var description: String { message }
 
-    /// An error of that kind, with its line.
+    /// An error of that kind with that line, as the library throws it: for what stands in for it in tests.
     public init(_ code: Code, message: String) {
         self.code = code
         self.message = message

@@ -14,7 +14,8 @@ extension SharedNotificationCenter {
     /// that has the center open is gone, until the center is removed or the machine starts anew. Whoever registers later gets it first, with
     /// ``Envelope/isRetained``.
     ///
-    /// - Throws: as `post(_:subject:retain:deadline:)`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.notPermitted` (the center was opened for reading alone).
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState<M: Message>(
@@ -32,7 +33,10 @@ extension SharedNotificationCenter {
     /// try center.clearState(for: "com.example.volume")
     /// ```
     ///
-    /// - Throws: as `post(_:subject:retain:deadline:)`.
+    /// Promise: as ``setState(_:subject:deadline:)`` of a message.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.notPermitted` (the center was opened for reading alone).
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState<Value: Encodable>(
@@ -44,7 +48,15 @@ extension SharedNotificationCenter {
 
     /// Keeps bytes that are encoded already for a name and tells the name's observers.
     ///
-    /// - Throws: as ``post(name:payload:subject:retain:deadline:)``.
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// try center.setState(.text("So What"), for: "com.example.track")
+    /// let track = try center.rawState(for: "com.example.track")
+    /// ```
+    ///
+    /// Promise: as ``setState(_:subject:deadline:)`` of a message.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState(
@@ -56,7 +68,15 @@ extension SharedNotificationCenter {
 
     /// The value last set (or posted retained) for the type's name; `nil` if there is none.
     ///
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not an `M`.
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// if let change = try SharedNotificationCenter.default.state(for: TrackChanged.self) { print(change.title) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - type: whose name it is kept under, and what it is decoded as.
+    ///   - subject: makes no difference: a name has one value.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not an `M`, `.invalidName`.
     public func state<M: Message>(
         for type: M.Type = M.self, subject: String? = nil
     ) throws(SharedNotificationError) -> M? {
@@ -65,29 +85,61 @@ extension SharedNotificationCenter {
 
     /// The value last set (or posted retained) for a name; `nil` if there is none.
     ///
+    /// ```swift
+    /// let volume = try SharedNotificationCenter.default.state(for: "com.example.volume", as: Double.self) ?? 1
+    /// ```
+    ///
     /// - Parameters:
     ///   - name: what it is kept under.
     ///   - type: what it is decoded as.
     ///   - subject: makes no difference: a name has one value.
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not a `Value`.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not a `Value`, `.invalidName`.
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self, subject: String? = nil
     ) throws(SharedNotificationError) -> Value? {
         try core.state(Value.self, name: name, subject: subject)
     }
 
-    /// The bytes last set (or posted retained) for a name; `nil` if there are none.
+    /// The bytes last set (or posted retained) for a name, whatever they are; `nil` if there are none.
+    ///
+    /// ```swift
+    /// let json = try SharedNotificationCenter.default.rawState(for: "com.example.volume")?.json ?? "nothing"
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: what they are kept under.
+    ///   - subject: makes no difference: a name has one value.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`.
     public func rawState(for name: Name, subject: String? = nil) throws(SharedNotificationError) -> RawPayload? {
         try core.rawState(name: name, subject: subject)
     }
 
-    /// Forgets the value of a name, so that ``state(for:as:subject:)`` is `nil` and nobody who registers later gets it. Observers see
-    /// an empty payload of format ``PayloadFormat/bytes``, which typed observers do not get.
+    /// Forgets the value of a name, so that ``state(for:as:subject:)`` is `nil` and nobody who registers later gets it.
+    ///
+    /// ```swift
+    /// try SharedNotificationCenter.default.clearState(for: "com.example.volume")
+    /// ```
+    ///
+    /// Observers see an empty payload of format ``PayloadFormat/bytes``: a message to those of a type that has no fields, or optional ones
+    /// only, undecodable to those of other types. It takes no place for payloads, so that values can be cleared also when these have taken
+    /// all places there are.
+    ///
+    /// - Parameters:
+    ///   - name: what the value is kept under. That there is none is no error.
+    ///   - subject: told to observers.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`, `.notPermitted`.
     public func clearState(for name: Name, subject: String? = nil) throws(SharedNotificationError) {
         try core.clearState(name: name, subject: subject)
     }
 
     /// Forgets the value of a type's name, as ``clearState(for:subject:)`` of a name does.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// try SharedNotificationCenter.default.clearState(for: TrackChanged.self)
+    /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`, `.notPermitted`.
     public func clearState<M: Message>(for type: M.Type) throws(SharedNotificationError) {
         try clearState(for: M.name)
     }

@@ -1,5 +1,10 @@
 extension SharedNotificationCenter {
     /// Numbers about a center at one moment.
+    ///
+    /// ```swift
+    /// let numbers = try SharedNotificationCenter.default.statistics
+    /// print("\(numbers.posted) posted, \(numbers.observers) of \(numbers.observerLimit) observers, \(numbers.memory) bytes")
+    /// ```
     public struct Statistics: Hashable, Sendable {
         /// Positions in the order used since the center's birth.
         public var posted: UInt64
@@ -11,7 +16,7 @@ extension SharedNotificationCenter {
         public var fileSize: UInt64
         /// Bytes of memory taken.
         public var memory: UInt64
-        /// Bytes.
+        /// The largest payload, in bytes.
         public var maximumPayloadSize: UInt64
         /// Notifications in the ring.
         public var slots: Int
@@ -34,6 +39,12 @@ extension SharedNotificationCenter {
     }
 
     /// Somebody who has the center open.
+    ///
+    /// ```swift
+    /// for one in try SharedNotificationCenter.default.participants where one.isAlive {
+    ///     print("\(one.executable) (\(one.pid)) since \(one.joinedAt), \(one.behind) behind")
+    /// }
+    /// ```
     public struct Participant: Hashable, Sendable {
         /// Its place in the center.
         public var index: Int
@@ -43,9 +54,9 @@ extension SharedNotificationCenter {
         public var uid: UInt32
         /// The name of its executable, at most 79 bytes.
         public var executable: String
-        /// It has not ended.
+        /// Whether it has not ended. True of all where that can't be asked: in a center that others may only read, by one of them.
         public var isAlive: Bool
-        /// It is this center object.
+        /// Whether it is this center object.
         public var isOwn: Bool
         /// When it opened the center.
         public var joinedAt: Date
@@ -60,6 +71,10 @@ extension SharedNotificationCenter {
     }
 
     /// A name that somebody observes, or that has a retained value; or what names that somebody observes begin with.
+    ///
+    /// ```swift
+    /// for one in try SharedNotificationCenter.default.observedNames { print(one.name, one.observers, one.isRetained) }
+    /// ```
     public struct ObservedName: Hashable, Sendable {
         /// The name; `com.example.*` for all names that begin with `com.example.` (``isPrefix``).
         public var name: Name
@@ -67,13 +82,15 @@ extension SharedNotificationCenter {
         public var subject: String?
         /// How many observer places look at it (one process usually has one).
         public var observers: Int
-        /// It has a retained value.
+        /// Whether it has a retained value.
         public var isRetained: Bool
-        /// It isn't one name: what its text has before the `*` at its end is what the names that are observed begin with.
+        /// Whether it isn't one name: what its text has before the `*` at its end is what the names that are observed begin with.
         public var isPrefix: Bool
     }
 
-    /// Numbers about the center now.
+    /// Numbers about the center now. Read without stopping anybody, so they fit together only approximately.
+    ///
+    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, as it takes a place of its own.
     public var statistics: Statistics {
         get throws(SharedNotificationError) {
             var statistics = try core.handle.statistics()
@@ -82,12 +99,16 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// All who have the center open now.
+    /// All who have the center open now; and who died, until somebody has tidied up (``Participant/isAlive``).
+    ///
+    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, as it takes a place of its own.
     public var participants: [Participant] {
         get throws(SharedNotificationError) { try core.handle.participants() }
     }
 
     /// All names that are observed or retained now.
+    ///
+    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, as it takes a place of its own.
     public var observedNames: [ObservedName] {
         get throws(SharedNotificationError) { try core.handle.observedNames() }
     }

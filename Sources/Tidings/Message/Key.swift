@@ -20,7 +20,7 @@ extension SharedNotificationCenter {
         /// What stands in for an argument that a payload ends before.
         let defaults: (repeat (each Argument)?)
 
-        /// A key whose arguments all have to be there, but for optional ones at the end.
+        /// A key whose arguments all have to be there, but for optional ones at the end. ``Key`` has an example.
         public init(_ name: Name) {
             self.name = name
             defaults = (repeat Optional<each Argument>.none)

@@ -6,7 +6,38 @@ extension SharedNotificationCenter {
     ///     static let name: SharedNotificationCenter.Name = "com.example.player.trackChanged"
     ///     var title: String
     /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: TrackChanged.self) { change in print(change.title) }
+    /// try center.post(TrackChanged(title: "So What"))
     /// ```
+    ///
+    /// ### When the type changes
+    ///
+    /// An observer may have been built with more fields than the poster, or fewer. It goes by its own type:
+    /// - a field that it doesn't know is passed over;
+    /// - an optional one that the payload lacks is `nil`;
+    /// - any other one that the payload lacks makes it undecodable, **also where the declaration gives it a value**: the decoder that the
+    ///   compiler writes for a `Codable` type does not look at `var position = 0.0`.
+    ///
+    /// A field that is added later must therefore be an optional, or the type one with `@Message` (the package's trait `Macros`), which takes the
+    /// declaration's value, or it says itself what stands in:
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message {
+    ///     var title: String
+    ///     var subtitle: String?                   // added later, `nil` from older posters
+    ///     var position = 0.0                      // added later, 0 from older posters: by init(from:), not by this line
+    ///
+    ///     init(from decoder: any Decoder) throws {
+    ///         let fields = try decoder.container(keyedBy: CodingKeys.self)
+    ///         title = try fields.decode(String.self, forKey: .title)
+    ///         subtitle = try fields.decodeIfPresent(String.self, forKey: .subtitle)
+    ///         position = try fields.decodeIfPresent(Double.self, forKey: .position) ?? 0
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// A field that changes its type, or its meaning, is another message: give it another name.
     public protocol Message: FieldCodable, Sendable {
         /// The name its notifications have, the same in all processes. It must not change while the process runs.
         ///
@@ -23,6 +54,13 @@ extension SharedNotificationCenter {
 
     /// A message that travels as its bytes in memory: the cheapest there is, for plain numbers.
     ///
+    /// ```swift
+    /// struct Moved: SharedNotificationCenter.BitwiseMessage { var x, y: Double }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: Moved.self) { place in print(place.x, place.y) }
+    /// try center.post(Moved(x: 1, y: 2))
+    /// ```
+    ///
     /// Before the bytes go 8 bytes of fingerprint of the type's ``Message/name``, size, stride and alignment. A notification with
     /// another fingerprint is undecodable (fields that changed places without changing those are not noticed: give a changed
     /// type a new name). One encoded in another way, say as JSON by the command, is decoded as such.
@@ -34,7 +72,7 @@ extension SharedNotificationCenter {
 }
 
 extension SharedNotificationCenter.Message {
-    /// The type's own name, without its module.
+    /// The type's own name, without its module and what it is nested in.
     public static var name: SharedNotificationCenter.Name {
         SharedNotificationCenter.Name(String(describing: Self.self))
     }

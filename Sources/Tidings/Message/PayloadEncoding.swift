@@ -1,5 +1,14 @@
 extension SharedNotificationCenter {
     /// What the bytes of a payload are. On the wire: one byte.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let picture = SharedNotificationCenter.RawPayload(format: .bytes, bytes: [0x89, 0x50, 0x4e, 0x47])
+    /// try center.post(name: "com.example.picture", payload: picture)
+    /// let token = try center.addObserver(forNames: ["com.example.picture"]) { notification in
+    ///     if notification.payload.format == .bytes { print(notification.payload.bytes.count) }
+    /// }
+    /// ```
     public struct PayloadFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The byte it travels as.
         public var rawValue: UInt8
@@ -11,13 +20,13 @@ extension SharedNotificationCenter {
 
         /// Whatever both sides agreed on.
         public static let bytes = PayloadFormat(rawValue: 0)
-        /// RFC 8949.
+        /// CBOR, as RFC 8949 has it.
         public static let cbor = PayloadFormat(rawValue: 1)
         /// 8 bytes of layout fingerprint, then the value as it lies in memory.
         public static let bitwise = PayloadFormat(rawValue: 2)
-        /// RFC 8259.
+        /// JSON, as RFC 8259 has it.
         public static let json = PayloadFormat(rawValue: 3)
-        /// UTF-8.
+        /// Text in UTF-8.
         public static let text = PayloadFormat(rawValue: 4)
         /// The first number free for coders of your own; those below are reserved.
         public static let firstCustom = PayloadFormat(rawValue: 64)
@@ -37,18 +46,47 @@ extension SharedNotificationCenter {
 
     /// A coder of your own: how values become bytes and back.
     ///
+    /// ```swift
+    /// struct PropertyLists: SharedNotificationCenter.PayloadCoder {
+    ///     let format = SharedNotificationCenter.PayloadFormat.firstCustom
+    ///     func encode<T: Encodable>(_ value: T) throws -> [UInt8] { Array(try PropertyListEncoder().encode(value)) }
+    ///     func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
+    ///         try PropertyListDecoder().decode(type, from: Data(bytes))
+    ///     }
+    /// }
+    /// struct TrackChanged: SharedNotificationCenter.Message {
+    ///     static let encoding = SharedNotificationCenter.PayloadEncoding.custom(PropertyLists())
+    ///     var title: String
+    /// }
+    /// try SharedNotificationCenter.default.post(TrackChanged(title: "So What"))
+    /// ```
+    ///
     /// Called on the poster's thread to encode, and wherever the observer's closure runs to decode. Errors it throws when encoding
     /// reach the poster as ``SharedNotificationError/Code-swift.enum/encodingFailed``; when decoding, the observer's `onUndecodable`.
     public protocol PayloadCoder: Sendable {
         /// Its number, ``PayloadFormat/firstCustom`` or above. Both sides must mean the same by it.
         var format: PayloadFormat { get }
-        /// The bytes of a value.
+        /// The bytes of a value. ``PayloadCoder`` has an example.
+        ///
+        /// - Throws: whatever you like. The poster gets `.encodingFailed`, whose message has your error's words; nothing was posted.
         func encode<T: Encodable>(_ value: T) throws -> [UInt8]
-        /// A value from bytes that are valid for this call only.
+        /// A value from bytes that are valid for this call only. ``PayloadCoder`` has an example.
+        ///
+        /// The bytes may be anything: who may post to the center may say that they are of your format.
+        ///
+        /// - Throws: whatever you like. The observer's `onUndecodable` is told (``UndecodableMessage/error``).
         func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T
     }
 
-    /// How a message type is encoded.
+    /// How a message type is encoded: ``Message/encoding``.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message {
+    ///     static let encoding = SharedNotificationCenter.PayloadEncoding.json
+    ///     var title: String
+    /// }
+    /// try SharedNotificationCenter.default.post(TrackChanged(title: "So What"))       // {"title":"So What"}
+    /// ```
     public struct PayloadEncoding: Sendable {
         @usableFromInline
         enum Kind: Sendable {
@@ -71,7 +109,7 @@ extension SharedNotificationCenter {
         @inlinable public static var json: PayloadEncoding { PayloadEncoding(kind: .json) }
         /// Raw bytes; by adopting ``BitwiseMessage`` only.
         @inlinable static var bitwise: PayloadEncoding { PayloadEncoding(kind: .bitwise) }
-        /// A coder of your own. Payloads with its format number are decoded by it too.
+        /// By a coder of your own, which also decodes payloads of its format. ``PayloadCoder`` has an example.
         public static func custom(_ coder: any PayloadCoder) -> PayloadEncoding {
             PayloadEncoding(kind: .custom(coder))
         }

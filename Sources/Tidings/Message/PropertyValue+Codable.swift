@@ -6,6 +6,8 @@
 
 extension SharedNotificationCenter.PropertyValue: Codable {
     /// As what CBOR, or whatever the encoder writes, has for it.
+    ///
+    /// - Throws: what the encoder throws; the library's own an `EncodingError` where arrays and maps are nested more than 128 deep.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -20,7 +22,9 @@ extension SharedNotificationCenter.PropertyValue: Codable {
         }
     }
 
-    /// Of what a decoder finds.
+    /// What a decoder finds, as far as a property list has such a value.
+    ///
+    /// - Throws: a `DecodingError` for anything else.
     public init(from decoder: any Decoder) throws {
         // CBOR says what a value is. Asked in turn, it would take a date for a number.
         if let decoder = decoder as? CBORDecoder {

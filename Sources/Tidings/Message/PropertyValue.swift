@@ -17,17 +17,31 @@ extension SharedNotificationCenter {
 
     /// A value of a property list: text, number, truth, date, data, or arrays and dictionaries of these, 127 deep at most.
     ///
+    /// ```swift
+    /// let value: SharedNotificationCenter.PropertyValue = ["title": "So What", "year": 1959, "players": ["Davis", "Coltrane"]]
+    /// let year = value["year"]?.integer               // 1959
+    /// let first = value["players"]?[0]?.string        // "Davis"
+    /// ```
+    ///
     /// Travels as what CBOR has for it, so that what is posted comes out as what it was: 1 stays an integer and 1.0 a floating-point number
     /// (dates are good to 0.2 µs). Other CBOR is understood as far as it has such values: a null is left out of its dictionary, and anything
     /// else does not decode. JSON has neither dates nor data, and whole numbers in it are integers.
     public enum PropertyValue: Hashable, Sendable {
+        /// A text.
         case string(String)
+        /// An integer of 64 bits.
         case integer(Int)
+        /// A floating-point number.
         case double(Double)
+        /// True or false.
         case boolean(Bool)
+        /// A moment.
         case date(Date)
+        /// Bytes.
         case data(Data)
+        /// Values in a row.
         case array([PropertyValue])
+        /// Values by name.
         case dictionary([String: PropertyValue])
     }
 }
@@ -79,7 +93,7 @@ extension SharedNotificationCenter.PropertyValue: ExpressibleByStringLiteral, Ex
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
     /// An array.
     public init(arrayLiteral elements: Self...) { self = .array(elements) }
-    /// Of equal keys the last counts.
+    /// A dictionary. Of equal keys the last counts.
     public init(dictionaryLiteral elements: (String, Self)...) {
         self = .dictionary(Dictionary(elements) { $1 })
     }
@@ -88,6 +102,11 @@ extension SharedNotificationCenter.PropertyValue: ExpressibleByStringLiteral, Ex
 extension SharedNotificationCenter.PropertyValue {
     /// What has a place in a property list, as it comes out of `[String: Any]`: strings, numbers, truth values, dates, data, and arrays and
     /// dictionaries with text keys of these. `nil` for anything else, also inside, and for integers beyond `Int`.
+    ///
+    /// ```swift
+    /// let settings: [String: Any] = ["volume": 0.5, "when": Date()]
+    /// let userInfo = SharedNotificationCenter.PropertyValue(settings)?.dictionary
+    /// ```
     public init?(_ value: Any) {
         switch value {
         case let value as Self: self = value

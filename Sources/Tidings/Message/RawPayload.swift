@@ -1,5 +1,13 @@
 extension SharedNotificationCenter {
     /// A payload as it travels: what it is, and its bytes.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forNames: ["com.example.volume"]) { notification in
+    ///     print(notification.payload.json, (try? notification.payload.decode(Double.self)) ?? 1)
+    /// }
+    /// try center.post(name: "com.example.volume", payload: .init(encoding: 0.5))
+    /// ```
     public struct RawPayload: Hashable, Sendable {
         /// What the bytes are.
         public var format: PayloadFormat
@@ -12,26 +20,40 @@ extension SharedNotificationCenter {
             self.bytes = bytes
         }
 
-        /// A value encoded as CBOR.
+        /// A value encoded as CBOR. ``RawPayload`` has an example.
         ///
-        /// - Throws: what the value's `encode(to:)` threw.
+        /// - Throws: what the value's `encode(to:)` threw, or an `EncodingError` beyond a depth of 128.
         public init(encoding value: some Encodable) throws {
             self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: value))
         }
 
-        /// A message encoded as CBOR, by what `@Message` generated for its type if it did.
+        /// A message encoded as CBOR, whatever its ``Message/encoding`` is, by what `@Message` generated for its type if it did.
         ///
-        /// - Throws: what the message's `encode(to:)` threw.
+        /// ```swift
+        /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+        /// let payload = try SharedNotificationCenter.RawPayload(encoding: TrackChanged(title: "So What"))
+        /// print(payload.json)                                 // {"title":"So What"}
+        /// ```
+        ///
+        /// - Throws: what the message's `encode(to:)` threw, or an `EncodingError` beyond a depth of 128.
         public init<M: Message>(encoding message: M) throws {
             self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: message))
         }
 
-        /// UTF-8 text.
+        /// Text, as UTF-8; decodes as a `String`.
+        ///
+        /// ```swift
+        /// try SharedNotificationCenter.default.post(name: "com.example.greeting", payload: .text("hello"))
+        /// ```
         public static func text(_ text: String) -> RawPayload {
             RawPayload(format: .text, bytes: Array(text.utf8))
         }
 
         /// JSON text. Not checked: observers that decode it find out.
+        ///
+        /// ```swift
+        /// try SharedNotificationCenter.default.post(name: "com.example.trackChanged", payload: .json(#"{"title":"So What"}"#))
+        /// ```
         public static func json(_ text: String) -> RawPayload {
             RawPayload(format: .json, bytes: Array(text.utf8))
         }
@@ -39,7 +61,12 @@ extension SharedNotificationCenter {
         /// No payload at all.
         public static let empty = RawPayload(format: .bytes, bytes: [])
 
-        /// Decodes a value from CBOR, JSON or, for a ``BitwiseMessage``, its bytes in memory.
+        /// Decodes a value from CBOR, JSON, text (a `String`) or, for a ``BitwiseMessage``, its bytes in memory.
+        ///
+        /// ```swift
+        /// let payload = SharedNotificationCenter.RawPayload.json("[1, 2, 3]")
+        /// let numbers = try payload.decode([Int].self)
+        /// ```
         ///
         /// - Throws: what the decoder threw, or a `DecodingError` if the format is none of these, or the bytes are those of another
         ///   type.
@@ -47,7 +74,17 @@ extension SharedNotificationCenter {
             try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
         }
 
-        /// The same, and faster where the type is known to the compiler.
+        /// Decodes a message that travels as its bytes in memory, faster where the compiler knows the type.
+        ///
+        /// ```swift
+        /// struct Moved: SharedNotificationCenter.BitwiseMessage { var x, y: Double }
+        /// let center = try SharedNotificationCenter.default
+        /// let token = try center.addObserver(forNames: [Moved.name]) { notification in
+        ///     if let place = try? notification.payload.decode(Moved.self) { print(place.x, place.y) }
+        /// }
+        /// ```
+        ///
+        /// - Throws: a `DecodingError` if the bytes are those of another type; if they came in another format, what its decoder threw.
         @inlinable
         public func decode<M: BitwiseMessage>(_ type: M.Type = M.self) throws -> M {
             guard format.rawValue == PayloadFormat.bitwise.rawValue else { return try decodeAsEncoded(type) }
@@ -57,7 +94,16 @@ extension SharedNotificationCenter {
             }
         }
 
-        /// The same, for the caller's generic code that the compiler specialises.
+        /// Decodes a message of any type, by what `@Message` generated for it if it did.
+        ///
+        /// ```swift
+        /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+        /// let track = try SharedNotificationCenter.RawPayload.json(#"{"title":"So What"}"#).decode(TrackChanged.self)
+        /// ```
+        ///
+        /// A payload of a ``PayloadCoder`` is not decoded here, but by its own.
+        ///
+        /// - Throws: a `DecodingError`, or what the type's `init(from:)` threw.
         @inlinable
         public func decode<M: Message>(_ type: M.Type = M.self) throws -> M {
             guard format.rawValue == PayloadFormat.bitwise.rawValue, case .bitwise = M.encoding.kind else {
@@ -99,7 +145,14 @@ extension SharedNotificationCenter {
         public var json: String { JSONRendering.render(self) }
     }
 
-    /// A notification with its payload as it travels.
+    /// A notification with its payload as it travels, undecoded.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forNames: ["com.example.trackChanged", "com.example.volume"]) { notification in
+    ///     print(notification.envelope.sequence, notification.name, notification.payload.json)
+    /// }
+    /// ```
     public struct RawNotification: Hashable, Sendable {
         /// Its name.
         public var name: Name

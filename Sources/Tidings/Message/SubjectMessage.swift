@@ -58,17 +58,17 @@ extension SharedNotificationCenter {
         static var name: Name { get }
     }
 
-    /// A short spelling for a message type where observers are added: `.trackChanged`. See ``MainActorMessage`` for how to declare one.
+    /// A short spelling for a message type where observers are added: `.trackChanged`. ``MainActorMessage`` declares one in its example.
     public protocol MessageIdentifier {
         /// The message it stands for.
         associatedtype MessageType
     }
 
-    /// What a ``MessageIdentifier`` is declared with.
+    /// What a ``MessageIdentifier`` is declared with, as ``MainActorMessage`` does in its example.
     public struct BaseMessageIdentifier<MessageType>: MessageIdentifier, Sendable {
-        /// Stands for a message of the main actor.
+        /// Stands for a message of the main actor, as in ``MainActorMessage``'s example.
         public init() where MessageType: MainActorMessage {}
-        /// Stands for a message of any thread.
+        /// Stands for a message of any thread, otherwise as in ``MainActorMessage``'s example.
         public init() where MessageType: AsyncMessage {}
     }
 }

@@ -1,6 +1,8 @@
 // What generated code calls.
 extension SharedNotificationCenter.FieldDecoder {
     /// Reads a field's value.
+    ///
+    /// - Throws: as ``SharedNotificationCenter/FieldCodable/init(decodingField:)``.
     @inlinable
     public mutating func decode<Value: SharedNotificationCenter.FieldCodable>(
         _ type: Value.Type, for name: StaticString
@@ -9,6 +11,8 @@ extension SharedNotificationCenter.FieldDecoder {
     }
 
     /// Reads a field's value, or `nil` for null, as `decodeIfPresent` does.
+    ///
+    /// - Throws: as ``SharedNotificationCenter/FieldCodable/init(decodingField:)``.
     @inlinable
     public mutating func decode<Value: SharedNotificationCenter.FieldCodable>(
         _ type: Value?.Type, for name: StaticString
@@ -19,12 +23,16 @@ extension SharedNotificationCenter.FieldDecoder {
     }
 
     /// Reads a field of a type that only `Codable` knows.
+    ///
+    /// - Throws: as ``SharedNotificationCenter/FieldCodable/init(decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value.Type, for name: StaticString) throws -> Value {
         do { return try decodeCodable(type) } catch { throw Self.error(error, in: name, expecting: Value.self) }
     }
 
     /// Reads a field of a type that only `Codable` knows, or `nil` for null.
+    ///
+    /// - Throws: as ``SharedNotificationCenter/FieldCodable/init(decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
         do {
@@ -33,6 +41,8 @@ extension SharedNotificationCenter.FieldDecoder {
     }
 
     /// The value of a field that has to be there.
+    ///
+    /// - Throws: `DecodingError.keyNotFound` if it was not.
     @inlinable
     public func required<Value>(_ value: Value?, _ name: StaticString) throws -> Value {
         guard let value else { throw Self.missing(name) }

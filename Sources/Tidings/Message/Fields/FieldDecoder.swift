@@ -1,5 +1,5 @@
 extension SharedNotificationCenter {
-    /// Where generated code reads a message from: one way through the bytes, each looked at once. See ``FieldCodable``.
+    /// Where generated code reads a message from: one way through the bytes, each looked at once. Public for it alone: see ``FieldCodable``.
     ///
     /// What it takes and refuses is what the library's `Decoder` does, and so are the errors. Whatever isn't in the form that our own encoder
     /// gives it (another width, a tag, an indefinite length), or of a type that only `Codable` knows, is left to that.
@@ -14,7 +14,7 @@ extension SharedNotificationCenter {
             self.bytes = CBORBytes(bytes)
         }
 
-        /// A map that is being read.
+        /// A map that is being read, by ``nextField(in:of:)``.
         public struct Map {
             let start: Int
             /// Pairs that are left; below zero: until the stop.
@@ -37,6 +37,8 @@ extension SharedNotificationCenter {
         // MARK: Maps
 
         /// Begins to read a map.
+        ///
+        /// - Throws: as ``FieldCodable/init(decodingField:)``.
         public mutating func beginMap() throws -> Map {
             do throws(CBORFault) {
                 let start = offset
@@ -53,6 +55,7 @@ extension SharedNotificationCenter {
         /// - Parameters:
         ///   - map: whose fields they are, and how many are left.
         ///   - names: the names as they are in CBOR, one behind the other.
+        /// - Throws: as ``FieldCodable/init(decodingField:)``.
         public mutating func nextField(in map: inout Map, of names: StaticString) throws -> Int? {
             guard try hasNext(&map.left) else { return nil }
             let name = map.cursor
@@ -165,6 +168,8 @@ extension SharedNotificationCenter {
         // MARK: The long way
 
         /// Passes over the next item.
+        ///
+        /// - Throws: as ``FieldCodable/init(decodingField:)``.
         public mutating func skipValue() throws {
             if let end = bytes.quickEnd(at: offset) {
                 offset = end

@@ -1,6 +1,8 @@
 // What generated code calls. Small and inlinable, so that a struct's coder becomes one piece of straight code in the module that has it.
 extension SharedNotificationCenter.FieldEncoder {
     /// Writes a field: its name, and the value.
+    ///
+    /// - Throws: as ``SharedNotificationCenter/FieldCodable/encodeField(to:)``.
     @inlinable
     public mutating func encode<Value: SharedNotificationCenter.FieldCodable>(
         _ value: Value, for name: StaticString
@@ -10,6 +12,8 @@ extension SharedNotificationCenter.FieldEncoder {
     }
 
     /// Writes a field unless it is `nil`, as `encodeIfPresent` does.
+    ///
+    /// - Throws: as ``SharedNotificationCenter/FieldCodable/encodeField(to:)``.
     @inlinable
     public mutating func encode<Value: SharedNotificationCenter.FieldCodable>(
         _ value: Value?, for name: StaticString
@@ -18,6 +22,8 @@ extension SharedNotificationCenter.FieldEncoder {
     }
 
     /// Writes a field of a type that only `Codable` knows.
+    ///
+    /// - Throws: as ``SharedNotificationCenter/FieldCodable/encodeField(to:)``.
     @inlinable
     public mutating func encode<Value: Encodable>(_ value: Value, for name: StaticString) throws {
         try writeName(name)
@@ -25,6 +31,8 @@ extension SharedNotificationCenter.FieldEncoder {
     }
 
     /// Writes a field of a type that only `Codable` knows, unless it is `nil`.
+    ///
+    /// - Throws: as ``SharedNotificationCenter/FieldCodable/encodeField(to:)``.
     @inlinable
     public mutating func encode<Value: Encodable>(_ value: Value?, for name: StaticString) throws {
         if let value { try encode(value, for: name) }

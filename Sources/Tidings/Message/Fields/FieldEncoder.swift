@@ -1,5 +1,5 @@
 extension SharedNotificationCenter {
-    /// Where generated code writes a message to, straight into what is posted. See ``FieldCodable``.
+    /// Where generated code writes a message to, straight into what is posted. Public for it alone: see ``FieldCodable``.
     public struct FieldEncoder: ~Copyable {
         // The buffer's memory, the offset of the next byte, and the end of the room there is.
         @usableFromInline var base: UnsafeMutableRawPointer
@@ -19,7 +19,7 @@ extension SharedNotificationCenter {
             limit = buffer.pointee.memory.count
         }
 
-        /// A map that has been begun.
+        /// A map that has been begun, for ``endMap(_:)``.
         public struct Map {
             @usableFromInline let start: Int
             /// Those of the map around it.
@@ -59,6 +59,8 @@ extension SharedNotificationCenter {
         // MARK: Maps and arrays
 
         /// Begins a map, of which nobody needs to know yet how many pairs it will have.
+        ///
+        /// - Throws: as ``FieldCodable/encodeField(to:)``.
         @inlinable
         public mutating func beginMap() throws -> Map {
             try enter()
@@ -68,7 +70,9 @@ extension SharedNotificationCenter {
             return map
         }
 
-        /// Ends it.
+        /// Ends the map that was begun last.
+        ///
+        /// - Throws: as ``FieldCodable/encodeField(to:)``.
         @inlinable
         public mutating func endMap(_ map: Map) throws {
             if pairs < 24 {
