@@ -9,16 +9,16 @@ extension SharedNotificationCenter {
     /// struct TrackChanged: SharedNotificationCenter.Message, NotificationCenter.AsyncMessage, Equatable {
     ///     typealias Subject = AnyObject
     ///     static var name: SharedNotificationCenter.Name { "com.example.player.trackChanged" }
-    ///     static var name: Foundation.Notification.Name { .init("com.example.player.trackChanged") }
     ///     var title: String
     /// }
     /// let center = try SharedNotificationCenter.default
     /// let bridge = try center.bridge(TrackChanged.self, with: .default)
     /// ```
     ///
-    /// Promise: what is posted on one side arrives on the other once, and does not come back. Outward in the order in which Foundation calls
-    /// observers, which is not always that of posts. What came back is told from what is new by being equal, so of equal ones it doesn't matter which.
-    /// Inward without a subject. Bridge a type once in a process, and with one shared center.
+    /// Promise: what is posted on one side arrives on the other once, and does not come back, until the bridge ends. Outward in the order in
+    /// which Foundation calls observers, which is not always that of posts. What came back is told from what is new by being equal, so of equal
+    /// ones it doesn't matter which. Inward without a subject. Bridge a type once in a process, and with one shared center. Foundation's own
+    /// name for it, which says nothing here, is that of the type.
     ///
     /// - Parameters:
     ///   - type: which.
@@ -48,7 +48,26 @@ extension SharedNotificationCenter {
         return NotificationBridge(ends)
     }
 
-    /// The same for messages of the main actor, in the order of posts both ways.
+    /// Forwards messages of the main actor of a type between this center and Foundation's `NotificationCenter`, in the order of posts both ways.
+    ///
+    /// ```swift
+    /// struct Paused: SharedNotificationCenter.Message, NotificationCenter.MainActorMessage, Equatable {
+    ///     typealias Subject = AnyObject
+    ///     static var name: SharedNotificationCenter.Name { "com.example.player.paused" }
+    ///     var at: Double
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let bridge = try center.bridge(Paused.self, with: .default)
+    /// NotificationCenter.default.post(Paused(at: 12.5))       // reaches all processes
+    /// ```
+    ///
+    /// Otherwise as for messages of any thread.
+    ///
+    /// - Parameters:
+    ///   - type: which.
+    ///   - notifications: the other side.
+    ///   - direction: which way.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
     @MainActor
     public func bridge<M: Message & NotificationCenter.MainActorMessage & Equatable>(
         _ type: M.Type, with notifications: NotificationCenter = .default,

@@ -3,14 +3,21 @@ public import Tidings
 
 extension SharedNotificationCenter {
     /// Keeps forwarding between a shared center and a `NotificationCenter` of this process. It ends with ``cancel()``, or with the object.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let bridge = try center.bridge(["com.example.changed"], direction: .inward)
+    /// // … what other processes post is posted here, too …
+    /// bridge.cancel()
+    /// ```
     public final class NotificationBridge: Sendable {
-        /// Which way it forwards.
+        /// Which way it forwards; ``NotificationBridge`` has an example.
         public enum Direction: Hashable, Sendable {
             /// What is posted to the shared center is posted in this process.
             case inward
             /// What is posted in this process is posted to the shared center.
             case outward
-            /// Both.
+            /// Both ways, and nothing comes back.
             case both
         }
 
@@ -22,7 +29,8 @@ extension SharedNotificationCenter {
 
         deinit { cancel() }
 
-        /// Ends it. When this has returned nothing is forwarded any more, unless it is called from what is being forwarded.
+        /// Ends it: when this has returned nothing is forwarded any more, unless it is called from what is being forwarded. Any number of times,
+        /// from any thread. ``NotificationBridge`` has an example.
         public func cancel() {
             for end in ends { end() }
         }

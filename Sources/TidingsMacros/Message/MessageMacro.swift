@@ -4,8 +4,11 @@
     import SwiftSyntaxBuilder
     import SwiftSyntaxMacros
 
-    /// `@Message`.
+    /// `@Message`, as `Message()` in the library documents it. Public for the compiler's plugin alone.
     public struct MessageMacro: ExtensionMacro {
+        /// The extension with the coder; nothing, and the reason told where the program is wrong, if the struct can't have one.
+        ///
+        /// - Throws: what swift-syntax throws of code that it can't take apart.
         public static func expansion(
             of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
             providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],

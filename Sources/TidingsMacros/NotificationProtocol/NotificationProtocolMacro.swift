@@ -4,8 +4,11 @@
     import SwiftSyntaxBuilder
     import SwiftSyntaxMacros
 
-    /// `@NotificationProtocol`.
+    /// `@NotificationProtocol`, as the library documents it. Public for the compiler's plugin alone.
     public struct NotificationProtocolMacro: PeerMacro {
+        /// The poster and the messages; nothing, and the reasons told where the program is wrong, if there can't be any.
+        ///
+        /// - Throws: what swift-syntax throws of code that it can't take apart.
         public static func expansion(
             of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
             in context: some MacroExpansionContext
@@ -133,8 +136,11 @@
         }
     }
 
-    /// `@NotificationName` and `@NotificationDefault`: read where the protocol is, and nothing by themselves.
+    /// `@NotificationName` and `@NotificationDefault`: read where the protocol is, and nothing by themselves. Public for the compiler's plugin alone.
     public struct NotificationDetailMacro: PeerMacro {
+        /// Nothing; told where the program is wrong if it isn't at a method.
+        ///
+        /// - Throws: nothing.
         public static func expansion(
             of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
             in context: some MacroExpansionContext
