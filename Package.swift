@@ -9,11 +9,6 @@ let swiftSettings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : [
 let cWarnings: [CSetting] =
     [.enableWarning("all"), .enableWarning("extra")] + (strict ? [.treatAllWarnings(as: .error)] : [])
 
-// Only for `.ci/documentation`: who uses the package fetches no plugin.
-let documentation: [Package.Dependency] =
-    Context.environment["TIDINGS_DOCUMENTATION"] == nil
-    ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0")]
-
 // Whoever doesn't ask for the macros neither fetches nor builds swift-syntax: whatever belongs to it has this condition.
 let withMacros: TargetDependencyCondition? = .when(traits: ["Macros"])
 func syntax(_ product: String) -> Target.Dependency {
@@ -39,7 +34,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
-    ] + documentation,
+    ],
     targets: [
         .target(
             name: "CTidings",
