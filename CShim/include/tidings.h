@@ -289,7 +289,7 @@ typedef struct tidings_participant_info {
     bool own;    ///< it is this handle
     uint64_t joined_at_ns;
     uint32_t observers, observers_lossless;  ///< its own
-    uint64_t behind;  ///< how many posts the lossless one that is furthest behind has still to take. Posters are held back when that is the whole ring, if its names are among them
+    uint64_t behind;  ///< of the lossless one that is furthest behind: how many posts there are, of whatever name, from the first that it has still to take. Posters are held back when that is the whole ring
     char executable[TIDINGS_EXECUTABLE_MAX + 1];
 } tidings_participant_info;
 

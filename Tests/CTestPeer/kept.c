@@ -1,5 +1,13 @@
 // Kept values for who looks at more names than one: which come, in which order, and that none is lost or doubled where they end and live ones begin.
+#include <sys/resource.h>
+#include <time.h>
+
+#include "by_hand.h"
+#include "center/center.h"
+#include "observable.h"
 #include "peer.h"
+#include "ring/chunk.h"
+#include "segment/position.h"
 
 static uint64_t set(tidings_center *center, const char *name, uint32_t value) {
     uint64_t sequence;
@@ -129,6 +137,115 @@ void a_cleared_name_taken_by_another_keeps_nothing(void) {
     OK(tidings_next(observer, 0, &delivery));
     CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1, "the clearing was missed: kind %u", delivery.kind);
     nothing_comes(observer);
+}
+
+// MARK: Second reading
+
+// From where it begins, an observer's history is what is there when it adds: a value that has left the ring by then isn't of it, and comes as a kept one.
+void a_value_evicted_before_the_history_was_listed_is_kept(void) {
+    static const char *const prefixes[] = {"kept.a", "kept.", NULL};
+    for (uint32_t i = 0; i < 3; i++) {
+        tidings_center *center = join_center(256);
+        tidings_observer *observer = observer_of_nothing(center);
+        const uint64_t sequence = set(center, "kept.a", 2 + 2 * i);
+        turn(center);
+        const char *prefix = prefixes[i];
+        uint32_t interest;
+        OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0, (i == 1 ? TIDINGS_ADD_PREFIX : 0) | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &interest));
+        comes(observer, true, "kept.a", 2 + 2 * i, sequence);
+    }
+}
+
+// It is told that there was one, at least: -ENOMEM, and what was missed.
+void a_kept_value_without_memory_is_told_as_missed(void) {
+    if (SANITIZED) return;  // the sanitizer maps whenever it likes
+    tidings_center *center = join_center(256);
+    static uint8_t large[4 << 20];
+    OK(tidings_post(topic_of(center, "kept.a"), large, sizeof large, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL));
+    for (uint32_t many = 0; many < 2; many++) {
+        tidings_observer *observer = many ? looks(center, "kept.", TIDINGS_ADD_RETAINED) : observer_with(center, "kept.a", 0, TIDINGS_ADD_RETAINED);
+        struct rlimit was;
+        OK(getrlimit(RLIMIT_AS, &was));
+        OK(setrlimit(RLIMIT_AS, &(struct rlimit){1 << 20, was.rlim_max}));
+        tidings_delivery delivery;
+        const int result = tidings_next(observer, 0, &delivery);
+        OK(setrlimit(RLIMIT_AS, &was));
+        CHECK(result == -ENOMEM, "%d", result);
+        OK(tidings_next(observer, 0, &delivery));
+        CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1, "kind %u", delivery.kind);
+        nothing_comes(observer);
+    }
+}
+
+// Who may only read can't decide what is claimed, and goes on without it. Committed after all, the value takes the older one's place.
+void a_reader_is_given_a_value_that_was_committed_late(void) {
+    for (uint32_t many = 0; many < 2; many++) {
+        tidings_center *center = observable_center(256);
+        const uint64_t before = set(center, "kept.a", 2);
+        const uint64_t late = claim_by(center, TIDINGS__W_FOREIGN | 77);
+        write_record(center, late);
+        tidings__cell *cell = tidings__cell_at(&center->segment, late);
+        tidings__set_relaxed(&cell->topic, tidings__relaxed(&tidings__cell_at(&center->segment, before)->topic));
+        tidings_center *theirs = open_to_read();
+        tidings_observer *observer = observer_with(theirs, many ? NULL : "kept.a", 0, TIDINGS_ADD_RETAINED);
+        tidings__set_relaxed(&center->segment.chunk_words[tidings__relaxed(&cell->body[0])], late << 16 | TIDINGS__CHUNK_IN_RING);
+        commit_at(center, late);
+        tidings_delivery delivery = receive(observer);
+        CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && delivery.sequence == late, "%lu, not %lu", (unsigned long)delivery.sequence, (unsigned long)late);
+    }
+}
+
+// Words that agree with each other, and a record that can't be: looked at once, not once for each of the ring's slots.
+void kept_values_that_cannot_be_are_passed_by(void) {
+    tidings_center *center = join_center(65536);
+    tidings__segment *s = &center->segment;
+    char name[32];
+    for (uint32_t i = 0; i < 300; i++) {
+        snprintf(name, sizeof name, "kept.%u", i);
+        set(center, name, 2 * i);
+    }
+    for (uint32_t i = 0; i < 2 * 65536; i++) post_number(topic_of(center, "filler"), i);
+    const uint64_t position = tidings__frontier(s, tidings__oldest(s)) - 1;
+    uint32_t spoilt = 0;
+    for (uint32_t entry = TIDINGS__NAME_FIRST; entry < tidings__acquire(&s->header->names_used.word); entry++) {
+        _Atomic uint64_t *word = &tidings__name_at(s, entry)->retained;
+        const uint32_t chunk = (uint32_t)tidings__acquire(word) & 0xffff;
+        if (chunk == 0 || chunk == TIDINGS__RETAINED_EXPECTED) continue;
+        tidings__set_relaxed(word, position << 16 | chunk);
+        tidings__set_relaxed(&s->chunk_words[chunk - 1], position << 16 | TIDINGS__CHUNK_RETAINED);
+        uint64_t capacity;
+        ((uint64_t *)(uintptr_t)tidings__chunk_bytes(s, chunk - 1, &capacity))[1] |= UINT32_MAX;  // its size
+        spoilt++;
+    }
+    CHECK(spoilt == 300, "%u", spoilt);
+    const clock_t begun = clock();
+    nothing_comes(looks(center, "kept.", TIDINGS_ADD_RETAINED));
+    CHECK(clock() - begun < 10 * CLOCKS_PER_SEC, "%ld s of processor time", (long)((clock() - begun) / CLOCKS_PER_SEC));  // a hundredth of one; a minute, otherwise
+}
+
+static uint64_t behind(tidings_center *center) {
+    tidings_participant_info info;
+    OK(tidings_participant(center, (uint32_t)center->participant, &info));
+    CHECK(info.observers == 1 && info.observers_lossless == 1, "%u, %u", info.observers, info.observers_lossless);
+    return info.behind;
+}
+
+void who_holds_posters_back_is_the_whole_ring_behind(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *filler = topic_of(center, "filler");
+    tidings_observer *observer = observer_of_nothing(center);
+    tidings_observer_close(observer);
+    OK(tidings_observer_open(center, TIDINGS_OBSERVE_LOSSLESS, &observer));
+    uint32_t interest;
+    OK(tidings_observer_add(observer, "rare", 4, NULL, 0, 0, &interest));
+    for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
+    CHECK(behind(center) == 0, "it needs nothing, and is %lu behind", (unsigned long)behind(center));
+    post_number(topic_of(center, "rare"), 1);
+    for (uint32_t i = 0; i < 50; i++) post_number(filler, i);
+    CHECK(behind(center) == 51, "%lu", (unsigned long)behind(center));
+    while (tidings_post(filler, "", 0, NULL, NULL) == 0) continue;
+    CHECK(behind(center) == 256, "%lu", (unsigned long)behind(center));
+    tidings_observer_close(observer);
 }
 
 // MARK: The seam

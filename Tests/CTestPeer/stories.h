@@ -207,6 +207,11 @@ STORY(what_the_history_lists_is_not_kept_too)
 STORY(a_value_that_was_replaced_comes_once)
 STORY(a_cleared_name_taken_by_another_keeps_nothing)
 STORY(kept_and_posted_values_meet_without_a_seam)
+STORY(a_value_evicted_before_the_history_was_listed_is_kept)
+STORY(a_kept_value_without_memory_is_told_as_missed)
+STORY(a_reader_is_given_a_value_that_was_committed_late)
+STORY(kept_values_that_cannot_be_are_passed_by)
+STORY(who_holds_posters_back_is_the_whole_ring_behind)
 
 // forks.c
 STORY(a_forked_child_posts_through_what_it_inherited)

@@ -1,4 +1,5 @@
 // Kept values, which an interest gets before anything else: the retained one of its name, or, of many names, each one's.
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,9 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     for (uint32_t entry = TIDINGS__NAME_FIRST; entry < used && entry < s->shape.names && chunks > 0; entry++) {
         const tidings__name *name = tidings__name_at(s, entry);
         uint64_t position;
-        if (!name || !tidings__retained_in(s, tidings__acquire(&name->retained), &position, &chunk) || (int64_t)(since - position) <= 0) continue;
+        // Without memory, or said to be there by a hostile peer: nor are those behind it.
+        if (!name) break;
+        if (!tidings__retained_in(s, tidings__acquire(&name->retained), &position, &chunk) || (int64_t)(since - position) <= 0) continue;
         if (!note(l, entry, position)) return false;
         chunks--;
     }
@@ -62,7 +65,19 @@ static bool is_of(tidings__segment *s, const tidings__interest *in, uint32_t ent
     return !in->prefix || (tidings__name_text(s, entry, name, &length, NULL, NULL) && length >= in->name_length && memcmp(name, in->name, in->name_length) == 0);
 }
 
-static bool begin_many(tidings_observer *o, tidings__interest *in, bool history) {
+// Does the history list it? What was evicted before it was listed it doesn't, though it lies after the cursor.
+static bool listed(const tidings__interest *in, uint64_t position) {
+    size_t low = 0, high = in->history_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (in->history[middle] == position) return true;
+        if ((int64_t)(in->history[middle] - position) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return false;
+}
+
+static bool begin_many(tidings_observer *o, tidings__interest *in) {
     tidings__segment *s = &o->center->segment;
     list l = {0};
     if (!list_all(s, in->since, &l)) {
@@ -73,7 +88,7 @@ static bool begin_many(tidings_observer *o, tidings__interest *in, bool history)
     if (l.count > 0) qsort(l.of, l.count, sizeof l.of[0], by_entry);
     for (size_t i = 0; i < l.count; i++) {
         if (i > 0 && l.of[i].entry == l.of[i - 1].entry) continue;
-        if (history && (int64_t)(l.of[i].position - o->cursor) >= 0) continue;
+        if (listed(in, l.of[i].position)) continue;
         if (is_of(s, in, l.of[i].entry)) l.of[left++] = l.of[i];
     }
     if (left > 0) qsort(l.of, left, sizeof l.of[0], by_position);
@@ -91,46 +106,61 @@ static uint32_t entry_of(const tidings_observer *o, const tidings__interest *in)
     return tidings__name_find(&o->center->segment, &plain);
 }
 
-bool tidings__kept_begin(tidings_observer *o, tidings__interest *in, bool history) {
-    if (in->many) return begin_many(o, in, history);
+bool tidings__kept_begin(tidings_observer *o, tidings__interest *in) {
+    if (in->many) return begin_many(o, in);
     const uint32_t entry = entry_of(o, in);
     tidings__record r;
     uint64_t position;
     uint32_t chunk;
-    in->retained = entry && tidings__retained_find(&o->center->segment, entry, in->since, &position, &chunk, &r) && !(history && (int64_t)(position - o->cursor) >= 0);
+    in->retained = entry && tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) && !listed(in, position);
     return true;
 }
 
-// The newest of an entry from before `limit`.
-static bool deliver(tidings_observer *o, tidings__interest *in, uint32_t entry, uint64_t limit, tidings_delivery *d) {
+// The newest of an entry from `from` on, before `limit`. TIDINGS__DELIVERED; -ENOMEM, then it is told as missed; TIDINGS__NOTHING.
+static int deliver(tidings_observer *o, tidings__interest *in, uint32_t entry, uint64_t from, uint64_t limit, tidings_delivery *d) {
+    uint64_t last = UINT64_MAX;
     // Found anew: it may have been replaced by a newer one that is still older than what this interest gets live.
     for (int tries = 0; entry && tries < 100; tries++) {
         tidings__record r;
         uint64_t position;
         uint32_t chunk;
-        if (!tidings__retained_find(&o->center->segment, entry, limit, &position, &chunk, &r)) return false;
-        if (!tidings__record_copy(o, position, &r)) continue;
+        if (!tidings__retained_find(&o->center->segment, entry, from, limit, &position, &chunk, &r)) return TIDINGS__NOTHING;
+        if (!tidings__record_copy(o, position, &r)) {
+            if (o->without_memory) {
+                o->without_memory = false;
+                in->missed++;
+                o->telling = true;
+                return -ENOMEM;
+            }
+            // Not replaced while it was copied: it can't be one.
+            if (position == last) return TIDINGS__NOTHING;
+            last = position;
+            continue;
+        }
         o->matched[0] = in;
         o->matched_ids[0] = in->id;
         // One name's own copy of it will do; of many the entry may be another's by now.
-        if (!tidings__describe_text(o, &r, position, d) && in->many) return false;
+        if (!tidings__describe_text(o, &r, position, d) && in->many) return TIDINGS__NOTHING;
         tidings__describe(o, &r, position, TIDINGS_DELIVERY_RETAINED, d);
-        return !in->with_subject || (d->subject_length == in->subject_length && memcmp(d->subject, in->subject, in->subject_length) == 0);
+        const bool wanted = !in->with_subject || (d->subject_length == in->subject_length && memcmp(d->subject, in->subject, in->subject_length) == 0);
+        return wanted ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
     }
-    return false;
+    return TIDINGS__NOTHING;
 }
 
-bool tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
+int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__interest *in = t->of[i];
         if (!in->retained) continue;
-        // Replaced since it was listed: the newer one comes as it was posted.
+        // Replaced since it was listed: the newer one comes as it was posted. But for a reader it may be one that was claimed when it was listed, as it could only wait.
         while (in->kept_next < in->kept_count) {
             const tidings__kept *kept = &in->kept[in->kept_next++];
-            if (deliver(o, in, kept->entry, kept->position + 1, d)) return true;
+            const int result = deliver(o, in, kept->entry, kept->position, o->reader ? in->since : kept->position + 1, d);
+            if (result != TIDINGS__NOTHING) return result;
         }
         in->retained = false;
-        if (!in->many && deliver(o, in, entry_of(o, in), in->since, d)) return true;
+        const int result = in->many ? TIDINGS__NOTHING : deliver(o, in, entry_of(o, in), 0, in->since, d);
+        if (result != TIDINGS__NOTHING) return result;
     }
-    return false;
+    return TIDINGS__NOTHING;
 }

@@ -291,7 +291,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     }
     if (!error) error = observer->reader ? begin_reading(observer, interest, flags & TIDINGS_ADD_HISTORY) : begin_account(observer, interest, flags & TIDINGS_ADD_HISTORY);
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
-    if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, interest, flags & TIDINGS_ADD_HISTORY))
+    if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, interest))
         error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of kept values", interest->name);
     if (!error) {
         interest->id = ++observer->next_id;

@@ -180,10 +180,10 @@ bool tidings__record_copy(tidings_observer *observer, uint64_t position, const t
 bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length, uint32_t *subject_length);
 
 // kept.c
-// What an interest is to be given first, of what lies before `since`; with history, before the cursor, from where on the history lists it. False: no memory.
-bool tidings__kept_begin(tidings_observer *observer, tidings__interest *interest, bool history);
-// The next of it, described. False: no more of any interest.
-bool tidings__kept_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
+// What an interest is to be given first, of what lies before `since` and isn't in its history. False: no memory.
+bool tidings__kept_begin(tidings_observer *observer, tidings__interest *interest);
+// The next of it: TIDINGS__DELIVERED, described; -ENOMEM; TIDINGS__NOTHING: no more of any interest.
+int tidings__kept_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 
 // wait.c
 // A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.

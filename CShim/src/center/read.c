@@ -338,7 +338,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
     if (__builtin_expect(o->left_count != 0, 0)) tidings__reader_settle(o, t);
     if (__builtin_expect(o->telling, 0) && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
-    if (__builtin_expect(t->special != 0, 0) && tidings__kept_deliver(o, t, d)) return TIDINGS__DELIVERED;
+    const int kept = __builtin_expect(t->special != 0, 0) ? tidings__kept_deliver(o, t, d) : TIDINGS__NOTHING;
+    if (__builtin_expect(kept != TIDINGS__NOTHING, 0)) return kept;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) welcome(o, t);
     // Often enough that a poster that waits for room and is still awake finds some soon; as much as an eviction takes at most.
     const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;

@@ -67,13 +67,14 @@ bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t
 }
 
 // 1, 0: there is none; -1: it was replaced while we looked.
-static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t limit, uint64_t *position, uint32_t *chunk,
+static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position, uint32_t *chunk,
                      tidings__record *record) {
     uint64_t oldest = tidings__oldest(s);
     // The ring holds what is newer than the entry's. From the newest on; what is evicted meanwhile is in the entry when we get there.
     uint64_t end = tidings__frontier(s, oldest);
     if (limit < end) end = limit;
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
+    if ((int64_t)(from - oldest) > 0) oldest = from;
     for (uint64_t p = end; p > oldest && p-- > 0;) {
         if (tidings__look(s, p) != TIDINGS__VALID) continue;
         tidings__cell *cell = tidings__cell_at(s, p);
@@ -102,17 +103,17 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     record->format = (uint8_t)(header[3] >> 56);
     record->chunk = *chunk;
     if (!tidings__chunk_holds(s, *chunk, *position)) return -1;
-    return *position < limit;
+    return *position >= from && *position < limit;
 }
 
-bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t limit, uint64_t *position, uint32_t *chunk,
+bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position, uint32_t *chunk,
                             tidings__record *record) {
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry) return false;
     // Each further round meets a value that was replaced while we looked: there is one, and there was one all the time.
     for (int round = 0; round < 1000; round++) {
         uint64_t seen = tidings__acquire(&entry->retained);
-        int found = find_once(s, entry, index, limit, position, chunk, record);
+        int found = find_once(s, entry, index, from, limit, position, chunk, record);
         if (found >= 0) return found;
         if (tidings__acquire(&entry->retained) == seen && round > 10) return false;
     }

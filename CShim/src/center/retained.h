@@ -7,8 +7,8 @@
 // Moves the retained record at `position` (valid, being evicted) to its name entry, if it is the newest. Idempotent.
 void tidings__retained_promote(tidings__segment *s, uint64_t position);
 
-// Finds the newest retained record of a name before `limit`: its position and chunk. False: there is none.
-bool tidings__retained_find(tidings__segment *s, uint32_t entry, uint64_t limit, uint64_t *position, uint32_t *chunk, tidings__record *record);
+// Finds the newest retained record of a name from `from` on and before `limit`: its position and chunk. False: there is none.
+bool tidings__retained_find(tidings__segment *s, uint32_t entry, uint64_t from, uint64_t limit, uint64_t *position, uint32_t *chunk, tidings__record *record);
 
 // What an entry's word says is kept in it, and where that was posted. False: nothing.
 bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t *position, uint32_t *chunk);

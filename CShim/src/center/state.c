@@ -26,7 +26,7 @@ int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t 
     uint32_t chunk;
     // Each round meets a value that was replaced while it was copied.
     for (int round = 0; entry && round < 1000; round++) {
-        if (!tidings__retained_find(s, entry, UINT64_MAX, &position, &chunk, &record)) break;
+        if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &position, &chunk, &record)) break;
         uint64_t capacity;
         const uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
         if (!bytes || record.size + (uint64_t)TIDINGS__CHUNK_HEADER > capacity) continue;

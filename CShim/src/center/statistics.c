@@ -7,7 +7,9 @@
 #include "platform/error.h"
 #include "platform/file.h"
 #include "platform/lock.h"
+#include "registry/prefixes.h"
 #include "ring/chunk.h"
+#include "ring/verdict.h"
 
 int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     tidings__clear_error();
@@ -44,13 +46,37 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     return 0;
 }
 
-// How far a lossless observer is behind.
-static uint64_t behind(const tidings__segment *s, uint32_t observer) {
-    const uint64_t cursor = tidings__acquire(&s->observers[observer].cursor), end = tidings__frontier(s, tidings__oldest(s));
-    return (int64_t)(end - cursor) > 0 && end - cursor <= s->shape.slots ? end - cursor : 0;
+static bool looks_at(tidings__segment *s, uint32_t observer, uint32_t entry) {
+    const tidings__name *name = tidings__name_at(s, entry);
+    return name && tidings__relaxed(&name->members[observer / 64]) >> observer % 64 & 1;
 }
 
-static void count_observers(const tidings__segment *s, tidings_participant_info *info) {
+static bool looks_by_prefix(tidings__segment *s, uint32_t observer, uint64_t position) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    if (!tidings__prefixes_any(&walk)) return false;
+    _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+    uint32_t length;
+    const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
+    for (uint32_t entry; text && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;)
+        if (looks_at(s, observer, entry) && tidings__prefix_fits(&s->names[entry], text, length)) return true;
+    return false;
+}
+
+// How far a lossless observer is behind: from the first that it needs. What it has passed by of others' names, because it sleeps, doesn't count.
+static uint64_t behind(tidings__segment *s, uint32_t observer) {
+    const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest), cursor = tidings__acquire(&s->observers[observer].cursor);
+    uint64_t position = (int64_t)(cursor - oldest) > 0 ? cursor : oldest;
+    if ((int64_t)(end - position) > (int64_t)s->shape.slots) return 0;
+    for (; (int64_t)(end - position) > 0; position++) {
+        if (tidings__look(s, position) != TIDINGS__VALID) continue;
+        const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
+        if (looks_at(s, observer, TIDINGS__NAME_ALL) || looks_at(s, observer, (uint32_t)topic & 0xffffff) || looks_at(s, observer, (uint32_t)(topic >> 32) & 0xffffff) || looks_by_prefix(s, observer, position))
+            return end - position;
+    }
+    return 0;
+}
+
+static void count_observers(tidings__segment *s, tidings_participant_info *info) {
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         if (tidings__acquire(&s->observers[i].owner) != info->index + 1) continue;
         info->observers++;
@@ -99,7 +125,7 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     // In the entry, or still in the ring: only where one is expected is the ring asked.
     const uint32_t number = (uint32_t)tidings__relaxed(&entry->retained) & 0xffff;
     const bool expected = number == TIDINGS__RETAINED_EXPECTED;
-    info->retained = expected ? tidings__retained_find(s, index, UINT64_MAX >> 1, &position, &chunk, &record) : number != 0;
+    info->retained = expected ? tidings__retained_find(s, index, 0, UINT64_MAX >> 1, &position, &chunk, &record) : number != 0;
     if (info->observers == 0 && !info->retained && !(expected && tidings__ring_may_hold(s, index, true))) return -ENOENT;
     info->prefix = tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX;
     uint32_t name_length, subject_length;

@@ -105,15 +105,17 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         tidings__yield();
         return;
     }
-    // Asked anew: the poster may not have written the name yet when we first looked. But not at each of many short waits: it is a walk along who is rung.
+    // Asked anew: the poster may not have written the name yet when we first looked. But it is a walk along who is rung: not at each of many short waits, only before it ends.
     if (stuck->calls <= 4 || stuck->calls % 8 == 0) stuck->longest = tidings__patience(s, position);
+    const uint64_t waited = tidings__monotonic_ns() - stuck->since;
+    if (waited >= stuck->longest) stuck->longest = tidings__patience(s, position);
     const uint64_t longest = stuck->longest;
-    if (s->writable && tidings__monotonic_ns() - stuck->since >= longest) {
+    if (s->writable && waited >= longest) {
         tidings__revoke(s, position);
         return;
     }
     // Of looks too: each lets others have the processor, who may revoke.
-    stuck->over = stuck->calls > READER_LOOKS && tidings__monotonic_ns() - stuck->since >= READER_PATIENCE * longest;
+    stuck->over = stuck->calls > READER_LOOKS && waited >= READER_PATIENCE * longest;
     if (stuck->over) return;
     if (!sleep) {
         tidings__yield();

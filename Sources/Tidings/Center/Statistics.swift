@@ -65,8 +65,8 @@ extension SharedNotificationCenter {
         public var observers: Int
         /// How many of these are lossless.
         public var observersLossless: Int
-        /// How many notifications the lossless one that is furthest behind has still to take. When that is the whole ring
-        /// (``Statistics/slots``), it holds back who posts what it observes.
+        /// Of the lossless one that is furthest behind: how many notifications there are, of whatever name, from the first that it has still
+        /// to take. When that is the whole ring (``Statistics/slots``), posters wait for it.
         public var behind: Int
     }
 
