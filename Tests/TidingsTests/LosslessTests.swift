@@ -73,6 +73,25 @@ struct LosslessTests {
         for token in tokens { await token.cancelAndWait() }
     }
 
+    /// What waits for a closure has bounds in bytes too, and none of it falls out.
+    @Test func largePayloadsWaitAsWell() async throws {
+        let test = try TestCenter()
+        let gate = Gate()
+        let (got, missed) = (Events<Int>(), Events<Int>())
+        let token = try test.center.addObserver(
+            for: Track.self, lossless: true, onMissed: { missed.add($0) }, queue: .global(),
+            using: { track in
+                gate.pass()
+                got.add(track.number)
+            })
+        let title = String(repeating: "x", count: 6 << 20)
+        for number in 0..<5 { try test.center.post(Track(number, title: title), deadline: .seconds(600)) }
+        gate.open()
+        #expect(await got.wait(for: 5) == Array(0..<5))
+        #expect(missed.all.isEmpty)
+        token.cancel()
+    }
+
     @Test func cancelFreesPostersThatAreHeldBack() async throws {
         let test = try TestCenter(smallRing)
         let center = test.center

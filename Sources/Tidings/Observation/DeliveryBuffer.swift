@@ -34,11 +34,14 @@ struct DeliveryBuffer {
 
     var count: Int { items.count - first }
     var isEmpty: Bool { count == 0 && missed.count == 0 && missedLast.count == 0 }
-    /// The next to be pushed would drop something.
-    var isFull: Bool { count >= bounds.items || bytes >= bounds.bytes }
+
+    /// Whether pushing it drops nothing. One always fits.
+    func hasRoom(for item: Item) -> Bool {
+        count == 0 || count < bounds.items && bytes + item.size <= bounds.bytes
+    }
 
     mutating func push(_ item: Item) {
-        while count > 0, count >= bounds.items || bytes + item.size > bounds.bytes {
+        while !hasRoom(for: item) {
             if bounds.keeping == .oldest { return missedLast.add(item) }
             if let oldest = removeFirst() { missed.add(oldest) }
         }

@@ -75,7 +75,7 @@ struct ObservationMachine {
             // What came before it goes before it.
             held!.moveAll(to: &buffer)
         }
-        if isLossless, buffer.isFull { return .wait }
+        if isLossless, !buffer.hasRoom(for: item) { return .wait }
         buffer.push(item)
         if isDraining || !needsDrain { return .kept }
         isDraining = true
