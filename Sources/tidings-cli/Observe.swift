@@ -18,8 +18,8 @@ struct Observe: ParsableCommand {
 
             A name that ends in * stands for all names that begin with what is before it (quote it, or the shell looks for files); \
             no other name wakes the command. Only with --read-only all names of the center do, as with --all: what was not asked for \
-            is left out here, and what is said of missed ones counts all names. Values that were kept before (--retain, state) come \
-            to who observes their very name, not with --all or a *.
+            is left out here, and what is said of missed ones counts all names. Values of these names that were kept before (--retain, \
+            state) come first, in the order they were posted in.
 
             With --exec, commands run one after the other, in the order of the notifications, and what comes meanwhile waits: up to \
             8,192 notifications or 64 MiB, then the oldest are dropped and told as missed. A command that fails is told on standard \

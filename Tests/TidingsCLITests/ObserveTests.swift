@@ -76,12 +76,12 @@ struct ObserveTests {
         #expect(await late.output.all().isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func isGivenWhatWasRetained() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: ["a", "a*", "--all"])
+    func isGivenWhatWasRetained(_ names: String) async throws {
         let directory = try CenterDirectory()
         try await tidings("post", "a", "--retain", "--text", "old", in: directory)
         try await tidings("post", "a", "--retain", "--text", "kept", in: directory)
-        let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
+        let observer = try await observe(names, "--count", "1", "--format", "json", in: directory)
         #expect(object(await observer.output.all().first)["payload"] as? String == "kept")
     }
 
