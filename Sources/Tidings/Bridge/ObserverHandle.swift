@@ -104,7 +104,11 @@ final class ObserverHandle: @unchecked Sendable {
     func descriptor() throws(SharedNotificationError) -> Int32 {
         var descriptor: Int32 = -1
         let result = tidings_observer_descriptor(observer, &descriptor)
-        guard result == 0 else { throw SharedNotificationError(errno: -result) }
+        guard result == 0 else {
+            let error = SharedNotificationError(errno: -result)
+            // No thread for it: not what a post would mean by that.
+            throw -result == EAGAIN ? SharedNotificationError(.system(EAGAIN), message: error.message) : error
+        }
         return descriptor
     }
 
