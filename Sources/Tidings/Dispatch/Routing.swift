@@ -165,7 +165,7 @@ extension Dispatcher {
             while keeps == .wait {
                 waitsAt = observer.position
                 lock.wait()
-                keeps = observation.machine.keep(item)
+                keeps = observation.machine.keep(item, isImmediate: isImmediate)
             }
             waitsAt = nil
             if observation.notesArrivals { observation.note(item) }

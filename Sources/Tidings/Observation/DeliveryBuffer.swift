@@ -45,6 +45,11 @@ struct DeliveryBuffer {
             if bounds.keeping == .oldest { return missedLast.add(item) }
             if let oldest = removeFirst() { missed.add(oldest) }
         }
+        append(item)
+    }
+
+    /// Beyond its bounds if need be.
+    mutating func append(_ item: Item) {
         // Counts as one of those that wait, as any that is told.
         if let before = missedLast.take() { items.append(before) }
         items.append(item)

@@ -43,6 +43,19 @@ struct HeldItems {
 
     var isEmpty: Bool { count == 0 && missed == 0 }
 
+    /// Whether pushing it makes nothing fall out. What it takes the place of was to go.
+    func hasRoom(for item: Item) -> Bool {
+        guard kind != .drop else { return true }
+        var (count, size) = (count, size)
+        if case .coalesce = kind, case .arrival(let arrival) = item, let place = places[Key(arrival)],
+            let replaced = items[place]
+        {
+            count -= 1
+            size -= replaced.size
+        }
+        return count == 0 || count < limit && size + item.size <= Self.bytes
+    }
+
     mutating func push(_ item: Item) {
         switch kind {
         case .drop:
@@ -61,10 +74,10 @@ struct HeldItems {
         }
     }
 
-    /// What fell out first, then the rest.
-    mutating func moveAll(to buffer: inout DeliveryBuffer) {
+    /// What fell out first, then the rest. Within the buffer's bounds, unless none of it may be dropped.
+    mutating func moveAll(to buffer: inout DeliveryBuffer, lossless: Bool = false) {
         if missed > 0 { buffer.push(.missed(missed, missedName)) }
-        for item in items { if let item { buffer.push(item) } }
+        for case let item? in items { if lossless { buffer.append(item) } else { buffer.push(item) } }
         removeAll()
     }
 

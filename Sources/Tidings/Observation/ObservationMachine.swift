@@ -69,14 +69,23 @@ struct ObservationMachine {
         if isCancelled { return .ignore }
         if isSuspended {
             guard isImmediate else {
+                if isLossless, !held!.hasRoom(for: item) { return .wait }
                 held!.push(item)
                 return .kept
             }
             // What came before it goes before it.
-            held!.moveAll(to: &buffer)
+            if !held!.isEmpty {
+                held!.moveAll(to: &buffer, lossless: isLossless)
+                if isLossless { buffer.append(item) } else { buffer.push(item) }
+                return drains()
+            }
         }
         if isLossless, !buffer.hasRoom(for: item) { return .wait }
         buffer.push(item)
+        return drains()
+    }
+
+    private mutating func drains() -> Keeps {
         if isDraining || !needsDrain { return .kept }
         isDraining = true
         return .keptAndDrain
@@ -152,10 +161,8 @@ struct ObservationMachine {
         isSuspended = false
         runsInline = isInline
         guard !isCancelled, !held!.isEmpty else { return .ignore }
-        held!.moveAll(to: &buffer)
-        if isDraining || !needsDrain { return .kept }
-        isDraining = true
-        return .keptAndDrain
+        held!.moveAll(to: &buffer, lossless: isLossless)
+        return drains()
     }
 
     // MARK: Set aside

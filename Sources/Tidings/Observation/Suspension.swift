@@ -1,5 +1,15 @@
 extension SharedNotificationCenter {
     /// What becomes of notifications that come for an observer while its center object is suspended.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forName: "com.example.changed", object: nil, suspensionBehavior: .hold(limit: 100)) { print($0.name) }
+    /// center.suspend()
+    /// for _ in 0..<3 { try center.post(name: "com.example.changed") }
+    /// center.resume()                                                         // now they come
+    /// ```
+    ///
+    /// See ``SharedNotificationCenter/isSuspended``.
     public struct SuspensionBehavior: Hashable, Sendable {
         /// `nil`: suspension makes no difference.
         let kind: HeldItems.Kind?
@@ -13,13 +23,14 @@ extension SharedNotificationCenter {
         /// They are delivered as if it were not suspended.
         public static let deliverImmediately = SuspensionBehavior(kind: nil)
 
-        /// As ``coalesce``, at most so many (at least 1; 64 MiB in all). Of more names and objects those whose last one is the oldest fall out,
-        /// and are reported as missed in front of the rest.
+        /// The last one of each name and object (subject) waits, at most so many (at least 1; 64 MiB in all). Of more names and objects those whose
+        /// last one is the oldest fall out, and are reported as missed in front of the rest. For an example see ``SuspensionBehavior``.
         public static func coalesce(limit: Int) -> SuspensionBehavior {
             SuspensionBehavior(kind: .coalesce(limit: limit))
         }
 
-        /// As ``hold``, at most so many (at least 1; 64 MiB in all). Of more the oldest fall out, and are reported as missed in front of the rest.
+        /// They wait, at most so many (at least 1; 64 MiB in all). Of more the oldest fall out, and are reported as missed in front of the rest. For
+        /// an example see ``SuspensionBehavior``.
         public static func hold(limit: Int) -> SuspensionBehavior {
             SuspensionBehavior(kind: .hold(limit: limit))
         }
@@ -41,18 +52,23 @@ extension SharedNotificationCenter {
     /// and what waited for its queue before, go on. When it is set to false, what was held back is delivered, in order and before
     /// whatever comes later; an observer without a queue gets it on a queue of its own. An observer added while suspended is so too.
     ///
+    /// A lossless observer holds posters back rather than have anything fall out of what waits for it. What its behavior drops or coalesces goes:
+    /// that was asked for.
+    ///
     /// Setting it twice is setting it once. It is true also while ``suspend()`` has been called more often than ``resume()``.
     public var isSuspended: Bool {
         get { suspension.isSuspended }
         set { suspension.change { $0.isSet = newValue } }
     }
 
-    /// Suspends, as ``isSuspended`` does, until ``resume()`` has been called as often. From any thread.
+    /// Suspends, as setting ``isSuspended`` does, until ``resume()`` has been called as often. From any thread; for an example see
+    /// ``SuspensionBehavior``.
     public func suspend() {
         suspension.change { $0.depth += 1 }
     }
 
-    /// Ends one ``suspend()``. The last one delivers what was held back, unless ``isSuspended`` was set to true. One too many does nothing.
+    /// Ends one ``suspend()``. The last one delivers what was held back, unless ``isSuspended`` was set to true. One too many does nothing. From any
+    /// thread; for an example see ``SuspensionBehavior``.
     public func resume() {
         suspension.change { $0.depth = max(0, $0.depth - 1) }
     }
@@ -87,7 +103,11 @@ final class Suspension: Sendable {
             return state.observations.compactMap { reference in
                 guard let observation = reference.observation, !observation.dispatcher.isForked else { return nil }
                 let keeps = observation.dispatcher.lock.withLock { () -> ObservationMachine.Keeps in
-                    if before { return observation.machine.resume() }
+                    if before {
+                        // A leader that waits for room among what is held back.
+                        observation.dispatcher.lock.wakeAll()
+                        return observation.machine.resume()
+                    }
                     observation.machine.suspend()
                     return .ignore
                 }

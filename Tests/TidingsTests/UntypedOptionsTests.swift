@@ -1,0 +1,224 @@
+import Testing
+
+@testable import Tidings
+
+/// Where to start, whose posts, and whether without loss: for observers of a name, of all names, and by prefix.
+@Suite(.timeLimit(.minutes(10)))
+struct UntypedOptionsTests {
+    /// Which of the two functions is called.
+    enum Names: CaseIterable, Sendable {
+        case one, all, prefix
+    }
+
+    /// An observer of "test.a", or of what else that is one of; what it got, as "NAME/OBJECT NUMBER", or "missed COUNT".
+    private static func observe(
+        _ center: Center, _ names: Names, object: String? = nil, behavior: Center.SuspensionBehavior = .coalesce,
+        from start: Center.Start = .now, excludingOwnPosts: Bool = false, lossless: Bool = false, gate: Gate? = nil
+    ) throws -> (Events<String>, Center.ObservationToken) {
+        let events = Events<String>()
+        let missed: @Sendable (Int, Center.Name?) -> Void = { count, _ in events.add("missed \(count)") }
+        let handler: @Sendable (Center.Notification) -> Void = { notification in
+            gate?.pass()
+            let number = notification.userInfo?["number"]?.integer ?? -1
+            events.add("\(notification.name)/\(notification.object ?? "-") \(number)")
+        }
+        let token =
+            switch names {
+            case .one, .all:
+                try center.addObserver(
+                    forName: names == .one ? "test.a" : nil, object: object, suspensionBehavior: behavior, from: start,
+                    excludingOwnPosts: excludingOwnPosts, lossless: lossless, onMissed: missed, using: handler)
+            case .prefix:
+                try center.addObserver(
+                    forNamesWithPrefix: "test.", object: object, suspensionBehavior: behavior, from: start,
+                    excludingOwnPosts: excludingOwnPosts, lossless: lossless, onMissed: missed, using: handler)
+            }
+        return (events, token)
+    }
+
+    private static func post(
+        _ center: Center, _ number: Int, object: String? = nil, immediately: Bool = false
+    ) throws {
+        try center.post(
+            name: "test.a", object: object, userInfo: ["number": .integer(number)], deliverImmediately: immediately)
+    }
+
+    @Test(arguments: Names.allCases)
+    func whatAnotherProcessPostedBefore(_ names: Names) async throws {
+        let test = try TestCenter()
+        let peer = try Peer(test, "post-subject", "test.a", "x", "2", "post", "test.a", "3", "post", "other", "1")
+        await peer.waitForEnd()
+        var sequences: [UInt64] = []
+        var history = test.center.deliveries(ofNames: ["test.a"], from: .oldest).makeAsyncIterator()
+        while sequences.count < 5, case .notification(let notification)? = await history.next() {
+            sequences.append(notification.envelope.sequence)
+        }
+        let (now, nowToken) = try Self.observe(test.center, names)
+        let (oldest, oldestToken) = try Self.observe(test.center, names, from: .oldest)
+        let (object, objectToken) = try Self.observe(test.center, names, object: "x", from: .oldest)
+        let (late, lateToken) = try Self.observe(test.center, names, from: .sequence(try #require(sequences.last)))
+        try Self.post(test.center, 9, object: "x")
+        let other = names == .all ? ["other/- 0"] : []
+        let expected = ["test.a/x 0", "test.a/x 1", "test.a/- 0", "test.a/- 1", "test.a/- 2"] + other + ["test.a/x 9"]
+        #expect(await oldest.wait(for: expected.count) == expected)
+        #expect(await now.wait(for: 1) == ["test.a/x 9"])
+        #expect(await object.wait(for: 3) == ["test.a/x 0", "test.a/x 1", "test.a/x 9"])
+        #expect(await late.wait(for: 2 + other.count) == ["test.a/- 2"] + other + ["test.a/x 9"])
+        for token in [nowToken, oldestToken, objectToken, lateToken] { token.cancel() }
+    }
+
+    @Test(arguments: Names.allCases)
+    func ownPostsAreLeftOutAndThoseOfOthersCome(_ names: Names) async throws {
+        let test = try TestCenter()
+        let (foreign, foreignToken) = try Self.observe(test.center, names, excludingOwnPosts: true)
+        let (all, allToken) = try Self.observe(test.center, names)
+        try Self.post(test.center, 7)
+        let peer = try Peer(test, "post", "test.a", "2", "wait", "post", "test.a", "1")
+        #expect(await peer.line() == "posted 2")
+        try Self.post(test.center, 8)
+        peer.send()
+        await peer.waitForEnd()
+        #expect(await foreign.wait(for: 3) == ["test.a/- 0", "test.a/- 1", "test.a/- 0"])
+        #expect(
+            await all.wait(for: 5) == ["test.a/- 7", "test.a/- 0", "test.a/- 1", "test.a/- 8", "test.a/- 0"])
+        // Of what waits in the ring too.
+        let (before, beforeToken) = try Self.observe(test.center, names, from: .oldest, excludingOwnPosts: true)
+        #expect(await before.wait(for: 3) == ["test.a/- 0", "test.a/- 1", "test.a/- 0"])
+        for token in [foreignToken, allToken, beforeToken] { token.cancel() }
+    }
+
+    /// A closure stands still, and another process posts many times what the ring holds.
+    @Test(arguments: Names.allCases)
+    func anotherProcessIsHeldBackRatherThanLapIt(_ names: Names) async throws {
+        let test = try TestCenter(smallRing)
+        let gate = Gate()
+        let (events, token) = try Self.observe(test.center, names, lossless: true, gate: gate)
+        let peer = try Peer(test, "post", "test.a", "3000")
+        let own = try await Self.postsUntilFull(test)
+        #expect(try test.center.statistics.observersLossless == 1)
+        #expect(peer.lines.count == 0 && events.count == 0)
+        gate.open()
+        await peer.waitForEnd()
+        #expect(Self.numbers(await events.wait(for: own + 3000)) == Array(0..<3000))
+        token.cancel()
+    }
+
+    /// While it is suspended no more is held back than was said, and the rest waits with its posters.
+    @Test(arguments: Names.allCases)
+    func whileSuspendedNothingFallsOut(_ names: Names) async throws {
+        let test = try TestCenter(smallRing)
+        let center = test.center
+        let (events, token) = try Self.observe(center, names, behavior: .hold(limit: 10), lossless: true)
+        let (lossy, lossyToken) = try Self.observe(test.other(), names)
+        center.isSuspended = true
+        let peer = try Peer(test, "post", "test.a", "3000")
+        let own = try await Self.postsUntilFull(test)
+        #expect(events.count == 0 && peer.lines.count == 0)
+        // Others go on.
+        await lossy.wait(for: 1)
+        center.isSuspended = false
+        await peer.waitForEnd()
+        #expect(Self.numbers(await events.wait(for: own + 3000)) == Array(0..<3000))
+        for token in [token, lossyToken] { token.cancel() }
+    }
+
+    /// More was held back than may wait for a lossless closure: all of it comes, before what is urgent.
+    @Test(arguments: [false, true])
+    func whatWasHeldBackComesWhole(isUrgent: Bool) async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (events, token) = try Self.observe(center, .one, behavior: .hold(limit: 2000), lossless: true)
+        center.isSuspended = true
+        let peer = try Peer(test, "post", "test.a", "1000")
+        await peer.waitForEnd()
+        try Self.post(center, 1000, immediately: isUrgent)
+        if !isUrgent { center.isSuspended = false }
+        #expect(Self.numbers(await events.wait(for: 1001)) == Array(0...1000))
+        // It goes on.
+        center.isSuspended = false
+        try Self.post(center, 1001)
+        #expect(Self.numbers(await events.wait(for: 1002)) == Array(0...1001))
+        token.cancel()
+    }
+
+    @Test func cancelFreesPostersThatASuspendedOneHoldsBack() async throws {
+        let test = try TestCenter(smallRing)
+        let center = test.center
+        let (events, token) = try Self.observe(center, .one, behavior: .hold(limit: 1), lossless: true)
+        center.isSuspended = true
+        let peer = try Peer(test, "post", "test.a", "3000")
+        _ = try await Self.postsUntilFull(test)
+        token.cancel()
+        await peer.waitForEnd()
+        #expect(peer.lines.all == ["posted 3000"] && events.count == 0)
+        #expect(try center.statistics.observersLossless == 0)
+    }
+
+    private func item(_ name: String, _ sequence: UInt64 = 0, size: Int = 1) -> Item {
+        let facts = Center.Envelope(
+            sequence: sequence, postedAtNanoseconds: 0, poster: .init(pid: 1, uid: 1, executable: nil), subject: nil,
+            isRetained: false, isOwn: false)
+        let bytes = Array(repeating: 0 as UInt8, count: size)
+        return .arrival(Arrival(name: .init(name), format: 0, bytes: .owned(bytes), origin: .envelope(facts)))
+    }
+
+    /// More was held back than the closure's buffer has room for.
+    @Test func goingOnDropsNothing() {
+        var machine = ObservationMachine(
+            isInline: true, needsDrain: true, isLossless: true, bounds: .init(items: 4, bytes: 1 << 20),
+            held: HeldItems(.hold(limit: 100)))
+        machine.suspend()
+        for sequence in 0..<100 as Range<UInt64> { #expect(machine.keep(item("a", sequence)) == .kept) }
+        #expect(machine.keep(item("a")) == .wait)
+        #expect(machine.resume() == .keptAndDrain)
+        #expect(machine.keep(item("a")) == .wait)
+        var sequences: [UInt64] = []
+        while case .arrival(let arrival)? = machine.take(for: .task) { sequences.append(arrival.envelope.sequence) }
+        #expect(sequences == Array(0..<100))
+    }
+
+    @Test func whatIsCoalescedMakesRoom() {
+        var coalesced = HeldItems(.coalesce(limit: 2))
+        for name in ["a", "b", "a"] { coalesced.push(item(name)) }
+        #expect(coalesced.hasRoom(for: item("a")) && coalesced.hasRoom(for: item("b")))
+        #expect(!coalesced.hasRoom(for: item("c")) && !coalesced.hasRoom(for: .missed(1, nil)))
+        var held = HeldItems(.hold(limit: 3))
+        for name in ["a", "a"] { held.push(item(name, size: 30 << 20)) }
+        #expect(held.hasRoom(for: item("a", size: 4 << 20)) && !held.hasRoom(for: item("a", size: (4 << 20) + 1)))
+        held.push(item("a"))
+        #expect(!held.hasRoom(for: item("a")))
+        #expect(HeldItems(.drop).hasRoom(for: item("a")))
+        #expect(HeldItems(.hold(limit: 1)).hasRoom(for: item("a", size: 65 << 20)))
+    }
+
+    @Test(arguments: [Names.one, .prefix])
+    func withoutLossNeedsTheRightToPost(_ names: Names) async throws {
+        let test = try TestCenter(.init(permissions: 0o644))
+        let reader = try Center(named: test.name, configuration: .init(directory: test.directory, isReadOnly: true))
+        let error = #expect(throws: SharedNotificationError.self) {
+            try Self.observe(reader, names, lossless: true)
+        }
+        #expect(error?.code == .notPermitted)
+    }
+
+    /// The numbers of a run of notifications; those that were posted to find out whether there is room (-1) don't count, and nothing may be missed.
+    private static func numbers(_ events: [String]) -> [Int] {
+        #expect(events.allSatisfy { !$0.hasPrefix("missed") }, "\(events.first { $0.hasPrefix("missed") } ?? "")")
+        return events.compactMap { Int($0.split(separator: " ")[1]) }.filter { $0 >= 0 }
+    }
+
+    /// Posts until one is refused, because somebody holds posters back. How many there were before.
+    private static func postsUntilFull(_ test: TestCenter) async throws -> Int {
+        var count = 0
+        while true {
+            do throws(SharedNotificationError) {
+                try test.center.post(name: "test.a")
+            } catch {
+                guard error.code == .full else { throw error }
+                return count
+            }
+            count += 1
+            await Task.yield()
+        }
+    }
+}
