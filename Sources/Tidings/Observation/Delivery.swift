@@ -1,16 +1,34 @@
 extension SharedNotificationCenter {
-    /// Where an observer starts.
+    /// Where an observer starts: with what is posted from now on, or with what is in the ring already.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let last: UInt64 = 41                                        // what it had seen before it was restarted
+    /// for await delivery in center.deliveries(ofNames: nil, from: .sequence(last + 1)) {
+    ///     if case .notification(let notification) = delivery { print(notification.envelope.sequence, notification.name) }
+    /// }
+    /// ```
+    ///
+    /// The ring has at most the last 4,096 notifications of all names, or as many as ``Configuration-swift.struct/slots`` says. Anything but ``now``
+    /// takes one of the center's observer places and a thread of its own.
     public enum Start: Hashable, Sendable {
-        /// With what is posted after registration, and before that the retained notification of the name, if there is one.
+        /// With what is posted after registration, and before that the retained notification of each observed name that has one, in the order they
+        /// were posted in.
         case now
-        /// With the oldest notification still in the ring.
+        /// With the oldest notification still in the ring, and before that what is retained and older.
         case oldest
-        /// With that place in the order, or the oldest after it that is still in the ring. What was lost of it already is reported as missed
-        /// only as far as it was evicted after registration.
+        /// With that place in the order, or the oldest after it that is still in the ring, without what is retained. What was lost of it already is
+        /// reported as missed only as far as it was evicted after registration.
         case sequence(UInt64)
     }
 
-    /// What a sequence keeps of more than may wait for it.
+    /// What a sequence keeps of more than may wait for it. What it drops is reported as missed.
+    ///
+    /// ```swift
+    /// struct Moved: SharedNotificationCenter.Message { var x: Double }
+    /// let center = try SharedNotificationCenter.default
+    /// for await moved in center.messages(of: Moved.self, bufferSize: 1, keeping: .newest) { print(moved.x) }
+    /// ```
     public enum Keeping: Hashable, Sendable {
         /// The newest: the oldest are dropped, and reported as missed in front of the rest.
         case newest
@@ -18,7 +36,18 @@ extension SharedNotificationCenter {
         case oldest
     }
 
-    /// What a sequence of `deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)` yields.
+    /// What a sequence of a message type's `deliveries(of:…)` yields: messages with their envelopes, and losses where they occurred.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// for await delivery in center.deliveries(of: TrackChanged.self) {
+    ///     switch delivery {
+    ///     case .message(let change, let envelope): print("#\(envelope.sequence) from \(envelope.poster.pid): \(change.title)")
+    ///     case .missed(let count): print("\(count) went by unseen")
+    ///     }
+    /// }
+    /// ```
     public enum Delivery<M: Message>: Sendable {
         /// A notification.
         case message(M, Envelope)
@@ -26,8 +55,17 @@ extension SharedNotificationCenter {
         case missed(Int)
     }
 
-    /// What a sequence of a key's `deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)` yields, with its
-    /// arguments as a tuple.
+    /// What a sequence of a key's `deliveries(of:…)` yields: its arguments as a tuple, with their envelopes, and losses where they occurred.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// for await delivery in try SharedNotificationCenter.default.deliveries(of: progress) {
+    ///     switch delivery {
+    ///     case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
+    ///     case .missed(let count): print("\(count) went by unseen")
+    ///     }
+    /// }
+    /// ```
     public enum KeyDelivery<Arguments: Sendable>: Sendable {
         /// A notification.
         case message(Arguments, Envelope)
@@ -35,11 +73,22 @@ extension SharedNotificationCenter {
         case missed(Int)
     }
 
-    /// What a sequence of raw deliveries yields.
+    /// What a sequence of raw deliveries yields, and ``PollableObserver/next()`` returns: notifications with their payloads as they travel, and
+    /// losses.
+    ///
+    /// ```swift
+    /// func line(_ delivery: SharedNotificationCenter.RawDelivery) -> String {
+    ///     switch delivery {
+    ///     case .notification(let notification): "\(notification.name) \(notification.payload.json)"
+    ///     case .missed(let count, let name): "\(count) missed of \(name?.rawValue ?? "all names")"
+    ///     }
+    /// }
+    /// ```
     public enum RawDelivery: Hashable, Sendable {
         /// A notification.
         case notification(RawNotification)
-        /// So many notifications were lost before the next one; of that name, or of all observed names together if `nil`.
+        /// So many notifications were lost before the next one; of that name, of all that begin so (`com.example.*`), or of all observed names
+        /// together if `nil`.
         case missed(Int, Name?)
     }
 }

@@ -16,8 +16,8 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promise: ``value`` is what ``SharedNotificationCenter/state(for:as:subject:)`` would be, as of the last time the main actor was free: it
-    /// follows whoever sets it, in any process, passes over what was set and replaced meanwhile, and never goes back. After ``set(_:)`` it is what was
-    /// set, or something newer. It changes on the main actor only, where it is read as well: who tracks it there misses no change.
+    /// follows whoever sets it, in any process, passes over what was set and replaced meanwhile, and never goes back. After ``set(_:)`` it is what
+    /// was set, or something newer. It changes on the main actor only, where it is read as well: who tracks it there misses no change.
     ///
     /// A value that is not a `Value` is told to ``SharedNotificationCenter/onDiagnostic``, and the one before stays. It follows as long as it lives.
     @MainActor
@@ -49,19 +49,35 @@ extension SharedNotificationCenter {
             try refresh()
         }
 
-        /// The value last set; `nil` if there is none.
+        /// The value last set, by whatever process; `nil` if there is none, or it was cleared. Reading it is what is tracked.
         public var value: Value? {
             registrar.access(self, keyPath: \.value)
             return current
         }
 
-        /// Sets it for everybody: the same as `SharedNotificationCenter.setState(_:for:subject:deadline:)`.
+        /// Sets it for everybody; ``value`` is that, or something newer, when this returns. The same as
+        /// `SharedNotificationCenter.setState(_:for:subject:deadline:)`.
+        ///
+        /// ```swift
+        /// let volume = try SharedNotificationCenter.default.observedState(for: "com.example.volume", as: Double.self)
+        /// try volume.set(0.5)
+        /// try volume.clear()
+        /// ```
+        ///
+        /// Waits for nobody.
+        ///
+        /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted` (the center
+        ///   was opened for reading only); nothing was set then. `.decodingFailed` if meanwhile somebody has set what is not a `Value`.
         public func set(_ value: Value) throws(SharedNotificationError) {
             try post(value)
             try refresh()
         }
 
-        /// Forgets it for everybody, as ``SharedNotificationCenter/clearState(for:subject:)`` does.
+        /// Forgets it for everybody, as ``SharedNotificationCenter/clearState(for:subject:)`` does; ``value`` is `nil`, or something newer,
+        /// when this returns. For an example see ``set(_:)``.
+        ///
+        /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; nothing was cleared then. `.decodingFailed` if
+        ///   meanwhile somebody has set what is not a `Value`.
         public func clear() throws(SharedNotificationError) {
             try core.clearState(name: name, subject: nil)
             try refresh()
@@ -91,10 +107,13 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The value that is kept for a name, as one that can be tracked. See ``ObservedState``.
+    /// The value that is kept for a name, as one that can be tracked. For the promise, and an example, see ``ObservedState``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.decodingFailed` if what is there is not a `Value`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.forked`.
+    /// - Parameters:
+    ///   - name: what it is kept under.
+    ///   - type: what it is encoded (as CBOR) and decoded as.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not a `Value`; as for any observer `.invalidName`, `.noSpace`
+    ///   (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     @MainActor
     public func observedState<Value: Codable & Sendable>(
         for name: Name, as type: Value.Type = Value.self
@@ -108,9 +127,17 @@ extension SharedNotificationCenter {
             })
     }
 
-    /// The value that is kept for a message type, as one that can be tracked. See ``ObservedState``.
+    /// The value that is kept for a message type, as one that can be tracked. For the promise see ``ObservedState``.
     ///
-    /// - Throws: as for a name.
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let track = try SharedNotificationCenter.default.observedState(for: TrackChanged.self)
+    /// print(track.value?.title ?? "silence")
+    /// ```
+    ///
+    /// - Parameter type: the message type; it is kept under its ``Message/name``, and encoded as its ``Message/encoding`` says.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not an `M`; as for any observer `.invalidName`, `.noSpace` (for
+    ///   names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     @MainActor
     public func observedState<M: Message>(
         for type: M.Type = M.self

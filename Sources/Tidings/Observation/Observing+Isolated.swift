@@ -38,7 +38,8 @@ extension SharedNotificationCenter {
     ///   - onUndecodable: told of payloads that are not an `M`, on the actor. `nil`: ``onDiagnostic`` is told.
     ///   - handler: what to do with a message.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<M: Message, A: Actor>(
         for type: M.Type = M.self,
         isolatedTo actor: A,
@@ -57,7 +58,12 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, with the ``Envelope`` as third argument of the closure.
+    /// Calls a closure on an actor with every message of a type and its ``Envelope``, one at a time and in order.
+    ///
+    /// Otherwise as without the envelope:
+    /// ``addObserver(for:isolatedTo:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-(_,_,_,_,_,_,_,_,(A,M)->Void)``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message, A: Actor>(
         for type: M.Type = M.self,
         isolatedTo actor: A,
@@ -76,16 +82,22 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a closure on an actor with the arguments of every notification of a key, one at a time and in order. Otherwise as the closure on
-    /// an actor for a message. The closure has to say that its first argument is `isolated`: Swift doesn't find out by itself here.
+    /// Calls a closure on an actor with the arguments of every notification of a key, one at a time and in order. The closure has to say that its
+    /// first argument is `isolated`: Swift doesn't find out by itself here.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
     /// actor Log { var lines: [String] = [] }
-    /// let token = try SharedNotificationCenter.default.addObserver(for: progress, isolatedTo: Log()) {
+    /// let log = Log()
+    /// let token = try SharedNotificationCenter.default.addObserver(for: progress, isolatedTo: log) {
     ///     (log: isolated Log, percent: Int, stage: String) in log.lines.append("\(stage): \(percent) %")
     /// }
     /// ```
+    ///
+    /// Promise, and what the parameters mean: as for a message,
+    /// ``addObserver(for:isolatedTo:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-(_,_,_,_,_,_,_,_,(A,M)->Void)``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<A: Actor, each Argument>(
         for key: Key<repeat each Argument>,
         isolatedTo actor: A,

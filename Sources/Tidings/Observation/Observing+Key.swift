@@ -10,7 +10,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promises, and where the closure runs: as for the closure of a message,
-    /// `addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)`.
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
     ///
     /// - Parameters:
     ///   - key: the name that is observed, and what its payloads are decoded as.
@@ -25,7 +25,8 @@ extension SharedNotificationCenter {
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
     ///   - handler: what to do with the arguments.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -42,7 +43,20 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, with the ``Envelope`` as first argument of the closure.
+    /// Calls a closure with the ``Envelope`` and the arguments of every notification of a key, one at a time and in order.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: progress) { envelope, percent, stage in
+    ///     print("\(envelope.poster.executable ?? "somebody") is \(stage): \(percent) %")
+    /// }
+    /// ```
+    ///
+    /// Otherwise as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(Argument)->Void)``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -61,8 +75,16 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a closure on the main actor with the arguments of every notification of a key, one at a time and in order. Otherwise as the
-    /// main actor's closure for a message.
+    /// Calls a closure on the main actor with the arguments of every notification of a key, one at a time and in order.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: progress) { @MainActor percent, stage in print("\(stage): \(percent) %") }
+    /// ```
+    ///
+    /// Promise: as for the main actor's closure of a message,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
     ///
     /// - Parameters:
     ///   - key: the name that is observed, and what its payloads are decoded as.
@@ -76,7 +98,8 @@ extension SharedNotificationCenter {
     ///   - onUndecodable: told of payloads that are not what the key says, in the closure's context. `nil`: ``onDiagnostic`` is told.
     ///   - handler: what to do with the arguments.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -92,7 +115,11 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, with the ``Envelope`` as first argument of the closure.
+    /// Calls a closure on the main actor with the ``Envelope`` and the arguments of every notification of a key, one at a time and in order.
+    ///
+    /// Otherwise as without the envelope: ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2nh8a``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -109,7 +136,18 @@ extension SharedNotificationCenter {
     }
 
     /// Calls an asynchronous closure with the arguments of every notification of a key: the next call starts when the one before has
-    /// returned. Otherwise as the asynchronous closure for a message.
+    /// returned.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// let center = try SharedNotificationCenter.default
+    /// actor Log { func write(_ line: String) {} }
+    /// let log = Log()
+    /// let token = try center.addObserver(for: progress) { percent, stage in await log.write("\(stage): \(percent) %") }
+    /// ```
+    ///
+    /// Promise: as for the asynchronous closure of a message,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
     ///
     /// - Parameters:
     ///   - key: the name that is observed, and what its payloads are decoded as.
@@ -125,7 +163,8 @@ extension SharedNotificationCenter {
     ///     a closure that blocks takes from nobody.
     ///   - handler: what to do with the arguments.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -142,7 +181,13 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, with the ``Envelope`` as first argument of the closure.
+    /// Calls an asynchronous closure with the ``Envelope`` and the arguments of every notification of a key: the next call starts when the one
+    /// before has returned.
+    ///
+    /// Otherwise as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-(_,_,_,_,_,_,_,_,(Argument)->Void)``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,

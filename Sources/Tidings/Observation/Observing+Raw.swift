@@ -10,9 +10,10 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Promises and parameters as for typed observers; the order is one over all names, and each notification comes once, however many of
-    /// the names and prefixes it is of. Posts of other names don't wake an observer of prefixes. Retained values come to observers of their
-    /// very name: an observer of prefixes, or of all names, gets those that are posted from then on.
+    /// Promises as for typed observers,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``; the order is one
+    /// over all names, and each notification comes once, however many of the names and prefixes it is of. Posts of other names don't wake an observer
+    /// of prefixes.
     ///
     /// - Parameters:
     ///   - names: the names to observe; `nil`: all.
@@ -30,8 +31,9 @@ extension SharedNotificationCenter {
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
     ///   - handler: what to do with a notification.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.forked`;
-    ///   `.notPermitted` for prefixes in a center that was opened for reading only, where all names can be observed.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or prefix, or subject), `.invalidArgument` (neither a name nor a prefix), `.noSpace`
+    ///   (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless, or a prefix, in a center that was opened for reading only, where
+    ///   all names can be observed), `.forked`, `.system` (no thread, or no memory).
     public func addObserver(
         forNames names: [Name]?,
         prefixes: [String] = [],
@@ -66,7 +68,8 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself.
+    /// its task is cancelled. Each iterator observes for itself. If observing can't start, ``onDiagnostic`` is told why
+    /// (``Diagnostic/sequenceFailed(_:)``, with the codes that the closure's `addObserver` throws) and the sequence is empty.
     ///
     /// - Parameters:
     ///   - names: the names to observe; `nil`: all.

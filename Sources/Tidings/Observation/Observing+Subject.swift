@@ -4,7 +4,8 @@ extension SharedNotificationCenter {
 
     /// Calls a closure on the main actor for every message about an object.
     ///
-    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``, also
+    /// for an example.
     ///
     /// - Parameters:
     ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes.
@@ -22,11 +23,24 @@ extension SharedNotificationCenter {
 
     /// Calls a closure on the main actor for every message of a type about an object, or about anything and nothing.
     ///
+    /// ```swift
+    /// final class Player: Sendable {}
+    /// struct TrackChanged: SharedNotificationCenter.MainActorMessage {
+    ///     typealias Subject = Player
+    ///     var title: String
+    /// }
+    /// @MainActor func follow(_ player: Player, in center: SharedNotificationCenter) {
+    ///     let this = center.addObserver(of: player, for: TrackChanged.self) { print($0.title) }
+    ///     let any = center.addObserver(for: TrackChanged.self) { print($0.title) }
+    ///     for token in [this, any] { center.removeObserver(token) }
+    /// }
+    /// ```
+    ///
     /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all, and
-    ///     those posted without one.
+    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all,
+    ///     and those posted without one.
     ///   - messageType: which message.
     ///   - observer: what to do with a message.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
@@ -40,6 +54,19 @@ extension SharedNotificationCenter {
     }
 
     /// Calls a closure on the main actor for every message about a value that is identified by a text or a number.
+    ///
+    /// ```swift
+    /// struct Document: Identifiable { var id: String }
+    /// struct Saved: SharedNotificationCenter.MainActorMessage {
+    ///     typealias Subject = Document
+    ///     var size: Int
+    /// }
+    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
+    ///     static var saved: Self { .init() }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = center.addObserver(of: Document(id: "letter"), for: .saved) { print($0.size) }
+    /// ```
     ///
     /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
     ///
@@ -61,6 +88,16 @@ extension SharedNotificationCenter {
 
     /// Calls a closure on the main actor for every message of a type about a value that is identified by a text or a number.
     ///
+    /// ```swift
+    /// struct Document: Identifiable { var id: String }
+    /// struct Saved: SharedNotificationCenter.MainActorMessage {
+    ///     typealias Subject = Document
+    ///     var size: Int
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = center.addObserver(of: Document(id: "letter"), for: Saved.self) { print($0.size) }
+    /// ```
+    ///
     /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
     ///
     /// - Parameters:
@@ -79,6 +116,19 @@ extension SharedNotificationCenter {
     }
 
     /// Calls a closure on the main actor for every message about any subject of a type, and those posted without one.
+    ///
+    /// ```swift
+    /// final class Player: Sendable {}
+    /// struct TrackChanged: SharedNotificationCenter.MainActorMessage {
+    ///     typealias Subject = Player
+    ///     var title: String
+    /// }
+    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<TrackChanged> {
+    ///     static var trackChanged: Self { .init() }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = center.addObserver(of: Player.self, for: .trackChanged) { print($0.title) }
+    /// ```
     ///
     /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
     ///
@@ -100,6 +150,20 @@ extension SharedNotificationCenter {
 
     /// Calls an asynchronous closure for every message about an object.
     ///
+    /// ```swift
+    /// final class Library: Sendable {}
+    /// struct BookAdded: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Library
+    ///     var title: String
+    /// }
+    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
+    ///     static var bookAdded: Self { .init() }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let library = Library()
+    /// let token = center.addObserver(of: library, for: .bookAdded) { book in print(book.title) }
+    /// ```
+    ///
     /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
     ///
     /// - Parameters:
@@ -118,11 +182,11 @@ extension SharedNotificationCenter {
 
     /// Calls an asynchronous closure for every message of a type about an object, or about anything and nothing.
     ///
-    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``, also for an example.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all, and
-    ///     those posted without one.
+    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all,
+    ///     and those posted without one.
     ///   - messageType: which message.
     ///   - observer: what to do with a message.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
@@ -136,6 +200,19 @@ extension SharedNotificationCenter {
     }
 
     /// Calls an asynchronous closure for every message about a value that is identified by a text or a number.
+    ///
+    /// ```swift
+    /// struct Document: Identifiable { var id: String }
+    /// struct Saved: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Document
+    ///     var size: Int
+    /// }
+    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
+    ///     static var saved: Self { .init() }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = center.addObserver(of: Document(id: "letter"), for: .saved) { saved in print(saved.size) }
+    /// ```
     ///
     /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
     ///
@@ -157,6 +234,16 @@ extension SharedNotificationCenter {
 
     /// Calls an asynchronous closure for every message of a type about a value that is identified by a text or a number.
     ///
+    /// ```swift
+    /// struct Document: Identifiable { var id: String }
+    /// struct Saved: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Document
+    ///     var size: Int
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = center.addObserver(of: Document(id: "letter"), for: Saved.self) { saved in print(saved.size) }
+    /// ```
+    ///
     /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
     ///
     /// - Parameters:
@@ -175,6 +262,19 @@ extension SharedNotificationCenter {
     }
 
     /// Calls an asynchronous closure for every message about any subject of a type, and those posted without one.
+    ///
+    /// ```swift
+    /// final class Library: Sendable {}
+    /// struct BookAdded: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Library
+    ///     var title: String
+    /// }
+    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
+    ///     static var bookAdded: Self { .init() }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = center.addObserver(of: Library.self, for: .bookAdded) { book in print(book.title) }
+    /// ```
     ///
     /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
     ///

@@ -14,8 +14,8 @@ extension SharedNotificationCenter {
     /// token.cancel()
     /// ```
     ///
-    /// Promise: every matching notification posted after this returned, once; when the token's
-    /// ``ObservationToken/cancel()`` has returned, the closure is not running and will not run again.
+    /// Promise: every matching notification posted after this returned, once, and before them the retained one, if there is one; when the
+    /// token's ``ObservationToken/cancel()`` has returned, the closure is not running and will not run again.
     ///
     /// Without a queue the closure runs on the center's own dispatcher thread, which costs no hand-over: keep it short. One that takes
     /// longer than about 50 ms is set aside with its thread, and another thread serves the other observers.
@@ -35,7 +35,8 @@ extension SharedNotificationCenter {
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
     ///   - handler: what to do with a message.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -52,7 +53,20 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, with the ``Envelope`` as second argument of the closure.
+    /// Calls a closure with every message of a type and its ``Envelope``, one at a time and in order.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: TrackChanged.self) { change, envelope in
+    ///     print("#\(envelope.sequence) from \(envelope.poster.pid): \(change.title)")
+    /// }
+    /// ```
+    ///
+    /// Otherwise as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -71,8 +85,18 @@ extension SharedNotificationCenter {
 
     /// Calls a closure on the main actor for every message of a type, one at a time and in order.
     ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: TrackChanged.self) { @MainActor change in print(change.title) }
+    /// ```
+    ///
+    /// Promise: as for the closure on a queue,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``. What the main
+    /// actor cancels does not run any more.
+    ///
     /// Up to 8,192 notifications or 64 MiB wait for the main actor, then the oldest are dropped and reported as missed (with
-    /// `lossless`: posters are held back instead). Otherwise as the closure on a queue.
+    /// `lossless`: posters are held back instead).
     ///
     /// - Parameters:
     ///   - type: the message type; its ``Message/name`` is what is observed.
@@ -86,7 +110,8 @@ extension SharedNotificationCenter {
     ///   - onUndecodable: told of payloads that are not an `M`, in the closure's context. `nil`: ``onDiagnostic`` is told.
     ///   - handler: what to do with a message.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -102,7 +127,11 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, with the ``Envelope`` as second argument of the closure.
+    /// Calls a closure on the main actor with every message of a type and its ``Envelope``, one at a time and in order.
+    ///
+    /// Otherwise as without the envelope: ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -119,6 +148,18 @@ extension SharedNotificationCenter {
     }
 
     /// Calls an asynchronous closure for every message of a type: the next call starts when the one before has returned.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// actor Playlist { func add(_ title: String) {} }
+    /// let playlist = Playlist()
+    /// let token = try center.addObserver(for: TrackChanged.self) { change in await playlist.add(change.title) }
+    /// await token.cancelAndWait()
+    /// ```
+    ///
+    /// Promise: as for the closure on a queue,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
     ///
     /// Up to 8,192 notifications or 64 MiB wait for it, then the oldest are dropped and reported as missed (with `lossless`:
     /// posters are held back instead). Cancelling the token also cancels the task of a running call; see
@@ -139,7 +180,8 @@ extension SharedNotificationCenter {
     ///     don't call `cancel()` there.
     ///   - handler: what to do with a message.
     /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -156,7 +198,12 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, with the ``Envelope`` as second argument of the closure.
+    /// Calls an asynchronous closure with every message of a type and its ``Envelope``: the next call starts when the one before has returned.
+    ///
+    /// Otherwise as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,

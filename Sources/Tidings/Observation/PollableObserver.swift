@@ -52,9 +52,18 @@ extension SharedNotificationCenter {
 
         /// What came next; `nil`: nothing is there, and the descriptor is unreadable until there is. Never waits for anything to come.
         ///
+        /// ```swift
+        /// let observer = try SharedNotificationCenter.default.pollableObserver(forNames: ["com.example.changed"])
+        /// var loop = pollfd(fd: observer.fileDescriptor, events: Int16(POLLIN), revents: 0)
+        /// while poll(&loop, 1, -1) == 1 {
+        ///     while let delivery = try observer.next() { print(delivery) }
+        /// }
+        /// ```
+        ///
         /// From any thread; several take what comes among themselves.
         ///
-        /// - Throws: ``SharedNotificationError``: `.forked` in a child of the process that made it.
+        /// - Throws: ``SharedNotificationError``: `.forked` in a child of the process that made it; `.system(EBADF)` if the program has closed the
+        ///   center's own descriptor, so that others took it for dead: open the center anew.
         public func next() throws(SharedNotificationError) -> RawDelivery? {
             if generation != Forking.generation {
                 throw SharedNotificationError(
@@ -82,7 +91,8 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Starts to observe some names, all that begin with something, or all names, for an event loop. See ``PollableObserver``.
+    /// Starts to observe some names, all that begin with something, or all names, for an event loop. For the promise, and examples, see
+    /// ``PollableObserver``.
     ///
     /// - Parameters:
     ///   - names: the names to observe; `nil`: all.
@@ -93,7 +103,9 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
     ///     is lost nobody can tell any more whose it was.
     ///   - lossless: hold posters back rather than lose anything.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix), `.noSpace` (for names, or prefixes),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, or a prefix, in a center that was opened for reading only), `.forked`, `.system` (no
+    ///   descriptor, thread or memory).
     public func pollableObserver(
         forNames names: [Name]?,
         prefixes: [String] = [],

@@ -1,5 +1,6 @@
 extension SharedNotificationCenter {
-    /// The arguments of a key's notifications, as a sequence.
+    /// The arguments of a key's notifications, as a sequence: those of every matching one posted after its iterator was made, once and in order, and
+    /// before them those of the retained one, if there is one.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -8,8 +9,8 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Starts and ends, and what the parameters mean: as
-    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`.
+    /// Starts, ends and fails, and what the parameters mean: as
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)->SharedNotificationCenter.Messages<M>``.
     public func messages<each Argument>(
         of key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -28,20 +29,11 @@ extension SharedNotificationCenter {
             onMissed: onMissed)
     }
 
-    /// The arguments of a key's notifications with their envelopes, and what was missed, as a sequence.
+    /// The arguments of a key's notifications with their envelopes, and what was missed where it was missed, as a sequence. For an example see
+    /// ``KeyDelivery``.
     ///
-    /// ```swift
-    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// for await delivery in try SharedNotificationCenter.default.deliveries(of: progress) {
-    ///     switch delivery {
-    ///     case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
-    ///     case .missed(let count): print("\(count) went by unseen")
-    ///     }
-    /// }
-    /// ```
-    ///
-    /// Starts and ends, and what the parameters mean: as
-    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`.
+    /// Starts, ends and fails, and what the parameters mean: as
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)->SharedNotificationCenter.Messages<M>``.
     public func deliveries<each Argument>(
         of key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -61,8 +53,16 @@ extension SharedNotificationCenter {
             reading: KeyReading(key, onUndecodable: onUndecodable, in: core))
     }
 
-    /// A key's arguments as a sequence of tuples. See
-    /// `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`.
+    /// A key's arguments as a sequence of tuples, which does not observe before it is iterated.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// func hearItself(_ center: SharedNotificationCenter) async throws {
+    ///     var steps = center.messages(of: progress).makeAsyncIterator()                   // observes from here on
+    ///     try center.post(progress, 42, "decoding")
+    ///     if let (percent, stage) = await steps.next() { print("\(stage): \(percent) %") }
+    /// }
+    /// ```
     public struct KeyMessages<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
         /// The arguments.
         public typealias Element = (repeat each Argument)
@@ -72,17 +72,18 @@ extension SharedNotificationCenter {
         let deliveries: KeyDeliveries<repeat each Argument>
         let onMissed: (@Sendable (Int) -> Void)?
 
-        /// Starts to observe.
+        /// Starts to observe: what is posted after this returned comes. For an example see ``KeyMessages``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(deliveries: deliveries.makeAsyncIterator(), onMissed: onMissed)
         }
 
-        /// One pass over it: it observes from when it was made until it goes. Copies take turns.
+        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``KeyMessages``.
         public struct Iterator: AsyncIteratorProtocol {
             var deliveries: KeyDeliveries<repeat each Argument>.Iterator
             let onMissed: (@Sendable (Int) -> Void)?
 
-            /// The next notification's arguments; `nil` when the task was cancelled, or observing has failed.
+            /// The next notification's arguments, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then
+            /// on. For an example see ``KeyMessages``.
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async -> (repeat each Argument)? {
@@ -97,10 +98,12 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// A key's deliveries as a sequence. See
-    /// `deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)`.
+    /// A key's arguments with their envelopes, and losses, as a sequence, which does not observe before it is iterated. For an example see
+    /// ``KeyDelivery``.
     public struct KeyDeliveries<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
+        /// The arguments with their envelope, or a loss.
         public typealias Element = KeyDelivery<(repeat each Argument)>
+        /// It does not fail.
         public typealias Failure = Never
 
         let core: CenterCore
@@ -108,16 +111,18 @@ extension SharedNotificationCenter {
         let bounds: DeliveryBuffer.Bounds
         let reading: KeyReading<repeat each Argument>
 
-        /// Starts to observe.
+        /// Starts to observe: what is posted after this returned comes. For an example see ``KeyDelivery``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(feed: Feed(core: core, interest: interest, bounds: bounds), reading: reading)
         }
 
+        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``KeyDelivery``.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
             let reading: KeyReading<repeat each Argument>
 
-            /// The next delivery; `nil` when the task was cancelled, or observing has failed.
+            /// The next delivery, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then on. For an
+            /// example see ``KeyDelivery``.
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async -> KeyDelivery<(repeat each Argument)>? {

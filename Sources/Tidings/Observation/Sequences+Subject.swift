@@ -2,9 +2,23 @@
 extension SharedNotificationCenter {
     /// The messages about an object, as a sequence.
     ///
+    /// ```swift
+    /// final class Library: Sendable {}
+    /// struct BookAdded: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Library
+    ///     var title: String
+    /// }
+    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
+    ///     static var bookAdded: Self { .init() }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let library = Library()
+    /// for await book in center.messages(of: library, for: .bookAdded) { print(book.title) }
+    /// ```
+    ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, and why observing could not start, is told to
-    /// ``onDiagnostic``; payloads that are not an `M` likewise.
+    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
+    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
     ///
     /// - Parameters:
     ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes.
@@ -20,13 +34,23 @@ extension SharedNotificationCenter {
 
     /// The messages of a type about an object, or about anything and nothing, as a sequence.
     ///
+    /// ```swift
+    /// final class Library: Sendable {}
+    /// struct BookAdded: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Library
+    ///     var title: String
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// for await book in center.messages(for: BookAdded.self) { print(book.title) }        // of: library, for those about one
+    /// ```
+    ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, and why observing could not start, is told to
-    /// ``onDiagnostic``; payloads that are not an `M` likewise.
+    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
+    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all, and
-    ///     those posted without one.
+    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all,
+    ///     and those posted without one.
     ///   - messageType: which message.
     ///   - limit: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped.
     public func messages<M: AsyncMessage>(
@@ -39,9 +63,22 @@ extension SharedNotificationCenter {
 
     /// The messages about a value that is identified by a text or a number, as a sequence.
     ///
+    /// ```swift
+    /// struct Document: Identifiable { var id: String }
+    /// struct Saved: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Document
+    ///     var size: Int
+    /// }
+    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
+    ///     static var saved: Self { .init() }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// for await saved in center.messages(of: Document(id: "letter"), for: .saved) { print(saved.size) }
+    /// ```
+    ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, and why observing could not start, is told to
-    /// ``onDiagnostic``; payloads that are not an `M` likewise.
+    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
+    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
     ///
     /// - Parameters:
     ///   - subject: has its identifier as its name in all processes.
@@ -59,9 +96,19 @@ extension SharedNotificationCenter {
 
     /// The messages of a type about a value that is identified by a text or a number, as a sequence.
     ///
+    /// ```swift
+    /// struct Document: Identifiable { var id: String }
+    /// struct Saved: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Document
+    ///     var size: Int
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// for await saved in center.messages(of: Document(id: "letter"), for: Saved.self) { print(saved.size) }
+    /// ```
+    ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, and why observing could not start, is told to
-    /// ``onDiagnostic``; payloads that are not an `M` likewise.
+    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
+    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
     ///
     /// - Parameters:
     ///   - subject: has its identifier as its name in all processes.
@@ -79,9 +126,22 @@ extension SharedNotificationCenter {
 
     /// The messages about any subject of a type, and those posted without one, as a sequence.
     ///
+    /// ```swift
+    /// final class Library: Sendable {}
+    /// struct BookAdded: SharedNotificationCenter.AsyncMessage {
+    ///     typealias Subject = Library
+    ///     var title: String
+    /// }
+    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
+    ///     static var bookAdded: Self { .init() }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// for await book in center.messages(of: Library.self, for: .bookAdded) { print(book.title) }
+    /// ```
+    ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, and why observing could not start, is told to
-    /// ``onDiagnostic``; payloads that are not an `M` likewise.
+    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
+    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
     ///
     /// - Parameters:
     ///   - subject: its type.

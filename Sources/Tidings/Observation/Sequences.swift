@@ -1,5 +1,6 @@
 extension SharedNotificationCenter {
-    /// The messages of a type, as a sequence.
+    /// The messages of a type, as a sequence: every matching one posted after its iterator was made, once and in order, and before them the retained
+    /// one, if there is one.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -8,8 +9,8 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. If observing can't start, ``onDiagnostic`` is told why and
-    /// the sequence is empty.
+    /// its task is cancelled. Each iterator observes for itself. If observing can't start, ``onDiagnostic`` is told why
+    /// (``Diagnostic/sequenceFailed(_:)``, with the codes that `addObserver` throws) and the sequence is empty.
     ///
     /// - Parameters:
     ///   - type: the message type; its ``Message/name`` is what is observed.
@@ -41,7 +42,10 @@ extension SharedNotificationCenter {
             onMissed: onMissed)
     }
 
-    /// The messages of a type with their envelopes, and what was missed, as a sequence. As `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)` otherwise.
+    /// The messages of a type with their envelopes, and what was missed where it was missed, as a sequence. For an example see ``Delivery``.
+    ///
+    /// Starts, ends and fails, and what the parameters mean: as
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)->SharedNotificationCenter.Messages<M>``.
     public func deliveries<M: Message>(
         of type: M.Type = M.self,
         subject: String? = nil,
@@ -60,7 +64,18 @@ extension SharedNotificationCenter {
             reading: Reading(type, onUndecodable: onUndecodable, in: core))
     }
 
-    /// Messages as a sequence. See `messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)`.
+    /// Messages as a sequence, which does not observe before it is iterated.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// func hearItself(_ center: SharedNotificationCenter) async throws {
+    ///     var changes = center.messages(of: TrackChanged.self).makeAsyncIterator()        // observes from here on
+    ///     try center.post(TrackChanged(title: "So What"))
+    ///     if let change = await changes.next() { print(change.title) }
+    /// }
+    /// ```
+    ///
+    /// See ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)->SharedNotificationCenter.Messages<M>``.
     public struct Messages<M: Message>: AsyncSequence, Sendable {
         /// A message.
         public typealias Element = M
@@ -70,17 +85,18 @@ extension SharedNotificationCenter {
         let deliveries: Deliveries<M>
         let onMissed: (@Sendable (Int) -> Void)?
 
-        /// Starts to observe.
+        /// Starts to observe: what is posted after this returned comes. For an example see ``Messages``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(deliveries: deliveries.makeAsyncIterator(), onMissed: onMissed)
         }
 
-        /// One pass over it: it observes from when it was made until it goes. Copies take turns.
+        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``Messages``.
         public struct Iterator: AsyncIteratorProtocol {
             var deliveries: Deliveries<M>.Iterator
             let onMissed: (@Sendable (Int) -> Void)?
 
-            /// The next message; `nil` when the task was cancelled, or observing has failed.
+            /// The next message, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then on. For an
+            /// example see ``Messages``.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> M? {
                 while let delivery = await deliveries.next(isolation: actor) {
                     switch delivery {
@@ -93,7 +109,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Deliveries as a sequence. See `deliveries(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onUndecodable:)`.
+    /// Messages with their envelopes, and losses, as a sequence, which does not observe before it is iterated. For an example see ``Delivery``.
     public struct Deliveries<M: Message>: AsyncSequence, Sendable {
         /// A message with its envelope, or a loss.
         public typealias Element = Delivery<M>
@@ -105,17 +121,18 @@ extension SharedNotificationCenter {
         let bounds: DeliveryBuffer.Bounds
         let reading: Reading<M>
 
-        /// Starts to observe.
+        /// Starts to observe: what is posted after this returned comes. For an example see ``Delivery``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(feed: Feed(core: core, interest: interest, bounds: bounds), reading: reading)
         }
 
-        /// One pass over it: it observes from when it was made until it goes. Copies take turns.
+        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``Delivery``.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
             let reading: Reading<M>
 
-            /// The next delivery; `nil` when the task was cancelled, or observing has failed.
+            /// The next delivery, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then on. For an
+            /// example see ``Delivery``.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Delivery<M>? {
                 while let item = await feed.next(isolation: actor) {
                     switch item {
@@ -129,7 +146,8 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Raw deliveries as a sequence. See `deliveries(ofNames:prefixes:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)`.
+    /// Notifications with their payloads as they travel, and losses, as a sequence, which does not observe before it is iterated. For an example see
+    /// ``deliveries(ofNames:prefixes:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)``.
     public struct RawDeliveries: AsyncSequence, Sendable {
         /// A notification, or a loss.
         public typealias Element = RawDelivery
@@ -140,16 +158,17 @@ extension SharedNotificationCenter {
         let interest: Interest
         let bounds: DeliveryBuffer.Bounds
 
-        /// Starts to observe.
+        /// Starts to observe: what is posted after this returned comes. For an example see ``RawDelivery``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(feed: Feed(core: core, interest: interest, bounds: bounds))
         }
 
-        /// One pass over it: it observes from when it was made until it goes. Copies take turns.
+        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``RawDelivery``.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
 
-            /// The next delivery; `nil` when the task was cancelled, or observing has failed.
+            /// The next delivery, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then on. For an
+            /// example see ``RawDelivery``.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> RawDelivery? {
                 switch await feed.next(isolation: actor) {
                 case .arrival(let arrival): .notification(arrival.notification)

@@ -7,14 +7,15 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// @MainActor final class ProgressController {
+    /// final class ProgressController: Sendable {
     ///     func progressed(_ percent: Int, _ stage: String) { print(stage, percent) }
     /// }
-    /// let controller = await ProgressController()
+    /// let controller = ProgressController()
     /// try SharedNotificationCenter.default.addTarget(controller, action: ProgressController.progressed, for: progress)
     /// ```
     ///
-    /// Promises: as for the method of a message, ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)``.
+    /// Promises: as for the method of a message,
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``.
     ///
     /// - Parameters:
     ///   - target: whose method is called; weakly held.
@@ -28,7 +29,8 @@ extension SharedNotificationCenter {
     ///     ``onDiagnostic`` is told.
     ///   - onUndecodable: told of payloads that are of another type, in the method's context. `nil`: ``onDiagnostic`` is told.
     ///   - queue: where the method runs; `nil`: on the dispatcher thread.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`. Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory). Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, each Argument>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (repeat each Argument) -> Void,
@@ -48,7 +50,22 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, for a method of the main actor.
+    /// Calls a method of the main actor's with the arguments of every notification of a key, one at a time and in order, as long as the object lives.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// @MainActor final class ProgressController {
+    ///     func progressed(_ percent: Int, _ stage: String) { print(stage, percent) }
+    /// }
+    /// let controller = await ProgressController()
+    /// try SharedNotificationCenter.default.addTarget(controller, action: ProgressController.progressed, for: progress)
+    /// ```
+    ///
+    /// Promises: as for the main actor's method of a message,
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-52ytg``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, each Argument>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> @MainActor (repeat each Argument) -> Void,
@@ -67,7 +84,23 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, for an asynchronous method: the next call starts when the one before has returned.
+    /// Calls an asynchronous method of an object with the arguments of every notification of a key, as long as the object lives: the next call starts
+    /// when the one before has returned.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// final class ProgressController: Sendable {
+    ///     func progressed(_ percent: Int, _ stage: String) async { try? await Task.sleep(for: .seconds(1)) }
+    /// }
+    /// let controller = ProgressController()
+    /// try SharedNotificationCenter.default.addTarget(controller, action: ProgressController.progressed, for: progress)
+    /// ```
+    ///
+    /// Promises: as for the asynchronous method of a message,
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-5m2j4``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, each Argument>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (repeat each Argument) async -> Void,
@@ -86,7 +119,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Ends what a target is registered for with a key, or with that and a subject. Otherwise as ``removeTarget(_:)``.
+    /// Ends what a target is registered for with a key, or with that and a subject. Promise and example: ``removeTarget(_:)``.
     ///
     /// - Parameters:
     ///   - target: whose registrations end.

@@ -37,7 +37,8 @@ extension SharedNotificationCenter {
     ///     ``onDiagnostic`` is told.
     ///   - onUndecodable: told of payloads that are of another type, in the method's context. `nil`: ``onDiagnostic`` is told.
     ///   - queue: where the method runs; `nil`: on the dispatcher thread.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`. Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
+    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory). Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (M) -> Void,
@@ -57,7 +58,21 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, for a method that takes the ``Envelope`` as well.
+    /// Calls a method of an object with every message of a type and its ``Envelope``, one at a time and in order, as long as the object lives.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// final class PlayerController: Sendable {
+    ///     func trackChanged(_ change: TrackChanged, _ envelope: SharedNotificationCenter.Envelope) { print(envelope.poster.pid, change.title) }
+    /// }
+    /// let controller = PlayerController()
+    /// try SharedNotificationCenter.default.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self)
+    /// ```
+    ///
+    /// Otherwise as without the envelope: ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (M, Envelope) -> Void,
@@ -77,7 +92,23 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, for a method of the main actor.
+    /// Calls a method of the main actor's for every message of a type, one at a time and in order, as long as the object lives.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// @MainActor final class PlayerController {
+    ///     func trackChanged(_ change: TrackChanged) { print(change.title) }
+    /// }
+    /// let controller = await PlayerController()
+    /// try SharedNotificationCenter.default.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self)
+    /// ```
+    ///
+    /// Promise, and what the parameters mean: as for any method,
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``. How many may wait for the main actor:
+    /// as for its closures, ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> @MainActor (M) -> Void,
@@ -96,7 +127,12 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, for a method that takes the ``Envelope`` as well.
+    /// Calls a method of the main actor's with every message of a type and its ``Envelope``, one at a time and in order, as long as the object lives.
+    ///
+    /// Otherwise as without the envelope: ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-52ytg``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> @MainActor (M, Envelope) -> Void,
@@ -115,7 +151,27 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, for an asynchronous method: the next call starts when the one before has returned.
+    /// Calls an asynchronous method of an object for every message of a type, as long as the object lives: the next call starts when the one before
+    /// has returned.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// actor Playlist {
+    ///     var titles: [String] = []
+    ///     nonisolated func trackChanged(_ change: TrackChanged) async { await add(change.title) }
+    ///     func add(_ title: String) { titles.append(title) }
+    /// }
+    /// let playlist = Playlist()
+    /// try SharedNotificationCenter.default.addTarget(playlist, action: Playlist.trackChanged, for: TrackChanged.self)
+    /// ```
+    ///
+    /// Promise, and what the parameters mean: as for any method,
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``. How many may wait for it: as for
+    /// asynchronous closures,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (M) async -> Void,
@@ -134,7 +190,12 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The same, for a method that takes the ``Envelope`` as well.
+    /// Calls an asynchronous method of an object with every message of a type and its ``Envelope``, as long as the object lives.
+    ///
+    /// Otherwise as without the envelope: ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-5m2j4``.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   Nothing has changed then.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (M, Envelope) async -> Void,
@@ -155,13 +216,25 @@ extension SharedNotificationCenter {
 
     /// Ends everything that a target is registered for. From any thread, and any number of times.
     ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// final class PlayerController: Sendable {
+    ///     func trackChanged(_ change: TrackChanged) { print(change.title) }
+    /// }
+    /// let (center, controller) = (try SharedNotificationCenter.default, PlayerController())
+    /// try center.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self, subject: "player-1")
+    /// center.removeTarget(controller, for: TrackChanged.self, subject: "player-1")        // this registration
+    /// center.removeTarget(controller, for: TrackChanged.self)                             // all of this type
+    /// center.removeTarget(controller)                                                     // all there are
+    /// ```
+    ///
     /// Promise: when this has returned, none of its actions is running (unless it is the caller) and none will run again; asynchronous ones
     /// with the exception that ``ObservationToken/cancel()`` has. May be called from the target's `deinit`, and from an action.
     public func removeTarget(_ target: AnyObject) {
         targets.remove(ObjectIdentifier(target)) { _ in true }
     }
 
-    /// Ends what a target is registered for with a message type, or with that and a subject. Otherwise as ``removeTarget(_:)``.
+    /// Ends what a target is registered for with a message type, or with that and a subject. Promise and example: ``removeTarget(_:)``.
     ///
     /// - Parameters:
     ///   - target: whose registrations end.

@@ -3,38 +3,75 @@
 
     // What `@NotificationProtocol` generates goes by these; the functions are for everybody.
     extension SharedNotificationCenter {
-        /// The methods of a protocol as messages: what ``NotificationProtocol(prefix:)`` generates beside it.
+        /// The methods of a protocol as messages: what ``NotificationProtocol(prefix:)`` generates beside it. Written by hand:
+        ///
+        /// ```swift
+        /// protocol UserObserver: AnyObject { func userNameChanged(to name: String) }
+        /// enum UserObserverMessages: SharedNotificationCenter.ProtocolMessages {
+        ///     struct UserNameChanged: SharedNotificationCenter.Message { var to: String }
+        ///
+        ///     static let names: [SharedNotificationCenter.Name] = ["UserObserver.userNameChanged(to:)"]
+        ///
+        ///     static func reference(to observer: any UserObserver) -> () -> (any UserObserver)? { { [weak observer] in observer } }
+        ///
+        ///     static func call(
+        ///         _ method: Int, of observer: any UserObserver, with payload: borrowing SharedNotificationCenter.ArrivedPayload
+        ///     ) throws {
+        ///         observer.userNameChanged(to: try payload.decode(UserNameChanged.self).to)
+        ///     }
+        /// }
+        /// ```
         public protocol ProtocolMessages {
             /// The protocol's observers, `any UserObserver`.
             associatedtype Observer
-            /// The methods' names on the wire.
+            /// The methods' names on the wire; all of them are observed.
             static var names: [Name] { get }
-            /// The observer as long as it lives.
+            /// The observer as long as it lives, which what is returned does not prolong, as ``ProtocolMessages`` shows.
             static func reference(to observer: Observer) -> () -> Observer?
-            /// Calls a method with the arguments in a payload, unless it is another method's payload.
+            /// Calls a method with the arguments in a payload, as ``ProtocolMessages`` shows.
+            ///
+            /// - Parameters:
+            ///   - method: its place in ``names``.
+            ///   - observer: whose.
+            ///   - payload: what came under that name.
+            /// - Throws: what ``ArrivedPayload`` throws, without calling anything, if the arguments are not in it: `onUndecodable` is told.
             static func call(_ method: Int, of observer: Observer, with payload: borrowing ArrivedPayload) throws
         }
 
-        /// The same, for a protocol of the main actor.
+        /// The methods of a protocol of the main actor as messages. Otherwise as ``ProtocolMessages``, where there is an example.
         public protocol MainActorProtocolMessages {
+            /// The protocol's observers, `any UserObserver`.
             associatedtype Observer
+            /// The methods' names on the wire; all of them are observed.
             static var names: [Name] { get }
+            /// The observer as long as it lives, which what is returned does not prolong, as ``ProtocolMessages`` shows.
             static func reference(to observer: Observer) -> () -> Observer?
+            /// Calls a method with the arguments in a payload, on the main actor; otherwise as ``ProtocolMessages`` shows.
+            ///
+            /// - Parameters:
+            ///   - method: its place in ``names``.
+            ///   - observer: whose.
+            ///   - payload: what came under that name.
+            /// - Throws: what ``ArrivedPayload`` throws, without calling anything, if the arguments are not in it: `onUndecodable` is told.
             @MainActor static func call(_ method: Int, of observer: Observer, with payload: borrowing ArrivedPayload)
                 throws
         }
 
-        /// A payload for the length of a call.
+        /// A payload for the length of a call, as generated code is given it. For an example see ``ProtocolMessages``.
         public struct ArrivedPayload: ~Copyable {
             fileprivate let format: UInt8
             fileprivate let bytes: UnsafeRawBufferPointer
 
-            /// The message in it.
+            /// The message in it, as ``ProtocolMessages`` shows.
+            ///
+            /// - Throws: a `DecodingError`, or what the message's own `init(from:)` throws, if it is not one of that type.
             public func decode<M: Message>(_ type: M.Type) throws -> M {
                 try PayloadCoding.message(type, format: format, bytes: bytes)
             }
 
-            /// Throws unless it is a message without content, or nothing at all.
+            /// Throws unless it is a message of that type, or nothing at all: for methods without arguments, in place of ``decode(_:)``.
+            ///
+            /// - Throws: as ``decode(_:)``.
             public func check<M: Message>(_ type: M.Type) throws {
                 if !bytes.isEmpty { _ = try decode(type) }
             }
@@ -74,8 +111,10 @@
         ///   - onMissed: told how many notifications of which name (`nil`: of all together) were lost, before the next one.
         ///   - onUndecodable: told of payloads that a method's arguments can't be made of.
         ///   - queue: where methods are called; `nil`: on the dispatcher thread. The main actor's are called there in any case.
-        /// - Throws: ``SharedNotificationError``: `.invalidArgument` if it isn't a protocol with `@NotificationProtocol`, `.invalidName`,
-        ///   `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+        /// - Returns: what keeps the observation going as long as the object lives. It ends with `cancel()`, or when the last copy goes away.
+        /// - Throws: ``SharedNotificationError``: `.invalidArgument` if it isn't a protocol with `@NotificationProtocol`, `.invalidName` (or
+        ///   subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in a center that was opened for reading only),
+        ///   `.forked`, `.system` (no thread, or no memory).
         public func addObserver<Observer>(
             _ observer: Observer,
             as type: Observer.Type,
@@ -98,7 +137,23 @@
             throw notFound(type)
         }
 
-        /// The same, with the protocol's messages: checked by the compiler, and for protocols that can't be found by name.
+        /// Calls the methods of an object for what posters of its protocol post, as long as the object lives. With the protocol's messages: checked
+        /// by the compiler, and for protocols that can't be found by name.
+        ///
+        /// ```swift
+        /// @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
+        /// final class Roster: UserObserver, Sendable { func signedOut() { print("signed out") } }
+        ///
+        /// let center = try SharedNotificationCenter.default
+        /// let roster = Roster()
+        /// let token = try center.addObserver(roster, as: UserObserverMessages.self, queue: .main)
+        /// center.removeObserver(roster, as: UserObserverMessages.self)
+        /// ```
+        ///
+        /// Otherwise as with the protocol itself, `addObserver(_:as: UserObserver.self)`.
+        ///
+        /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`,
+        ///   `.forked`, `.system`.
         public func addObserver<Messages: ProtocolMessages>(
             _ observer: Messages.Observer,
             as messages: Messages.Type,
@@ -115,7 +170,20 @@
                 request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, queue))
         }
 
-        /// The same, for a protocol of the main actor.
+        /// Calls the methods of an object on the main actor for what posters of its protocol, which is one of the main actor's, post, as long as the
+        /// object lives. Otherwise as for other protocols' messages.
+        ///
+        /// ```swift
+        /// @MainActor @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
+        /// @MainActor final class Roster: UserObserver { func signedOut() { print("signed out") } }
+        ///
+        /// let center = try SharedNotificationCenter.default
+        /// let roster = Roster()
+        /// let token = try center.addObserver(roster, as: UserObserverMessages.self)
+        /// ```
+        ///
+        /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`,
+        ///   `.forked`, `.system`.
         public func addObserver<Messages: MainActorProtocolMessages>(
             _ observer: Messages.Observer,
             as messages: Messages.Type,
@@ -131,19 +199,30 @@
                 request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, nil))
         }
 
-        /// Ends what an object observes by a protocol, with and without a subject. Otherwise as for all protocols.
+        /// Ends what an object observes by a protocol, with and without a subject. Promise: as ``removeObserver(_:)-(AnyObject)``.
+        ///
+        /// ```swift
+        /// @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
+        /// func forget(_ observer: any UserObserver, in center: SharedNotificationCenter) {
+        ///     center.removeObserver(observer, as: UserObserver.self)
+        /// }
+        /// ```
         public func removeObserver<Observer>(_ observer: Observer, as type: Observer.Type) {
             protocolObservers.remove(ObjectIdentifier(observer as AnyObject)) { $0.type == ObjectIdentifier(type) }
         }
 
-        /// The same, with the protocol's messages.
+        /// Ends what an object observes by a protocol, given its messages: the same as with the protocol itself. Promise: as
+        /// ``removeObserver(_:)-(AnyObject)``; for an example see
+        /// ``addObserver(_:as:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-(Messages.Observer,_,_,_,_,_,_,_,_)``.
         public func removeObserver<Messages: ProtocolMessages>(
             _ observer: Messages.Observer, as messages: Messages.Type
         ) {
             removeObserver(observer, as: Messages.Observer.self)
         }
 
-        /// The same, for a protocol of the main actor.
+        /// Ends what an object observes by a protocol of the main actor, given its messages: the same as with the protocol itself. Promise: as
+        /// ``removeObserver(_:)-(AnyObject)``; for an example see
+        /// ``addObserver(_:as:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-(Messages.Observer,_,_,_,_,_,_,_,_)``.
         public func removeObserver<Messages: MainActorProtocolMessages>(
             _ observer: Messages.Observer, as messages: Messages.Type
         ) {
@@ -151,6 +230,14 @@
         }
 
         /// Ends what an object observes by any protocol.
+        ///
+        /// ```swift
+        /// final class Roster: Sendable {
+        ///     let center: SharedNotificationCenter
+        ///     init(_ center: SharedNotificationCenter) { self.center = center }
+        ///     deinit { center.removeObserver(self) }
+        /// }
+        /// ```
         ///
         /// Promise: when this has returned, none of its methods is running for that (unless it is the caller) or will run. From any thread, any
         /// number of times, also from the object's methods and its `deinit`.
