@@ -1,0 +1,53 @@
+@NotificationProtocol
+protocol UserObserver: AnyObject {
+    func userNameChanged(oldName: String, newName: String)
+    func visited(_ count: Int)
+    func signedOut()
+}
+extension UserObserver { func signedOut() {} }
+
+@NotificationProtocol
+protocol StationObserver: AnyObject {
+    func tuned(to station: String)
+}
+
+// `signedOut` is optional.
+final class Roster: UserObserver, Sendable {
+    func userNameChanged(oldName: String, newName: String) {}
+    func visited(_ count: Int) {}
+}
+let center = SharedNotificationCenter()
+let poster = UserObserverPoster(center)
+try poster.userNameChanged(oldName: "a", newName: "b")
+try poster.visited(1)
+try poster.signedOut()
+let token = try center.addObserver(Roster(), as: UserObserver.self)
+center.removeObserver(Roster(), as: UserObserver.self)
+
+// Who posts has the protocol's own methods.
+// refused: cannot convert value of type 'Int' to expected argument type 'String'
+try poster.userNameChanged(oldName: 1, newName: "b")
+// refused: cannot convert value of type 'String' to expected argument type 'Int'
+try poster.visited("1")
+// refused: missing argument for parameter 'newName' in call
+try poster.userNameChanged(oldName: "a")
+// refused: incorrect argument label
+try poster.userNameChanged(oldName: "a", name: "b")
+// refused: must precede argument 'newName'
+try poster.userNameChanged(newName: "b", oldName: "a")
+// refused: argument passed to call that takes no arguments
+try poster.signedOut(at: 1)
+// refused: has no member 'tuned'
+try poster.tuned(to: "a")
+
+// Who observes has all that are not optional, with the types that are posted.
+// refused: does not conform to protocol 'UserObserver'
+final class Deaf: UserObserver, Sendable { func userNameChanged(oldName: String, newName: String) {} }
+// refused: does not conform to protocol 'StationObserver'
+final class Other: StationObserver, Sendable { func tuned(to station: Int) {} }
+// refused: StationObserver
+_ = try center.addObserver(Roster(), as: StationObserver.self)
+// refused: StationObserver
+_ = try center.addObserver(Roster(), as: StationObserverMessages.self)
+// refused: no exact matches in call to instance method 'removeObserver'
+center.removeObserver(Roster(), as: StationObserver.self)

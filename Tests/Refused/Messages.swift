@@ -1,0 +1,52 @@
+struct TrackChanged: SharedNotificationCenter.Message {
+    var title: String
+}
+struct Paused: SharedNotificationCenter.MainActorMessage {
+    typealias Subject = Player
+    var at: Double
+}
+final class Player: Sendable {}
+final class Controller: Sendable {
+    func trackChanged(_ change: TrackChanged) {}
+    func progressed(_ percent: Int, _ stage: String) {}
+}
+let progress = SharedNotificationCenter.Key<Int, String>("com.example.progress")
+let center = SharedNotificationCenter()
+let controller = Controller()
+try center.post(progress, 42, "decoding")
+try center.post(TrackChanged(title: "So What"))
+try center.addTarget(controller, action: Controller.trackChanged, for: TrackChanged.self)
+try center.addTarget(controller, action: Controller.progressed, for: progress)
+let token = try center.addObserver(for: progress) { percent, stage in print(percent + 1, stage.count) }
+
+// What is posted has the key's types, and as many of them.
+// refused: cannot convert value of type 'String' to expected argument type 'Int'
+try center.post(progress, "42", "decoding")
+// refused: missing argument
+try center.post(progress, 42)
+// refused: 'Int, String' and 'Int, String, Bool' have the same shape
+try center.post(progress, 42, "decoding", true)
+
+// So has what comes.
+// refused: cannot convert value of type
+_ = try center.addObserver(for: progress) { (percent: String, stage: String) in }
+// refused: 'Int, String' and 'TrackChanged' have the same shape
+try center.addTarget(controller, action: Controller.trackChanged, for: progress)
+// refused: no exact matches in call to instance method 'addTarget'
+try center.addTarget(controller, action: Controller.progressed, for: TrackChanged.self)
+
+// A message is what can travel.
+// refused: cannot convert value of type 'Int'
+try center.post(7)
+// refused: does not conform to protocol 'Decodable'
+struct Window: SharedNotificationCenter.Message { var pointer: OpaquePointer }
+// refused: 'Sendable'
+final class Shared: SharedNotificationCenter.Message { var title = "" }
+// refused: non-bitwise-copyable type 'String'
+struct Named: SharedNotificationCenter.BitwiseMessage { var name: String }
+
+// About an object of the subject's type.
+// refused: instance method 'post(_:subject:)'
+@MainActor func post(to center: SharedNotificationCenter) { center.post(Paused(at: 0), subject: controller) }
+// refused: main actor-isolated
+func post(to center: SharedNotificationCenter) { center.post(Paused(at: 0)) }
