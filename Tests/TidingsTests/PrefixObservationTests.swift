@@ -365,7 +365,9 @@ struct PrefixObservationTests {
     @Test func theListOfNamesTellsThemApart() throws {
         let test = try TestCenter()
         let tokens = [
-            try Self.observe(test.center, names: ["a.", "a.*"], ["a."]).1,
+            try Self.observe(test.center, names: ["a.", "a.*"], []).1,
+            // What a prefix covers is no name of its own.
+            try Self.observe(test.center, names: ["a.b"], ["a."]).1,
             try Self.observe(try test.other(), names: [], ["a.", "b"]).1,
         ]
         let names = try test.center.observedNames.map { "\($0.name) \($0.isPrefix) \($0.observers)" }
