@@ -106,12 +106,13 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         return;
     }
     // Asked anew: the poster may not have written the name yet when we first looked. But it is a walk along who is rung: not at each of many short waits, only before it ends.
-    if (stuck->calls <= 4 || stuck->calls % 8 == 0) stuck->longest = tidings__patience(s, position);
+    if (stuck->calls <= 4 || stuck->calls % 32 == 0) stuck->longest = tidings__patience(s, position);
     const uint64_t waited = tidings__monotonic_ns() - stuck->since;
     if (waited >= stuck->longest) stuck->longest = tidings__patience(s, position);
     const uint64_t longest = stuck->longest;
     if (s->writable && waited >= longest) {
         tidings__revoke(s, position);
+        stuck->calls = 0;  // claimed even now it is by somebody's rubbish, and waited for anew
         return;
     }
     // Of looks too: each lets others have the processor, who may revoke.
