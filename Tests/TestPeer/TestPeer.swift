@@ -25,6 +25,7 @@ import Tidings
 //   post-json NAME TEXT   posts JSON                                                 → posted
 //   key NAME N            posts N times a key's (0…N-1, "stage")                     → posted N
 //   clear NAME            clears what is retained                                    → cleared
+//   keep-nothing NAME WAY posts or sets nil, in one of many ways (Clearing.swift)    → kept nothing
 //   bridge NAME           bridges NotificationCenter.default both ways, observes there, and posts {"number": LINE} there for each line on
 //                         standard input                                             → bridged, then "OBJECT NUMBER" each, after the line "end": ended
 //   observe-key NAME N    observes a key of a number, a text and an optional text, until N have come or were undecodable
@@ -106,6 +107,7 @@ struct TestPeer {
             case "clear":
                 try center.clearState(for: .init(word()))
                 say("cleared")
+            case "keep-nothing": try keepNothing(center, .init(word()), by: word())
             case "bridge": try bridge(center, .init(word()))
             case "key": try postKey(center, .init(word()), number())
             case "observe-key": try observeKey(center, .init(word()), number())

@@ -9,4 +9,7 @@ import Tidings
         print("somebody, in whatever process, has set it anew")
     }
     try volume.set(0.5)
+    try volume.set(nil)
+    try center.setState(0.5, for: "com.example.volume")
+    try center.setState(nil, for: "com.example.volume")
 }

@@ -49,10 +49,11 @@ extension Topic {
     /// moment when posters are held back anyway.
     private static let slice: Int64 = 5_000_000
 
-    /// Waits until its deadline at most, and only as long as it isn't the observation's own closure that it waits for.
+    /// Waits until its deadline at most, and only as long as it isn't the observation's own closure that it waits for. Without a payload it clears the
+    /// kept value.
     @inline(never)
     private func post(
-        _ payload: UnsafeRawBufferPointer, format: UInt8, options: PostOptions, inside observation: Observation
+        _ payload: UnsafeRawBufferPointer?, format: UInt8, options: PostOptions, inside observation: Observation
     ) throws(SharedNotificationError) -> UInt64 {
         var raw = tidings_post_options(format: format, options)
         let asked = raw.deadline_ns
@@ -60,7 +61,9 @@ extension Topic {
         raw.deadline_ns = 0
         while true {
             var sequence: UInt64 = 0
-            let result = tidings_post(self.raw, payload.baseAddress, payload.count, &raw, &sequence)
+            let result =
+                payload.map { tidings_post(self.raw, $0.baseAddress, $0.count, &raw, &sequence) }
+                ?? tidings_state_set(self.raw, nil, 0, &raw)
             if result == 0 { return sequence }
             let error = SharedNotificationError(errno: -result)
             guard error.code == .full else { throw error }
@@ -83,9 +86,15 @@ extension Topic {
         String(cString: tidings_last_error()).contains("(process \(getpid()))")
     }
 
-    func clearState() throws(SharedNotificationError) {
+    func clearState(deadline: Duration?) throws(SharedNotificationError) {
         defer { withExtendedLifetime(handle) {} }
-        let result = tidings_state_set(raw, nil, 0, nil)
+        let options = PostOptions(retain: true, deadline: deadline)
+        if deadline != nil, let observation = LosslessRun.current {
+            _ = try post(nil, format: 0, options: options, inside: observation)
+            return
+        }
+        var raw = tidings_post_options(format: 0, options)
+        let result = tidings_state_set(self.raw, nil, 0, &raw)
         guard result == 0 else { throw SharedNotificationError(errno: -result) }
     }
 

@@ -88,8 +88,8 @@ extension CenterCore {
         return RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes)
     }
 
-    func clearState(name: Name, subject: String?) throws(SharedNotificationError) {
-        try topics.topic(for: name, subject: subject).clearState()
+    func clearState(name: Name, subject: String?, deadline: Duration? = nil) throws(SharedNotificationError) {
+        try topics.topic(for: name, subject: subject).clearState(deadline: deadline)
     }
 
     func state<Value>(

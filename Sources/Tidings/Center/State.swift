@@ -10,9 +10,9 @@ extension SharedNotificationCenter {
     /// let change = try center.state(for: TrackChanged.self)      // also in a process that starts later
     /// ```
     ///
-    /// Promise: it stays until the next one of the same name, whatever the subject of either, or until it is cleared; also when every process
-    /// that has the center open is gone, until the center is removed or the machine starts anew. Whoever registers later gets it first, with
-    /// ``Envelope/isRetained``.
+    /// Promise: it stays until the next one of the same name, whatever the subject of either, or until it is cleared, or set to `nil`; also when
+    /// every process that has the center open is gone, until the center is removed or the machine starts anew. Whoever registers later gets it
+    /// first, with ``Envelope/isRetained``.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
     ///   `.notPermitted` (the center was opened for reading alone).
@@ -33,7 +33,7 @@ extension SharedNotificationCenter {
     /// try center.clearState(for: "com.example.volume")
     /// ```
     ///
-    /// Promise: as ``setState(_:subject:deadline:)`` of a message.
+    /// Promise: as `setState(_:subject:deadline:)` of a message.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
     ///   `.notPermitted` (the center was opened for reading alone).
@@ -54,7 +54,7 @@ extension SharedNotificationCenter {
     /// let track = try center.rawState(for: "com.example.track")
     /// ```
     ///
-    /// Promise: as ``setState(_:subject:deadline:)`` of a message.
+    /// Promise: as `setState(_:subject:deadline:)` of a message.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
     /// - Returns: its place in the center's order.

@@ -16,7 +16,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promise: ``value`` is what ``SharedNotificationCenter/state(for:as:subject:)`` would be, as of the last time the main actor was free: it
-    /// follows whoever sets it, in any process, passes over what was set and replaced meanwhile, and never goes back. After ``set(_:)`` it is what
+    /// follows whoever sets it, in any process, passes over what was set and replaced meanwhile, and never goes back. After `set(_:)` it is what
     /// was set, or something newer. It changes on the main actor only, where it is read as well: who tracks it there misses no change.
     ///
     /// A value that is not a `Value` is told to ``SharedNotificationCenter/onDiagnostic``, and the one before stays. It follows as long as it lives.
@@ -73,8 +73,16 @@ extension SharedNotificationCenter {
             try refresh()
         }
 
+        /// Sets it for everybody; `nil` forgets it, as ``clear()`` does. For an example see `set(_:)`.
+        ///
+        /// - Throws: ``SharedNotificationError``: what `set(_:)` and ``clear()`` throw, such as `.full`.
+        @_disfavoredOverload  // where `Value` is an optional itself, its `nil` is a value
+        public func set(_ value: Value?) throws(SharedNotificationError) {
+            if let value { try set(value) } else { try clear() }
+        }
+
         /// Forgets it for everybody, as ``SharedNotificationCenter/clearState(for:subject:)`` does; ``value`` is `nil`, or something newer,
-        /// when this returns. For an example see ``set(_:)``.
+        /// when this returns. For an example see `set(_:)`.
         ///
         /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; nothing was cleared then. `.decodingFailed` if
         ///   meanwhile somebody has set what is not a `Value`.

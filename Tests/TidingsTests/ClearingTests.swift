@@ -1,0 +1,146 @@
+import Observation
+import Testing
+
+@testable import Tidings
+
+/// To keep `nil` is to forget what is kept.
+@MainActor @Suite(.timeLimit(.minutes(10)))
+struct ClearingTests {
+    private struct Kept: Center.Message, Equatable {
+        static let name: Center.Name = "kept"
+        var number: Int
+    }
+
+    nonisolated private static let ways = [
+        "literal", "value", "payload", "message", "key", "argument", "arguments", "post", "post-payload",
+        "post-message", "post-key", "post-argument", "post-arguments", "state",
+    ]
+
+    /// Who follows the value in one process sees it go when another says so, who asks finds none, and who comes late gets none.
+    @Test(arguments: ways)
+    func nilInAnotherProcessForgets(_ way: String) async throws {
+        let test = try TestCenter()
+        try test.center.setState(7, for: "kept")
+        let state = try test.center.observedState(for: "kept", as: Int.self)
+        #expect(state.value == 7)
+        let gone = Events<Void>()
+        withObservationTracking {
+            _ = state.value
+        } onChange: {
+            gone.add(())
+        }
+        let peer = try Peer(test, "keep-nothing", "kept", way, "wait")
+        await gone.wait(for: 1)
+        // It is changed in the same turn of the main actor.
+        #expect(state.value == nil)
+        #expect(await peer.line() == "kept nothing")
+        #expect(try test.center.rawState(for: "kept") == nil)
+        #expect(try test.center.state(for: "kept", as: Int.self) == nil)
+        #expect(try test.center.observedNames.allSatisfy { !$0.isRetained })
+        // One late comer here, and one elsewhere.
+        var late = test.center.deliveries(of: Kept.self).makeAsyncIterator()
+        let other = try Peer(test, "observe", "kept", "1")
+        #expect(await other.line() == "observing")
+        let place = try test.center.post(Kept(number: 8))
+        guard case .message(Kept(number: 8), let envelope) = await late.next() else {
+            Issue.record("something was kept")
+            return
+        }
+        #expect(!envelope.isRetained && envelope.sequence == place)
+        #expect(await other.line(2).hasPrefix("got 8 \(place) "))
+        await other.waitForEnd()
+        peer.send()
+        await peer.waitForEnd()
+    }
+
+    @Test func whatIsThereIsKept() throws {
+        let test = try TestCenter()
+        let center = test.center
+        let key = Center.Key<Int>("key")
+        let pair = Center.Key<Int, String>("pair")
+        let (number, text): (Int?, Center.RawPayload?) = (1, .text("x"))
+        try center.setState(number, for: "number")
+        #expect(try center.state(for: "number", as: Int.self) == 1)
+        try center.setState(text, for: "text")
+        try center.setState(.text("y"), for: "literal")
+        #expect(try center.rawState(for: "text") == .text("x") && center.rawState(for: "literal") == .text("y"))
+        try center.setState(Optional(Kept(number: 2)))
+        #expect(try center.state(for: Kept.self) == Kept(number: 2))
+        try center.post(Optional(Kept(number: 3)), subject: "s", retain: true)
+        #expect(try center.state(for: Kept.self) == Kept(number: 3))
+        try center.post(name: "text", payload: Optional(.text("z")), retain: true)
+        #expect(try center.rawState(for: "text") == .text("z"))
+        try center.setState(number, for: key)
+        #expect(try center.state(for: key) == 1)
+        try center.post(key, Optional(4), retain: true)
+        #expect(try center.state(for: key) == 4)
+        // As it is read.
+        try center.setState(5, "a", for: pair)
+        try center.setState(try center.state(for: pair), for: pair)
+        let same = try #require(try center.state(for: pair))
+        #expect(same == (5, "a"))
+        try center.post(pair, Optional((6, "b")), retain: true)
+        let next = try #require(try center.state(for: pair))
+        #expect(next == (6, "b"))
+    }
+
+    /// A key's argument that may be nil is one that was given.
+    @Test func anArgumentThatIsNilIsKept() throws {
+        let test = try TestCenter()
+        let key = Center.Key<Int?>("key")
+        try test.center.setState(nil, for: key)
+        #expect(try test.center.rawState(for: "key")?.json == "[null]")
+        try test.center.clearState(for: key)
+        try test.center.post(key, nil, retain: true)
+        #expect(try test.center.rawState(for: "key")?.json == "[null]")
+        let state: Center.ObservedState<Int?> = try test.center.observedState(for: "value")
+        try state.set(nil)
+        #expect(try test.center.rawState(for: "value")?.json == "null")
+    }
+
+    @Test func aNilThatIsNotKeptIsANotificationWithoutPayload() async throws {
+        let test = try TestCenter()
+        let key = Center.Key<Int>("kept")
+        try test.center.setState(7, for: key)
+        var iterator = test.center.deliveries(ofNames: ["kept"], from: .oldest).makeAsyncIterator()
+        try test.center.post(key, nil, retain: false)
+        try test.center.post(name: "kept", payload: nil, subject: "s", retain: false)
+        try test.center.post(Kept?.none, retain: false)
+        guard case .notification = await iterator.next() else { return }
+        for subject in [nil, "s", nil] {
+            guard case .notification(let posted) = await iterator.next() else { return }
+            #expect(posted.payload == .empty && posted.envelope.subject == subject)
+        }
+        #expect(try test.center.state(for: key) == 7)
+    }
+
+    /// As any post: told at a deadline, or at once from inside the closure that is itself in the way.
+    @Test func itIsHeldBackAsAnyPost() async throws {
+        let test = try TestCenter(smallRing)
+        let center = test.center
+        try center.setState(7, for: "kept")
+        let gate = Gate()
+        let codes = Events<SharedNotificationError.Code?>()
+        let token = try center.addObserver(forNames: ["full"], lossless: true) { _ in
+            gate.pass()
+            if codes.count > 1 { return }
+            do throws(SharedNotificationError) {
+                try center.setState(nil, for: "kept", deadline: .seconds(600))
+                codes.add(nil)
+            } catch { codes.add(error.code) }
+        }
+        let full = #expect(throws: SharedNotificationError.self) {
+            while true { try center.post(name: "full", payload: .empty) }
+        }
+        #expect(full?.code == .full)
+        do throws(SharedNotificationError) {
+            try center.setState(nil, for: "kept", deadline: .milliseconds(1))
+            codes.add(nil)
+        } catch { codes.add(error.code) }
+        gate.open()
+        #expect(await codes.wait(for: 2) == [.full, .full])
+        await token.cancelAndWait()
+        try center.setState(nil, for: "kept")
+        #expect(try center.rawState(for: "kept") == nil)
+    }
+}
