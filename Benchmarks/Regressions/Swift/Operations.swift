@@ -49,6 +49,17 @@ func postMeters(_ times: Int32) {
     repeated(times) { try center.post(Meter(number: $0)) }
 }
 
+func postTracksAboutSomething(_ times: Int32) {
+    let center = center!
+    repeated(times) { try center.post(Track(number: $0), subject: "player-1") }
+}
+
+func postKeys(_ times: Int32) {
+    let center = center!
+    let key = SharedNotificationCenter.Key<UInt64, String>("com.example.import.progress")
+    repeated(times) { try center.post(key, $0, "decoding") }
+}
+
 // MARK: Encoding and decoding, outside shared memory
 
 func encodeTracks(_ times: Int32) {

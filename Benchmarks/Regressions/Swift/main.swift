@@ -6,6 +6,8 @@ let operations = [
     counting_operation("swift_post", postTracks),
     counting_operation("swift_post_generated", postGeneratedTracks),
     counting_operation("swift_post_bitwise", postMeters),
+    counting_operation("swift_post_subject", postTracksAboutSomething),
+    counting_operation("swift_post_key", postKeys),
     counting_operation("swift_encode", encodeTracks),
     counting_operation("swift_decode", decodeTracks),
     counting_operation("swift_encode_generated", encodeGeneratedTracks),

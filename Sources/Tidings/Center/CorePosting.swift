@@ -28,19 +28,22 @@ extension CenterCore {
     }
 
     func post(
-        _ payload: RawPayload, name: Name, subject: String?, options: PostOptions
+        _ payload: RawPayload, name: Name, subject: String?, as type: Any.Type? = nil, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         try post(
-            payload.bytes, payload.format, name, to: try topics.topic(for: name, subject: subject), options: options)
+            payload.bytes, payload.format, name, to: try topics.topic(for: name, subject: subject, as: type),
+            options: options)
     }
 
     /// A value under a name, as CBOR.
+    ///
+    /// - Parameter type: `nil` where a name isn't meant for one type.
     func post<Value: Encodable>(
-        encoding value: Value, name: Name, subject: String?, options: PostOptions
+        encoding value: Value, name: Name, subject: String?, as type: Any.Type? = nil, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         // The center lives until the post is done.
         defer { withExtendedLifetime(self) {} }
-        return try postCBOR(to: try topics.topic(for: name, subject: subject), options, what: name) {
+        return try postCBOR(to: try topics.topic(for: name, subject: subject, as: type), options, what: name) {
             try CBORPayloadEncoder().encode(value, into: &$0)
         }
     }
@@ -93,9 +96,9 @@ extension CenterCore {
     }
 
     func state<Value>(
-        name: Name, as type: Value.Type, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
+        name: Name, posted: Any.Type, as type: Value.Type, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
-        try state(of: try topics.topic(for: name, subject: nil), name, decode: decode)
+        try state(of: try topics.topic(for: name, subject: nil, as: posted), name, decode: decode)
     }
 
     private func state<Value>(

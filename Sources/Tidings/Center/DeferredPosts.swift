@@ -5,6 +5,8 @@ struct DeferredPosts {
         var subject: String?
         fileprivate var subjectBytes: ByteText? { subject.map { ByteText($0) } }
         var payload: SharedNotificationCenter.RawPayload
+        /// What that was before it was encoded; `nil` where a name isn't meant for one type.
+        var type: Any.Type? = nil
         /// When it, or the first that it took the place of, is due in any case.
         var latest: UInt64 = 0
     }

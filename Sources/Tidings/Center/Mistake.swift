@@ -9,8 +9,10 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     public enum Mistake: Hashable, Sendable, CustomStringConvertible {
-        /// Two message types have that name: observers of one get what is posted as the other.
+        /// Two types of messages, or a type and a key, have that name: observers of one get what is posted as the other.
         case nameOfTwoTypes(Name, String, String)
+        /// Two keys have that name, and other arguments, also where both have some: what is posted as one can't be read as the other.
+        case nameOfTwoKeys(Name, String, String)
         /// An observer of these names (`nil`: all) ended as soon as it had begun, since nobody kept its token.
         case tokenNotKept([Name]?)
         /// An observer of these names (`nil`: all) posts one of them whenever it is called for one, so it is called for ever.
@@ -25,6 +27,11 @@ extension SharedNotificationCenter {
                 """
                 "\(name)" is the name of both \(first) and \(second): observers of one get what is posted as the other; give one of them \
                 another `static let name`
+                """
+            case .nameOfTwoKeys(let name, let first, let second):
+                """
+                "\(name)" is the name of both \(first) and \(second): what is posted as one can't be read as the other; give one of them \
+                another name, or the same arguments, with new ones at the end
                 """
             case .tokenNotKept(let names):
                 """
@@ -47,30 +54,6 @@ extension SharedNotificationCenter {
         private static func list(_ names: [Name]?) -> String {
             names.map { $0.map { "\"\($0)\"" }.joined(separator: ", ") } ?? "all names"
         }
-    }
-}
-
-/// The message types that a center object has to do with, by name.
-final class MessageTypes: Sendable {
-    private let types = Locked<[SharedNotificationCenter.Name: any SharedNotificationCenter.Message.Type]>([:])
-    private let diagnostics: Diagnostics
-    private let generation = Forking.generation
-
-    init(_ diagnostics: Diagnostics) {
-        self.diagnostics = diagnostics
-    }
-
-    /// Where a type is first posted, and where it is observed.
-    func note(_ type: any SharedNotificationCenter.Message.Type) {
-        // A forked child may find the lock held.
-        guard generation == Forking.generation else { return }
-        let name = type.name
-        let other = types.withLock { types in
-            defer { types[name] = types[name] ?? type }
-            return types[name]
-        }
-        guard let other, other != type else { return }
-        diagnostics.tell(.nameOfTwoTypes(name, String(reflecting: other), String(reflecting: type)))
     }
 }
 

@@ -25,7 +25,7 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) -> UInt64 {
         try core.post(
             encoding: PostedArguments(values: (repeat each arguments)), name: key.name, subject: subject,
-            options: PostOptions(retain: retain, deadline: deadline))
+            as: PostedArguments<repeat each Argument>.self, options: PostOptions(retain: retain, deadline: deadline))
     }
 
     /// Keeps a key's arguments and tells the name's observers: the same as posting them retained.
@@ -74,8 +74,8 @@ extension SharedNotificationCenter {
     public func state<each Argument>(
         for key: Key<repeat each Argument>
     ) throws(SharedNotificationError) -> (repeat each Argument)? {
-        try core.state(name: key.name, as: (repeat each Argument).self) { format, bytes in
-            try key.arguments(format: format, bytes: bytes)
-        }
+        try core.state(
+            name: key.name, posted: PostedArguments<repeat each Argument>.self, as: (repeat each Argument).self
+        ) { format, bytes in try key.arguments(format: format, bytes: bytes) }
     }
 }

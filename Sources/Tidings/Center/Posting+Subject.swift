@@ -98,10 +98,11 @@ extension SharedNotificationCenter {
         subjects.settle(M.name, subjectText, sequence)
     }
 
-    private func posted(_ message: some Encodable, name: Name, subject: String?) -> UInt64? {
+    private func posted<M: Encodable>(_ message: M, name: Name, subject: String?) -> UInt64? {
         do throws(SharedNotificationError) {
             return try core.post(
-                encoding: message, name: name, subject: subject, options: PostOptions(retain: false, deadline: nil))
+                encoding: message, name: name, subject: subject, as: M.self,
+                options: PostOptions(retain: false, deadline: nil))
         } catch {
             core.diagnostics.report(.postFailed(name, error))
             return nil

@@ -36,7 +36,7 @@ final class PostingQueue: Sendable {
         }
         if isForked || style == .now {
             _ = try core.post(
-                pending.payload, name: pending.name, subject: pending.subject,
+                pending.payload, name: pending.name, subject: pending.subject, as: pending.type,
                 options: PostOptions(retain: false, deadline: nil))
         } else if style == .asap {
             queue.async { self.drain(all: false) }
@@ -51,7 +51,7 @@ final class PostingQueue: Sendable {
             for pending in state.withLock({ $0.posts.take(now: Lock.now, all: all) }) {
                 do throws(SharedNotificationError) {
                     _ = try core.post(
-                        pending.payload, name: pending.name, subject: pending.subject,
+                        pending.payload, name: pending.name, subject: pending.subject, as: pending.type,
                         options: PostOptions(retain: false, deadline: nil))
                 } catch { failures.append((pending.name, error)) }
             }

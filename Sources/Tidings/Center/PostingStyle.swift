@@ -63,7 +63,8 @@ extension SharedNotificationCenter {
         coalescing: Coalescing = [.name, .subject]
     ) throws(SharedNotificationError) {
         try deferred.post(
-            DeferredPosts.Pending(name: M.name, subject: subject, payload: try core.payload(of: message)), style: style,
+            DeferredPosts.Pending(
+                name: M.name, subject: subject, payload: try core.payload(of: message), type: M.self), style: style,
             coalescing: coalescing)
     }
 
@@ -108,8 +109,9 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) {
         let payload = try core.payload(of: PostedArguments(values: (repeat each arguments)), name: key.name)
         try deferred.post(
-            DeferredPosts.Pending(name: key.name, subject: subject, payload: payload), style: style,
-            coalescing: coalescing)
+            DeferredPosts.Pending(
+                name: key.name, subject: subject, payload: payload, type: PostedArguments<repeat each Argument>.self),
+            style: style, coalescing: coalescing)
     }
 
     /// Posts everything that waits to be posted by this center object, before it returns: before the process ends, say.

@@ -21,6 +21,17 @@ final class TopicCache: Sendable {
     private struct Key: Hashable {
         var name: SharedNotificationCenter.Name
         var subject: ByteText?
+        /// What it is posted as, so that another type comes to light where it is new here, and nowhere else. Not hashed: a name has one, mostly.
+        var type: ObjectIdentifier?
+
+        static func == (one: Key, other: Key) -> Bool {
+            one.type == other.type && one.name == other.name && one.subject == other.subject
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+            hasher.combine(subject)
+        }
     }
 
     private static let limit = 1024
@@ -37,7 +48,8 @@ final class TopicCache: Sendable {
         for type: any SharedNotificationCenter.Message.Type, subject: String?
     ) throws(SharedNotificationError) -> Topic {
         guard subject == nil else {
-            return try topic(for: type.name, subject: subject, fingerprint: PayloadCoding.fingerprint(of: type))
+            return try topic(
+                for: type.name, subject: subject, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
         }
         let found = contents.borrowed._withUnsafeGuaranteedRef { $0.byType.value(of: ObjectIdentifier(type)) }
         if let found { return found.topic }
@@ -48,7 +60,7 @@ final class TopicCache: Sendable {
     private func newTopic(
         for type: any SharedNotificationCenter.Message.Type
     ) throws(SharedNotificationError) -> Topic {
-        types.note(type)
+        types.note(type, name: type.name)
         let contents = contents.object
         let handle = try TopicHandle(center: center, name: type.name.rawValue, subject: nil)
         // Kept before others can find it. One too many if another thread was first.
@@ -57,14 +69,16 @@ final class TopicCache: Sendable {
         return contents.byType.insert(new.kept, for: ObjectIdentifier(type)).topic
     }
 
+    /// - Parameter type: what is posted there always; `nil`: this and that.
     func topic(
-        for name: SharedNotificationCenter.Name, subject: String?, fingerprint: UInt64 = 0
+        for name: SharedNotificationCenter.Name, subject: String?, as type: Any.Type? = nil, fingerprint: UInt64 = 0
     ) throws(SharedNotificationError) -> Topic {
         let contents = contents.object
-        let key = Key(name: name, subject: subject.map { ByteText($0) })
+        let key = Key(name: name, subject: subject.map { ByteText($0) }, type: type.map { ObjectIdentifier($0) })
         if let found = contents.lock.withLock({ contents.byName[key] }) {
             return Topic(found, fingerprint: fingerprint)
         }
+        if let type { types.note(type, name: name) }
         let handle = try TopicHandle(center: center, name: name.rawValue, subject: subject)
         // Topics are closed outside the lock.
         let dropped = contents.lock.withLock { () -> [Key: TopicHandle] in

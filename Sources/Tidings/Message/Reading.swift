@@ -6,7 +6,7 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         _ type: M.Type, onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?,
         in core: CenterCore
     ) {
-        core.types.note(type)
+        core.types.note(type, name: M.name)
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
 
@@ -45,6 +45,7 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
         _ key: SharedNotificationCenter.Key<repeat each Argument>,
         onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?, in core: CenterCore
     ) {
+        core.types.note(PostedArguments<repeat each Argument>.self, name: key.name)
         self.key = key
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }

@@ -151,6 +151,7 @@ extension SharedNotificationCenter {
         for type: M.Type = M.self
     ) throws(SharedNotificationError) -> ObservedState<M> {
         let core = core
+        core.types.note(type, name: M.name)
         return try ObservedState(
             M.name, in: core,
             decode: { payload in

@@ -295,6 +295,7 @@ extension SharedNotificationCenter {
     private func observeOnMainActor<M: MainActorMessage>(
         _ subject: String?, _ observer: @escaping @MainActor (M) -> Void
     ) -> ObservationToken {
+        core.types.note(M.self, name: M.name)
         let undecodable = UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics)
         let token = observe(
             M.name, subject, notesArrivals: true,
@@ -309,6 +310,7 @@ extension SharedNotificationCenter {
     private func observeInTask<M: AsyncMessage>(
         _ subject: String?, _ observer: @escaping @Sendable (M) async -> Void
     ) -> ObservationToken {
+        core.types.note(M.self, name: M.name)
         let undecodable = UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics)
         return observe(
             M.name, subject, notesArrivals: false,

@@ -166,6 +166,7 @@ private struct SubjectMessages<M: SharedNotificationCenter.AsyncMessage>: AsyncS
 
     func makeAsyncIterator() -> Iterator {
         let core = center.core
+        core.types.note(M.self, name: M.name)
         let feed = Feed(
             core: core,
             interest: Interest(names: [M.name], subject: subject, start: .now, excludesOwn: false, isLossless: false),

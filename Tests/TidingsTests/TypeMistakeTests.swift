@@ -1,0 +1,194 @@
+import Testing
+
+@testable import Tidings
+
+/// Two types under one name are told, once for each pair, wherever they are met; those that go together are not.
+@Suite(.timeLimit(.minutes(10)))
+struct TypeMistakeTests {
+    final class Player: Sendable, Identifiable {
+        let id: String
+        init(_ id: String) { self.id = id }
+    }
+    private enum Old {
+        struct Played: Center.AsyncMessage {
+            typealias Subject = Player
+            static let name: Center.Name = "played"
+            var title: String
+        }
+        struct Paused: Center.MainActorMessage {
+            typealias Subject = Player
+            static let name: Center.Name = "paused"
+            var title: String
+        }
+    }
+    private enum New {
+        struct Played: Center.AsyncMessage {
+            typealias Subject = Player
+            static let name: Center.Name = "played"
+            var number: Int
+        }
+        struct Paused: Center.MainActorMessage {
+            typealias Subject = Player
+            static let name: Center.Name = "paused"
+            var number: Int
+        }
+        struct Track: Center.Message {
+            static let name: Center.Name = "test.track"
+            var number: Int
+        }
+    }
+
+    /// What a center's hook was told, by name.
+    private static func told(_ center: Center) -> Events<String> {
+        let told = Events<String>()
+        center.onDiagnostic = { diagnostic in
+            switch diagnostic {
+            case .mistake(.nameOfTwoTypes(let name, let first, let second)):
+                told.add("\(name): \(first.suffix(10)), \(second.suffix(10))")
+            case .mistake(.nameOfTwoKeys(let name, let first, let second)): told.add("\(name): \(first), \(second)")
+            default: break
+            }
+        }
+        return told
+    }
+
+    @Test func messagesOfAnyThread() async throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        let player = Player("1")
+        for _ in 0..<3 {
+            let token = test.center.addObserver(of: player, for: Old.Played.self) { _ in }
+            test.center.post(Old.Played(title: "a"), subject: player)
+            token.cancel()
+        }
+        #expect(told.count == 0)
+        for number in 0..<3 {
+            test.center.post(New.Played(number: number))
+            test.center.post(New.Played(number: number), subject: player)
+            _ = test.center.messages(for: New.Played.self).makeAsyncIterator()
+        }
+        #expect(told.all == ["played: Old.Played, New.Played"])
+        // The other way round, and by observing alone.
+        let other = try test.other()
+        let elsewhere = Self.told(other)
+        _ = other.messages(for: New.Played.self).makeAsyncIterator()
+        let token = other.addObserver(for: Old.Played.self) { _ in }
+        #expect(elsewhere.all == ["played: New.Played, Old.Played"])
+        token.cancel()
+    }
+
+    @Test @MainActor func messagesOfTheMainActor() throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        let token = test.center.addObserver(for: Old.Paused.self) { _ in }
+        test.center.post(Old.Paused(title: "a"))
+        #expect(told.count == 0)
+        for number in 0..<3 { test.center.post(New.Paused(number: number), subject: Player("1")) }
+        #expect(told.all == ["paused: Old.Paused, New.Paused"])
+        token.cancel()
+    }
+
+    /// Posts with a subject, at once and later; values.
+    @Test func messagesWithASubject() throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        for number in 0..<3 { try test.center.post(Track(number), subject: "a") }
+        for number in 0..<3 { try test.center.post(New.Track(number: number), subject: "a") }
+        for number in 0..<3 { try test.center.post(New.Track(number: number), subject: "b") }
+        #expect(told.all == ["test.track: ests.Track, .New.Track"])
+        let other = try test.other()
+        let elsewhere = Self.told(other)
+        try other.post(Track(1), postingStyle: .asap)
+        try other.post(New.Track(number: 1), subject: "b", postingStyle: .whenIdle)
+        #expect(other.diagnosed(elsewhere) == ["test.track: ests.Track, .New.Track"])
+    }
+
+    @Test @MainActor func valuesThatAreTracked() throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        try test.center.setState(New.Track(number: 1))
+        _ = try? test.center.observedState(for: Track.self)
+        #expect(told.all == ["test.track: .New.Track, ests.Track"])
+    }
+
+    @Test func keysOfOtherArguments() throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        let (one, other) = (Center.Key<Int, String>("key"), Center.Key<String, Int?>("key"))
+        for number in 0..<3 {
+            try test.center.post(one, number, "a")
+            try test.center.post(one, number, "a", subject: "s")
+            _ = test.center.messages(of: one)
+        }
+        #expect(told.count == 0)
+        for number in 0..<3 {
+            try test.center.post(other, "a", number)
+            try test.center.post(other, "a", number, subject: "s")
+            try test.center.setState("a", number, for: other)
+            _ = test.center.deliveries(of: other)
+        }
+        #expect(told.all == ["key: Key<Int, String>, Key<String, Optional<Int>>"])
+        // Each pair: observed, read and posted later.
+        let token = try test.center.addObserver(for: Center.Key<Double>("key")) { _ in }
+        _ = try? test.center.state(for: Center.Key<Bool>("key"))
+        try test.center.post(Center.Key<[Int]>("key"), [1], postingStyle: .asap)
+        #expect(test.center.diagnosed(told).count == 1 + 2 + 3 + 4)
+        #expect(Set(told.all).count == told.count)
+        // And with a message.
+        try test.center.post(Center.Key<Int>("test.track"), 1)
+        try test.center.post(Track(1))
+        #expect(told.all.last == "test.track: Key<Int>, ests.Track")
+        token.cancel()
+    }
+
+    /// A key that has got arguments, before and after, also where some are missing; one that nobody declared otherwise; values and untyped posts of one
+    /// name; and a message in both of its spellings.
+    @Test func whatGoesTogetherIsNotTold() throws {
+        let test = try TestCenter()
+        let center = test.center
+        let told = Self.told(center)
+        let older = Center.Key<Int, String>("key")
+        let newer = Center.Key<Int, String, Double>("key", defaults: (nil, nil, 1))
+        try center.post(newer, 1, "a", 0.5)
+        try center.post(older, 1, "a")
+        try center.post(Center.Key<Int>("key"), 1)
+        try center.post(Center.Key<Int, String>("key"), 1, "a")
+        let none: Center.Key<> = .init("key")
+        try center.post(none)
+        try center.setState(1, for: "value")
+        try center.setState("a", for: "value")
+        try center.post(name: "value", userInfo: ["a": 1])
+        try center.post(name: "key", payload: .text("a"))
+        struct Played: Center.Message {
+            static let name: Center.Name = "played"
+            var title: String
+        }
+        try center.post(Played(title: "a"))
+        center.post(Old.Played(title: "a"))
+        #expect(told.all == [])
+    }
+
+    /// However many names keys have.
+    @Test func namesWithoutEnd() throws {
+        let test = try TestCenter()
+        let told = Self.told(test.center)
+        for number in 0..<3000 { try test.center.post(Center.Key<Int>(.init("key.\(number)")), number) }
+        for number in 2990..<3000 { try test.center.post(Center.Key<String>(.init("key.\(number)")), "a") }
+        #expect(told.count == 10)
+    }
+
+    @Test func itSaysWhatToDo() {
+        let keys = "\(Center.Mistake.nameOfTwoKeys("progress", "Key<Int>", "Key<String>"))"
+        #expect(keys.contains("\"progress\"") && keys.contains("Key<Int>") && keys.contains("another name"))
+        let types = "\(Center.Mistake.nameOfTwoTypes("played", "Old.Played", "New.Played"))"
+        #expect(types.contains("\"played\"") && types.contains("Old.Played") && types.contains("static let name"))
+    }
+}
+
+extension Center {
+    /// What it was told once everything that waited has been posted.
+    fileprivate func diagnosed(_ told: Events<String>) -> [String] {
+        postPending()
+        return told.all
+    }
+}
