@@ -286,5 +286,20 @@
             #expect(await watcher.events.wait(for: 1) == ["2"])
             token.cancel()
         }
+
+        /// Two subjects that Unicode holds for equal, and whose bytes differ, are two.
+        @Test func subjectsAreToldApartByTheirBytes() async throws {
+            let test = try TestCenter()
+            let watcher = Watcher(Events())
+            let (one, other) = ("\u{e9}", "e\u{301}")
+            let first = try test.center.addObserver(watcher, as: UserObserver.self, subject: one)
+            let second = try test.center.addObserver(watcher, as: UserObserver.self, subject: other)
+            #expect(first != second)
+            #expect(try test.center.addObserver(watcher, as: UserObserver.self, subject: other) == second)
+            try UserObserverPoster(test.center, subject: one).userNameChanged(1)
+            try UserObserverPoster(test.center, subject: other).userNameChanged(2)
+            #expect(await watcher.events.wait(for: 2) == ["1", "2"])
+            for token in [first, second] { token.cancel() }
+        }
     }
 #endif

@@ -311,7 +311,8 @@
             try core.refuseIfForked()
             return ObservationToken(
                 anchor: try protocolObservers.anchor(
-                    for: observer as AnyObject, .init(type: ObjectIdentifier(Observer.self), subject: request.subject)
+                    for: observer as AnyObject,
+                    .init(type: ObjectIdentifier(Observer.self), subject: request.subject.map { ByteText($0) })
                 ) { () throws(SharedNotificationError) in
                     let relay = ProtocolRelay(names, reference)
                     let anchor = try core.observe(

@@ -31,7 +31,8 @@
     final class ProtocolObservers: Sendable {
         struct Subscription: Hashable {
             var type: ObjectIdentifier
-            var subject: String?
+            /// By bytes, as the center tells subjects apart.
+            var subject: ByteText?
         }
 
         private struct Entry {
