@@ -10,8 +10,8 @@ final class PostingQueue: Sendable {
 
     private let core: CenterCore
     private let state = Locked(State())
-    /// Held while what was taken is posted, so that nothing overtakes it.
-    private let posting = Lock()
+    /// Held while what was taken is posted, so that nothing overtakes it. Who holds it (a test) keeps back what waits.
+    let posting = Lock()
     private let queue = DispatchQueue(label: "tidings.posts")
     private let generation = Forking.generation
 

@@ -53,6 +53,15 @@ final class Peer: @unchecked Sendable {
         await lines.wait(for: count)[count - 1]
     }
 
+    /// Waits for a line, and returns those before it.
+    func lines(through last: String) async -> [String] {
+        var all: [String] = []
+        while true {
+            if let index = all.firstIndex(of: last) { return Array(all[..<index]) }
+            all = await lines.wait(for: all.count + 1)
+        }
+    }
+
     func send(_ line: String = "") {
         input.fileHandleForWriting.write(Data("\(line)\n".utf8))
     }
