@@ -35,6 +35,18 @@ import Tidings
 //   observe-untyped NAME OBJECT N
 //                         observes a name ("-": all) and an object ("-": all), until N have come
 //                                                                                    → observing, then "NAME OBJECT everything|none|JSON"
+//   urgent NAME OBJECT NUMBER
+//                         posts {"number": NUMBER} with an object ("-": none), for suspended centers, too
+//                                                                                    → posted
+//   observe-suspended NAME LIMIT N
+//                         suspends its center, observes NAME, of which LIMIT at most wait, and NAME.now, until it is given a line on standard
+//                         input and N have come or were told as missed; then it isn't suspended any more
+//                                                                                    → suspended, "now NUMBER", resumed, "got NUMBER",
+//                                                                                      "missed COUNT NAME"
+//   observers             asks how many observers there are in all processes         → observers N
+//   objects N             posts about N objects of its own                           → posted N
+//   copied-object         observes an object and posts 1 and 4 about it; a forked child posts 2 and 3 about its copy
+//                                                                                    → child ended with STATUS, got [1, 4]
 //   post-build BUILD      posts what a build of a program has to say (Evolution.swift)
 //                                                                                    → posted
 //   observe-build BUILD N observes as such a build, until N have come or were undecodable
@@ -113,6 +125,13 @@ struct TestPeer {
             case "observe-key": try observeKey(center, .init(word()), number())
             case "untyped": try postUntyped(center, .init(word()), word())
             case "observe-untyped": try observeUntyped(center, word(), word(), number())
+            case "urgent": try postUrgent(center, word(), word(), number())
+            case "observe-suspended": try observeSuspended(center, word(), number(), number())
+            case "observers": say("observers \(try center.statistics.observers)")
+            case "objects":
+                let count = number()
+                MainActor.assumeIsolated { postAboutObjects(center, count) }
+            case "copied-object": MainActor.assumeIsolated { postAboutCopies(center) }
             case "notify": try meetItself(directory, word(), number())
             #if Macros
                 case "observe-protocol": try observeProtocol(center, number())

@@ -3,6 +3,10 @@ import Testing
 
 @testable import Tidings
 
+extension Center.MessageIdentifier where Self == Center.BaseMessageIdentifier<SubjectProcessTests.Entered> {
+    static var entered: Self { .init() }
+}
+
 /// Subjects that other processes know, and messages that they post.
 @Suite(.timeLimit(.minutes(10)))
 struct SubjectProcessTests {
@@ -13,7 +17,13 @@ struct SubjectProcessTests {
     struct Room: Identifiable, Sendable {
         var id: Int
     }
+    final class Plain: Sendable {}
     /// As TestPeer posts them.
+    struct AboutPlain: Center.MainActorMessage {
+        typealias Subject = Plain
+        static let name: Center.Name = "test.plain"
+        var number: Int
+    }
     struct Entered: Center.AsyncMessage {
         typealias Subject = Room
         static let name: Center.Name = "subject.numbered"
@@ -44,6 +54,50 @@ struct SubjectProcessTests {
         await peer.waitForEnd()
         #expect(seen.count == 4)
         _ = tokens
+    }
+
+    /// `messages(of:for:bufferSize:)`, posted elsewhere.
+    @Test func sequencesOfWhatOthersPost() async throws {
+        let test = try TestCenter()
+        let missed = Events<Int>()
+        test.center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
+        var ofRoom = test.center.messages(of: Room(id: 12), for: .entered, bufferSize: 3).makeAsyncIterator()
+        var ofType = test.center.messages(of: Room.self, for: .entered, bufferSize: 20).makeAsyncIterator()
+        let seen = Events<Int>()
+        let witness = try test.center.addObserver(forNames: [Entered.name]) { _ in seen.add(0) }
+        let peer = try Peer(
+            test, "post-subject", "subject.numbered", "12", "10", "post-subject", "subject.numbered", "13", "2",
+            "post", "subject.numbered", "1")
+        await seen.wait(for: 13)
+        for number in 7..<10 { #expect(try await ofRoom.next()?.number == number) }
+        #expect(missed.all == [7])
+        for number in Array(0..<10) + [0, 1, 0] { #expect(try await ofType.next()?.number == number) }
+        // Nothing of another room, or of none, has come to the first one.
+        let again = try Peer(test, "post-subject", "subject.numbered", "12", "1")
+        #expect(try await ofRoom.next()?.number == 0)
+        #expect(missed.all == [7])
+        await peer.waitForEnd()
+        await again.waitForEnd()
+        witness.cancel()
+    }
+
+    /// Of an object without an identifier nobody else can speak: neither by its address nor by a number.
+    @Test @MainActor func anObjectOfAnotherProcessIsAnother() async throws {
+        let test = try TestCenter()
+        let heard = Events<Int>()
+        let objects = (0..<200).map { _ in Plain() }
+        let tokens = objects.map { object in
+            test.center.addObserver(of: object, for: AboutPlain.self) { heard.add($0.number) }
+        }
+        let all = Events<Int>()
+        let token = test.center.addObserver(for: AboutPlain.self) { all.add($0.number) }
+        let peer = try Peer(test, "objects", "200", "copied-object")
+        #expect(await peer.line(2) == "child ended with 0, got [1, 4]")
+        #expect(await all.wait(for: 204) == Array(0..<200) + [1, 2, 3, 4])
+        #expect(heard.count == 0)
+        test.center.post(AboutPlain(number: 5), subject: objects[100])
+        #expect(heard.all == [5])
+        withExtendedLifetime((objects, tokens, token)) {}
     }
 
     @Test func identities() {

@@ -88,6 +88,75 @@ struct SuspensionTests {
         for each in seen { each.token.cancel() }
     }
 
+    @Test func urgentPostsOfOthersComeWithWhatWasHeldBefore() async throws {
+        let test = try TestCenter()
+        let seen = try Self.behaviors.map { try Seen(test.center, $0, name: "a") }
+        test.center.isSuspended = true
+        // Posts {"number": 0…1}.
+        let peer = try Peer(test, "post", "a", "2", "urgent", "a", "-", "7", "post", "a", "1")
+        #expect(await seen[0].wait(1) == ["a/- 7"])
+        #expect(await seen[1].wait(2) == ["a/- 1", "a/- 7"])
+        #expect(await seen[2].wait(3) == ["a/- 0", "a/- 1", "a/- 7"])
+        #expect(await seen[3].wait(4) == ["a/- 0", "a/- 1", "a/- 7", "a/- 0"])
+        #expect(seen.map(\.all.count) == [1, 2, 3, 4])
+        test.center.isSuspended = false
+        #expect(await seen[2].wait(4).last == "a/- 0")
+        #expect(await seen[1].wait(3).last == "a/- 0")
+        await peer.waitForEnd()
+        try Self.post(test.center, "a", 8)
+        #expect(await seen[0].wait(2).last == "a/- 8")
+        for each in seen { each.token.cancel() }
+    }
+
+    /// The other way round: another process is suspended.
+    @Test func anotherProcessIsSuspended() async throws {
+        let test = try TestCenter()
+        let heard = Events<Int>()
+        let token = try test.center.addObserver(forName: "a", object: nil, suspensionBehavior: .hold) { notification in
+            heard.add(notification.userInfo?["number"]?.integer ?? -1)
+        }
+        let peer = try Peer(test, "observe-suspended", "a", "3", "9")
+        #expect(await peer.line() == "suspended")
+        for number in 0..<2 { try Self.post(test.center, "a", number) }
+        // It is this process whose centers are not suspended.
+        #expect(await heard.wait(for: 2) == [0, 1] && !test.center.isSuspended)
+        try Self.post(test.center, "a.now", 50)
+        #expect(await peer.lines.wait(for: 2) == ["suspended", "now 50"])
+        try Self.post(test.center, "a", 2, immediately: true)
+        #expect(await peer.lines.wait(for: 5).dropFirst(2) == ["got 0", "got 1", "got 2"])
+        // Three of these wait, and it knows how many don't.
+        for number in 3..<12 { try Self.post(test.center, "a", number) }
+        try Self.post(test.center, "a.now", 51)
+        #expect(await peer.lines.wait(for: 6).last == "now 51")
+        peer.send()
+        let resumed = ["resumed", "missed 6 a", "got 9", "got 10", "got 11"]
+        #expect(await peer.lines.wait(for: 11).dropFirst(6).sorted() == resumed.sorted())
+        #expect(await peer.lines.wait(for: 11).filter { $0 != "resumed" }.suffix(4) == resumed[1...])
+        try Self.post(test.center, "a", 12)
+        try Self.post(test.center, "a", 13)
+        await peer.waitForEnd()
+        #expect(peer.lines.all.suffix(2) == ["got 12", "got 13"] && heard.count == 14)
+        token.cancel()
+    }
+
+    @Test func whatFallsOutOfOthersPostsIsCounted() async throws {
+        let test = try TestCenter()
+        let held = try Seen(test.center, .hold(limit: 3), name: "a")
+        let coalesced = try Seen(test.center, .coalesce(limit: 2))
+        let marker = try Seen(test.center, .deliverImmediately)
+        test.center.isSuspended = true
+        let peer = try Peer(
+            test, "post", "a", "10", "post-subject", "b", "x", "2", "post-subject", "b", "y", "2", "post", "end", "1")
+        _ = await marker.wait(15)
+        #expect(held.all.isEmpty && coalesced.all.isEmpty)
+        test.center.isSuspended = false
+        #expect(await held.wait(4) == ["missed 7 a", "a/- 7", "a/- 8", "a/- 9"])
+        // Of four names and objects two wait.
+        #expect(await coalesced.wait(3) == ["missed 2 -", "b/y 1", "end/- 0"])
+        await peer.waitForEnd()
+        for each in [held, coalesced, marker] { each.token.cancel() }
+    }
+
     @Test func whatFallsOutIsCounted() async throws {
         let test = try TestCenter()
         let held = try Seen(test.center, .hold(limit: 3))
@@ -155,6 +224,31 @@ struct SuspensionTests {
         #expect(await held.wait(1) == ["test.track/- 1"])
         for each in [held, elsewhere] { each.token.cancel() }
         token.cancel()
+    }
+
+    @Test func onlyThisCenterObjectIsSuspendedForOthersPosts() async throws {
+        let test = try TestCenter()
+        let other = try test.other()
+        let elsewhere = try Seen(other, .hold, name: "a")
+        let held = try Seen(test.center, .hold, name: "a")
+        test.center.isSuspended = true
+        // In the other process nobody is suspended, either.
+        let peer = try Peer(test, "observe-untyped", "a", "-", "2", "wait", "post", "a", "1")
+        #expect(await peer.line() == "observing")
+        try Self.post(test.center, "a", 7)
+        try Self.post(other, "a", 8)
+        #expect(await peer.lines.wait(for: 3).dropFirst() == [#"a - {"number":7}"#, #"a - {"number":8}"#])
+        peer.send()
+        #expect(await elsewhere.wait(3) == ["a/- 7", "a/- 8", "a/- 0"])
+        await peer.waitForEnd()
+        // A dispatcher thread each: that the other one has been given it says nothing of this one.
+        let marker = try Seen(test.center, .deliverImmediately, name: "a")
+        try Self.post(other, "a", 9)
+        _ = await marker.wait(1)
+        #expect(held.all.isEmpty && test.center.isSuspended && !other.isSuspended)
+        test.center.isSuspended = false
+        #expect(await held.wait(4) == ["a/- 7", "a/- 8", "a/- 0", "a/- 9"])
+        for each in [held, elsewhere, marker] { each.token.cancel() }
     }
 
     @Test func nothingComesAfterCancel() async throws {

@@ -264,8 +264,12 @@ struct TargetTests {
             if ObjectIdentifier(target) != address, round < 1000 { continue }
             #expect(ObjectIdentifier(target) == address)
             try test.center.addTarget(target, action: Target.tick, for: Ticks.self)
+            // From here and from elsewhere.
             try test.center.post(Ticks(number: 1))
-            #expect(await got.wait(for: 1) == [1])
+            let peer = try Peer(test, "post", "ticks", "1")
+            await peer.waitForEnd()
+            try test.center.post(Ticks(number: 2))
+            #expect(await got.wait(for: 3) == [1, 0, 2])
             break
         }
     }

@@ -22,6 +22,27 @@ struct TokenTests {
         #expect(token == nil && copy == nil)
     }
 
+    /// As others see it.
+    @Test func whoReleasesItsTokenIsGoneForOtherProcesses() async throws {
+        let test = try TestCenter()
+        let (got, seen) = (Events<Int>(), Events<Int>())
+        var token: Center.ObservationToken? = try test.center.addObserver(forNames: ["numbers"]) { _ in got.add(0) }
+        let peer = try Peer(
+            test, "observers", "post", "numbers", "2", "wait", "observers", "wait", "post", "numbers", "3", "observers")
+        #expect(await peer.lines.wait(for: 2) == ["observers 1", "posted 2"])
+        #expect(await got.wait(for: 2).count == 2)
+        withExtendedLifetime(token) {}
+        token = nil
+        peer.send()
+        #expect(await peer.line(3) == "observers 0")
+        let witness = try test.center.addObserver(forNames: ["numbers"]) { _ in seen.add(0) }
+        peer.send()
+        #expect(await seen.wait(for: 3).count == 3)
+        #expect(got.count == 2 && token == nil)
+        #expect(await peer.lines.wait(for: 5).suffix(2) == ["posted 3", "observers 1"])
+        witness.cancel()
+    }
+
     @Test func tokensKeepObservationsGoingWithoutTheCenterObject() async throws {
         let test = try TestCenter()
         let got = Events<Int>()

@@ -1,0 +1,42 @@
+import Foundation
+import Glibc
+import Tidings
+
+/// A subject without an identifier: an object of its process.
+final class Plain: Sendable {}
+
+struct AboutPlain: SharedNotificationCenter.MainActorMessage {
+    typealias Subject = Plain
+    static let name: SharedNotificationCenter.Name = "test.plain"
+    var number: Int
+}
+
+extension TestPeer {
+    /// The parent observes an object. Its forked child has a copy of it, at the same address, and posts about that.
+    @MainActor static func postAboutCopies(_ center: SharedNotificationCenter) {
+        let object = Plain()
+        var got: [Int] = []
+        let token = center.addObserver(of: object, for: AboutPlain.self) { got.append($0.number) }
+        center.post(AboutPlain(number: 1), subject: object)
+        // Swift hides fork; the only other thread sleeps in the dispatcher.
+        typealias Fork = @convention(c) () -> Int32
+        let child = unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
+        if child == 0 {
+            center.post(AboutPlain(number: 2), subject: object)
+            center.post(AboutPlain(number: 3), subject: object)
+            _exit(0)
+        }
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+        // Nothing of the child's is behind this one: it has been called for when this returns.
+        center.post(AboutPlain(number: 4), subject: object)
+        say("child ended with \(status), got \(got)")
+        center.removeObserver(token)
+    }
+
+    /// About as many objects as it says, one after the other at the same address or not.
+    @MainActor static func postAboutObjects(_ center: SharedNotificationCenter, _ count: Int) {
+        for number in 0..<count { center.post(AboutPlain(number: number), subject: Plain()) }
+        say("posted \(count)")
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Tidings
+
+extension TestPeer {
+    /// As `post(name:object:userInfo:deliverImmediately:)`, for those who are suspended, too.
+    static func postUrgent(_ center: SharedNotificationCenter, _ name: String, _ object: String, _ number: Int) throws {
+        try center.post(
+            name: .init(name), object: object == "-" ? nil : object, userInfo: ["number": .integer(number)],
+            deliverImmediately: true)
+        say("posted")
+    }
+
+    /// Observes suspended, until so many have come or were told as missed. What comes at once says so.
+    static func observeSuspended(_ center: SharedNotificationCenter, _ name: String, _ limit: Int, _ count: Int) throws
+    {
+        let done = DispatchSemaphore(value: 0)
+        center.isSuspended = true
+        func observe(
+            _ name: String, _ behavior: SharedNotificationCenter.SuspensionBehavior,
+            _ heard: @escaping @Sendable (Int) -> Void
+        ) throws -> SharedNotificationCenter.ObservationToken {
+            try center.addObserver(
+                forName: .init(name), object: nil, suspensionBehavior: behavior,
+                onMissed: { count, name in
+                    say("missed \(count) \(name?.rawValue ?? "-")")
+                    done.signal()
+                },
+                using: { heard($0.userInfo?["number"]?.integer ?? -1) })
+        }
+        let held = try observe(name, .hold(limit: limit)) { number in
+            say("got \(number)")
+            done.signal()
+        }
+        let immediate = try observe("\(name).now", .deliverImmediately) { say("now \($0)") }
+        say("suspended")
+        guard readLine() != nil else { exit(0) }
+        center.isSuspended = false
+        say("resumed")
+        for _ in 0..<count { done.wait() }
+        held.cancel()
+        immediate.cancel()
+    }
+}
