@@ -7,18 +7,38 @@ import Tidings
 
 /// What shells ask the command for.
 struct CompletionTests {
+    /// Where it stands, or `nil`.
+    private static func path(of shell: String) -> String? {
+        ["/bin/", "/usr/bin/", "/usr/local/bin/"].map { $0 + shell }.first { access($0, X_OK) == 0 }
+    }
+
     @Test(.timeLimit(.minutes(10)), arguments: ["bash", "zsh", "fish"])
-    func thereIsAScriptThatTheShellTakes(shell: String) async throws {
-        let directory = try CenterDirectory()
-        let outcome = try await tidings("--generate-completion-script", shell, in: directory)
-        #expect(outcome.status == 0)
-        let script = outcome.output.joined(separator: "\n")
+    func thereIsAScript(shell: String) async throws {
+        let script = try await script(for: shell)
         for word in ["observe", "doctor", "exec", "---completion"] { #expect(script.contains(word), "\(word)") }
-        guard let path = ["/bin/", "/usr/bin/"].map({ $0 + shell }).first(where: { access($0, X_OK) == 0 }) else {
-            return
-        }
+    }
+
+    // A test for each: of a parametrised one a case that is left out can't be seen.
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "bash") != nil, "there is no bash"))
+    func bashTakesItsScript() async throws { try await checkIsTaken(by: "bash") }
+
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "zsh") != nil, "there is no zsh"))
+    func zshTakesItsScript() async throws { try await checkIsTaken(by: "zsh") }
+
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "fish") != nil, "there is no fish"))
+    func fishTakesItsScript() async throws { try await checkIsTaken(by: "fish") }
+
+    private func script(for shell: String) async throws -> String {
+        let outcome = try await tidings("--generate-completion-script", shell, in: CenterDirectory())
+        #expect(outcome.status == 0)
+        return outcome.output.joined(separator: "\n")
+    }
+
+    private func checkIsTaken(by shell: String) async throws {
+        let path = try #require(Self.path(of: shell))
+        let directory = try CenterDirectory()
         let file = directory.path + "/script"
-        try script.write(toFile: file, atomically: false, encoding: .utf8)
+        try await script(for: shell).write(toFile: file, atomically: false, encoding: .utf8)
         let process = try ChildProcess.start(path, ["-n", file])
         #expect(process.waitUntilEnded() == .exited(0))
     }
