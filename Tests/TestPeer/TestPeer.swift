@@ -35,6 +35,11 @@ import Tidings
 //   observe-untyped NAME OBJECT N
 //                         observes a name ("-": all) and an object ("-": all), until N have come
 //                                                                                    → observing, then "NAME OBJECT everything|none|JSON"
+//   default               what follows is done with the default center of DIRECTORY    → default
+//   empty                 posts what has no payload, as a type, as a key and as the name alone
+//                                                                                    → posted 4
+//   observe-empty N       observes such a type and such a key, until N have come or were undecodable
+//                                                                                    → observing, then "empty", "nothing", "undecodable"
 //   urgent NAME OBJECT NUMBER
 //                         posts {"number": NUMBER} with an object ("-": none), for suspended centers, too
 //                                                                                    → posted
@@ -78,7 +83,7 @@ struct TestPeer {
     static func main() throws {
         var words = CommandLine.arguments.dropFirst()
         guard let directory = words.popFirst(), let name = words.popFirst() else { exit(64) }
-        let center = try SharedNotificationCenter(named: name, configuration: .init(directory: directory))
+        var center = try SharedNotificationCenter(named: name, configuration: .init(directory: directory))
         func word() -> String {
             guard let word = words.popFirst() else { exit(64) }
             return word
@@ -125,6 +130,13 @@ struct TestPeer {
             case "observe-key": try observeKey(center, .init(word()), number())
             case "untyped": try postUntyped(center, .init(word()), word())
             case "observe-untyped": try observeUntyped(center, word(), word(), number())
+            case "default":
+                // Nothing has asked for it yet.
+                setenv("TIDINGS_DIRECTORY", directory, 1)
+                center = try SharedNotificationCenter.default
+                say(try center === SharedNotificationCenter.default ? center.name : "another")
+            case "empty": try postEmpty(center)
+            case "observe-empty": try observeEmpty(center, number())
             case "urgent": try postUrgent(center, word(), word(), number())
             case "observe-suspended": try observeSuspended(center, word(), number(), number())
             case "observers": say("observers \(try center.statistics.observers)")

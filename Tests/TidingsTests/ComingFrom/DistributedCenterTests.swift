@@ -26,6 +26,22 @@ struct DistributedCenterTests {
         center.removeObserver(token)
     }
 
+    @Test func urgentPostsReachWhoIsSuspended() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let peer = try Peer(test, "observe-suspended", "com.example.changed", "10", "3")
+        #expect(await peer.line() == "suspended")
+        try center.post(name: "com.example.changed", userInfo: ["number": 0], deliverImmediately: false)
+        try center.post(name: "com.example.changed", userInfo: ["number": 1], deliverImmediately: true)
+        #expect(await peer.lines.wait(for: 3) == ["suspended", "got 0", "got 1"])
+        try center.post(name: "com.example.changed", userInfo: ["number": 2])
+        try center.post(name: "com.example.changed.now", userInfo: ["number": 3])
+        #expect(await peer.lines.wait(for: 4).last == "now 3")
+        peer.send()
+        await peer.waitForEnd()
+        #expect(await peer.lines.wait(for: 6).suffix(2).sorted() == ["got 2", "resumed"])
+    }
+
     /// There is no daemon whose restart could lose them: an observer outlives every other process of its center, and whoever made it.
     @Test func observersOutliveEveryOtherProcess() async throws {
         let test = try TestCenter()

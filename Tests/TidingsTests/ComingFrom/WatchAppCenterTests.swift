@@ -43,6 +43,64 @@ struct WatchAppCenterTests {
         _ = token
     }
 
+    /// One center for all programs of a user, and one object for all of a program.
+    @Test func theSharedCenterIsOneForAllProcesses() async throws {
+        let test = try TestCenter()
+        let shared = try Center(named: "default", configuration: .init(directory: test.directory))
+        let (heard, elsewhere) = (Events<String>(), Events<Int>())
+        let player = Player(heard)
+        try shared.addTarget(player, action: Player.play, for: Self.play)
+        let token = try test.center.addObserver(forName: nil, object: nil) { _ in elsewhere.add(0) }
+        let peers = try (0..<2).map { _ in try Peer(test, "default", "observe", "watch.play", "2") }
+        for peer in peers { #expect(await peer.lines.wait(for: 2) == ["default", "observing"]) }
+        let poster = try Peer(test, "default", "post-json", "watch.play", "[1]", "post-json", "watch.play", "[2]")
+        #expect(await poster.lines.wait(for: 3) == ["default", "posted", "posted"])
+        for peer in peers {
+            let lines = await peer.lines.wait(for: 4).suffix(2)
+            #expect(lines.map { $0.split(separator: " ").last } == ["\(poster.pid)", "\(poster.pid)"])
+        }
+        #expect(await heard.wait(for: 2) == ["play 1", "play 2"])
+        // Another center of the same place is another one.
+        try test.center.post(name: "end")
+        #expect(await elsewhere.wait(for: 1).count == 1)
+        #expect(try test.center.statistics.posted == 1)
+        shared.removeTarget(player)
+        token.cancel()
+    }
+
+    /// All that is posted there.
+    @Test func whatHasNoPayload() async throws {
+        struct Empty: Center.Message { static let name: Center.Name = "test.empty" }
+        let nothing: Center.Key<> = .init("test.nothing")
+        let test = try TestCenter()
+        let center = test.center
+        let (empty, none, untyped) = (Events<String>(), Events<String>(), Events<String>())
+        let tokens = [
+            try center.addObserver(
+                for: Empty.self, onUndecodable: { _ in empty.add("undecodable") }, using: { _ in empty.add("got") }),
+            try center.addObserver(
+                for: nothing, onUndecodable: { _ in none.add("undecodable") }, using: { none.add("got") }),
+            try center.addObserver(forName: nil, object: nil) { notification in
+                untyped.add("\(notification.name) \(notification.payload.bytes.count)")
+            },
+        ]
+        let peer = try Peer(test, "observe-empty", "4", "empty")
+        #expect(await peer.line() == "observing")
+        try center.post(Empty())
+        try center.post(nothing)
+        try center.post(name: "test.empty")
+        try center.post(name: "test.nothing")
+        #expect(await peer.lines.wait(for: 6) == ["observing", "empty", "nothing", "empty", "nothing", "posted 4"])
+        #expect(await empty.wait(for: 4) == ["got", "got", "got", "got"])
+        #expect(await none.wait(for: 4) == ["got", "got", "got", "got"])
+        // A map without fields, an array without elements, and nothing at all.
+        #expect(
+            await untyped.wait(for: 8).suffix(4) == [
+                "test.empty 1", "test.empty 0", "test.nothing 1", "test.nothing 0",
+            ])
+        for token in tokens { token.cancel() }
+    }
+
     /// There a name is dead once its last observer was removed.
     @Test func aNameLivesOnAfterItsLastObserver() async throws {
         let test = try TestCenter()

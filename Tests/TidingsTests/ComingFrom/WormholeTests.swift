@@ -26,6 +26,20 @@ struct WormholeTests {
         _ = token
     }
 
+    /// As it is asked for there: a name, an object and a dictionary.
+    @Test func untypedListenersGetEveryMessageToo() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<Int>()
+        let token = try center.addObserver(forName: "volume", object: nil) { notification in
+            heard.add(notification.userInfo?["number"]?.integer ?? -1)
+        }
+        let poster = try Peer(test, "post", "volume", "100")
+        #expect(await heard.wait(for: 100) == Array(0..<100))
+        await poster.waitForEnd()
+        token.cancel()
+    }
+
     /// There a second listener takes the place of the first, and of several messages only the last arrives.
     @Test func severalListenersEachGetEveryMessage() async throws {
         let test = try TestCenter()

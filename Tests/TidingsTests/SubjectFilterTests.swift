@@ -1,0 +1,116 @@
+import Dispatch
+import Testing
+
+@testable import Tidings
+
+/// Who asks for one subject decodes nothing of the others. One after the other: what is decoded is counted for all of them together.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct SubjectFilterTests {
+    static let decoded = Locked(0)
+
+    /// As TestPeer posts it.
+    struct Counted: Center.Message {
+        static let name: Center.Name = "counted"
+        var number: Int
+
+        init(from decoder: any Decoder) throws {
+            SubjectFilterTests.decoded.withLock { $0 += 1 }
+            number = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .number)
+        }
+    }
+    struct Room: Identifiable, Sendable {
+        var id: String
+    }
+    struct Entered: Center.AsyncMessage {
+        typealias Subject = Room
+        static let name: Center.Name = "counted"
+        var counted: Counted
+
+        init(from decoder: any Decoder) throws { counted = try Counted(from: decoder) }
+        func encode(to encoder: any Encoder) throws { try counted.encode(to: encoder) }
+    }
+    final class Target: Sendable {
+        let heard: Events<Int>
+        init(_ heard: Events<Int>) { self.heard = heard }
+        func take(_ counted: Counted) { heard.add(counted.number) }
+    }
+
+    /// A hundred of another subject, ten without one, three of this.
+    private func post(_ test: TestCenter) async throws {
+        Self.decoded.withLock { $0 = 0 }
+        let peer = try Peer(
+            test, "post-subject", "counted", "other", "100", "post", "counted", "10", "post-subject", "counted", "mine",
+            "3")
+        await peer.waitForEnd()
+    }
+
+    enum Way: CaseIterable {
+        case closure, envelope, queue, mainActor, task, target, subject
+    }
+
+    @Test(arguments: Way.allCases)
+    func observersDecodeTheirOwnOnly(way: Way) async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let heard = Events<Int>()
+        let target = Target(heard)
+        var tokens: [Center.ObservationToken] = []
+        switch way {
+        case .closure:
+            try center.addObserver(for: Counted.self, subject: "mine") { heard.add($0.number) }.store(in: &tokens)
+        case .envelope:
+            try center.addObserver(for: Counted.self, subject: "mine") { counted, _ in heard.add(counted.number) }
+                .store(in: &tokens)
+        case .queue:
+            try center.addObserver(for: Counted.self, subject: "mine", queue: .global()) { heard.add($0.number) }
+                .store(in: &tokens)
+        case .mainActor:
+            try center.addObserver(for: Counted.self, subject: "mine") { @MainActor counted in heard.add(counted.number)
+            }
+            .store(in: &tokens)
+        case .task:
+            try center.addObserver(for: Counted.self, subject: "mine") { (counted: Counted) async in
+                heard.add(counted.number)
+            }.store(in: &tokens)
+        case .target: try center.addTarget(target, action: Target.take, for: Counted.self, subject: "mine")
+        case .subject:
+            center.addObserver(of: Room(id: "mine"), for: Entered.self) { heard.add($0.counted.number) }
+                .store(in: &tokens)
+        }
+        try await post(test)
+        #expect(await heard.wait(for: 3) == [0, 1, 2])
+        #expect(Self.decoded.withLock { $0 } == 3)
+        center.removeTarget(target)
+        tokens = []
+    }
+
+    @Test func sequencesDecodeTheirOwnOnly() async throws {
+        let test = try TestCenter()
+        var messages = test.center.messages(of: Counted.self, subject: "mine").makeAsyncIterator()
+        var deliveries = test.center.deliveries(of: Counted.self, subject: "mine").makeAsyncIterator()
+        var about = test.center.messages(of: Room(id: "mine"), for: Entered.self).makeAsyncIterator()
+        try await post(test)
+        for number in 0..<3 {
+            #expect(await messages.next()?.number == number)
+            guard case .message(let counted, _) = await deliveries.next() else {
+                Issue.record("not a message")
+                return
+            }
+            #expect(counted.number == number)
+            #expect(try await about.next()?.counted.number == number)
+        }
+        #expect(Self.decoded.withLock { $0 } == 9)
+    }
+
+    /// What is posted here is no key's arguments: whatever is looked at is told.
+    @Test func keysDecodeTheirOwnOnly() async throws {
+        let test = try TestCenter()
+        let told = Events<String?>()
+        let token = try test.center.addObserver(
+            for: Center.Key<Int>("counted"), subject: "mine",
+            onUndecodable: { told.add($0.notification.envelope.subject) }, using: { _ in told.add("decoded") })
+        try await post(test)
+        #expect(await told.wait(for: 3) == ["mine", "mine", "mine"])
+        token.cancel()
+    }
+}
