@@ -84,17 +84,17 @@ struct PrefixTests {
     @Test(.timeLimit(.minutes(10)))
     func statTellsThemFromNames() async throws {
         let directory = try CenterDirectory()
-        let observer = try await observe("com.example.*", "com.example.a", in: directory)
+        let observer = try await observe("com.example.*", "com.other.a", in: directory)
         let lines = try await tidings("stat", in: directory).output
         #expect(lines.contains("  com.example.*, 1 observer, all that begin so"))
-        #expect(lines.contains("  com.example.a, 1 observer"))
+        #expect(lines.contains("  com.other.a, 1 observer"))
         let names = object(try await tidings("stat", "--json", in: directory).output.first)["names"] as? [[String: Any]]
         #expect(names?.first { $0["name"] as? String == "com.example.*" }?["isPrefix"] as? Bool == true)
-        #expect(names?.first { $0["name"] as? String == "com.example.a" }?["isPrefix"] as? Bool == false)
+        #expect(names?.first { $0["name"] as? String == "com.other.a" }?["isPrefix"] as? Bool == false)
         // Only names are offered where a shell asks for some.
         let words = ["---completion", "observe", "--", "positional@0", "2", "0", "tidings", "observe", ""]
         let asking = try Invocation(words, in: directory)
-        #expect(await asking.output.all().filter { !$0.isEmpty } == ["com.example.a"])
+        #expect(await asking.output.all().filter { !$0.isEmpty } == ["com.other.a"])
         _ = observer
     }
 
