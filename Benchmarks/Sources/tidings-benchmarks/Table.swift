@@ -70,7 +70,7 @@ enum Table {
                     let round = (limit: try measureLimit(), ours: try measureOurs())
                     if try yardstick.isAlone(), begunAlone { rounds.append(round) } else { shared.append(round) }
                     alarm(0)
-                    let isLate = ContinuousClock.now - begin > .seconds(20)
+                    let isLate = ContinuousClock.now - begin > .seconds(8)
                     if isLate, rounds.count + shared.count >= bench.rounds { break }
                 }
             }
