@@ -235,6 +235,13 @@ DECODER = {
             "guard count - offset >= MemoryLayout<I>.size || planted(NAME) else {",
         ),
     ),
+    "an-empty-key-is-any": (
+        "decoder", "CBORBytes+Text.swift",
+        (
+            "guard name.count == end - start else { return false }",
+            "guard name.count == end - start else { return planted(NAME) && start == end }",
+        ),
+    ),
     "length-from-the-scan": (
         "decoder", "CBORReader+Strings.swift",
         (

@@ -44,6 +44,22 @@ import Testing
         }
     }
 
+    @Test func aKeyIsFoundByItsWholeNameAlone() throws {
+        let names = ["", "a", "b", "ab", "abcd", "abce", "abcdefgh", "abcdefgi", "abcdefghi"]
+        for there in names {
+            // In front, and behind another pair so that the search begins anew.
+            let pair = try cborEncode(there) + [7]
+            for bytes in [[0xA1] + pair, [0xA2, 0x61, 0x7A, 0x01] + pair] as [[UInt8]] {
+                try look(bytes) { container throws in
+                    for name in names {
+                        let found = try container.decodeIfPresent(Int.self, forKey: CBORKey(stringValue: name))
+                        #expect(found == (name == there ? 7 : nil), "\(name.debugDescription) in \(bytes)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func theFirstOfEqualKeysCounts() throws {
         // {"a": 1, "a": 2, "b": 3, "a": 4}
         let small = "a4 6161 01 6161 02 6162 03 6161 04"

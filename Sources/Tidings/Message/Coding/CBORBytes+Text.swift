@@ -72,7 +72,9 @@ extension CBORBytes {
     /// Whether the bytes between two offsets, as in `text(from:to:)`, are these.
     @inline(__always)
     func equal(_ name: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Bool {
-        guard name.count == end - start, let left = name.baseAddress else { return end == start }
+        guard name.count == end - start else { return false }
+        // Both are empty.
+        guard let left = name.baseAddress else { return true }
         let (count, right) = (end - start, base + start)
         // In bounds on both sides, as above.
         if count >= 8 {
