@@ -57,7 +57,7 @@ static uint32_t members(tidings__segment *s, uint32_t entry) {
 static uint32_t members_by_prefix(tidings__segment *s) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return 0;
-    // A hint, asked for at each wait: of some of them, should a hostile peer have tied the chain to a ring.
+    // A hint: of some of them, should a hostile peer have tied the chain to a ring.
     if (walk.steps > 32) walk.steps = 32;
     uint64_t members[TIDINGS__MAP_WORDS] = {0};
     for (uint32_t entry; (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;)
@@ -106,9 +106,8 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         return;
     }
     // Asked anew: the poster may not have written the name yet when we first looked. But it is a walk along who is rung: not at each of many short waits, only before it ends.
-    if (stuck->calls <= 4 || stuck->calls % 32 == 0) stuck->longest = tidings__patience(s, position);
     const uint64_t waited = tidings__monotonic_ns() - stuck->since;
-    if (waited >= stuck->longest) stuck->longest = tidings__patience(s, position);
+    if (stuck->calls <= 4 || stuck->calls % 32 == 0 || waited >= stuck->longest) stuck->longest = tidings__patience(s, position);
     const uint64_t longest = stuck->longest;
     if (s->writable && waited >= longest) {
         tidings__revoke(s, position);
