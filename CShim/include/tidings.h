@@ -288,13 +288,20 @@ typedef struct tidings_participant_info {
     bool alive;  ///< its lock is held. Of everybody where that can't be asked: in a center that others may only read, by one of them
     bool own;    ///< it is this handle
     uint64_t joined_at_ns;
-    uint32_t observers, observers_lossless;  ///< its own
-    uint64_t behind;  ///< of the lossless one that is furthest behind: how many posts there are, of whatever name, from the first that it has still to take. Posters are held back when that is the whole ring
     char executable[TIDINGS_EXECUTABLE_MAX + 1];
 } tidings_participant_info;
 
 /// The participant at an index below `participants_max`: -ENOENT if nobody ever was there or it has been tidied up.
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info);
+
+typedef struct tidings_participant_observers {
+    uint32_t observers;  ///< places it has taken
+    uint32_t lossless;   ///< how many of them are lossless
+    uint64_t behind;     ///< of the one of these that is furthest behind: how many posts there are, of whatever name, from the first that it has still to take. Posters are held back when that is the whole ring
+} tidings_participant_observers;
+
+/// What the participant at that index observes with; nothing, if there is none. For each lossless observer it looks along the ring.
+void tidings_participant_observers_get(tidings_center *center, uint32_t index, tidings_participant_observers *observers);
 
 typedef struct tidings_name_info {
     uint32_t observers;  ///< how many observer handles look at it

@@ -56,9 +56,9 @@ static bool looks_by_prefix(tidings__segment *s, uint32_t observer, uint64_t pos
     if (!tidings__prefixes_any(&walk)) return false;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
-    const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
-    for (uint32_t entry; text && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;)
-        if (looks_at(s, observer, entry) && tidings__prefix_fits(&s->names[entry], text, length)) return true;
+    const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
+    for (uint32_t entry; name && (entry = tidings__prefix_next_of(s, &walk, name, length)) != TIDINGS__NAME_NONE;)
+        if (looks_at(s, observer, entry)) return true;
     return false;
 }
 
@@ -74,17 +74,6 @@ static uint64_t behind(tidings__segment *s, uint32_t observer) {
             return end - position;
     }
     return 0;
-}
-
-static void count_observers(tidings__segment *s, tidings_participant_info *info) {
-    for (uint32_t i = 0; i < s->shape.observers; i++) {
-        if (tidings__acquire(&s->observers[i].owner) != info->index + 1) continue;
-        info->observers++;
-        if (!(tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1)) continue;
-        info->observers_lossless++;
-        const uint64_t posts = behind(s, i);
-        if (posts > info->behind) info->behind = posts;
-    }
 }
 
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info) {
@@ -105,10 +94,22 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     tidings__fence_acquire();
     // Replaced while we read it: nobody in particular.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
-    count_observers(s, info);
     info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
     info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
     return 0;
+}
+
+void tidings_participant_observers_get(tidings_center *center, uint32_t index, tidings_participant_observers *out) {
+    memset(out, 0, sizeof *out);
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; index < s->shape.participants && i < s->shape.observers; i++) {
+        if (tidings__acquire(&s->observers[i].owner) != index + 1) continue;
+        out->observers++;
+        if (!(tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1)) continue;
+        out->lossless++;
+        const uint64_t posts = behind(s, i);
+        if (posts > out->behind) out->behind = posts;
+    }
 }
 
 int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info) {

@@ -26,13 +26,15 @@ extension CenterHandle {
         for index in 0..<(try rawStatistics().participants_max) {
             var info = tidings_participant_info()
             guard tidings_participant(center, index, &info) == 0 else { continue }
+            var own = tidings_participant_observers()
+            tidings_participant_observers_get(center, index, &own)
             found.append(
                 SharedNotificationCenter.Participant(
                     index: Int(index), pid: info.pid, uid: info.uid, executable: Self.text(&info.executable),
                     isAlive: info.alive, isOwn: info.own,
                     joinedAt: Date(timeIntervalSince1970: Double(info.joined_at_ns) / 1e9),
-                    observers: Int(info.observers), observersLossless: Int(info.observers_lossless),
-                    behind: Int(clamping: info.behind)))
+                    observers: Int(own.observers), observersLossless: Int(own.lossless),
+                    behind: Int(clamping: own.behind)))
         }
         return found
     }

@@ -153,6 +153,8 @@ void use_look_around(tidings_center *center)
     fuzz_result("statistics", tidings_statistics_get(center, &statistics));
     for (uint32_t i = 0; i <= statistics.participants_max && i < 16; i++) {
         tidings_participant_info participant;
+        tidings_participant_observers observers;
+        tidings_participant_observers_get(center, i, &observers);
         if (tidings_participant(center, i, &participant) == 0) MUST(memchr(participant.executable, 0, sizeof participant.executable) != NULL, i);
     }
     for (uint32_t i = 0; i <= statistics.names_max && i < 300; i++) {
