@@ -40,16 +40,12 @@ struct DeliveryBuffer {
         count == 0 || count < bounds.items && bytes + item.size <= bounds.bytes
     }
 
-    mutating func push(_ item: Item) {
-        while !hasRoom(for: item) {
+    /// - Parameter dropping: `false`: beyond its bounds if need be.
+    mutating func push(_ item: Item, dropping: Bool = true) {
+        while dropping, !hasRoom(for: item) {
             if bounds.keeping == .oldest { return missedLast.add(item) }
             if let oldest = removeFirst() { missed.add(oldest) }
         }
-        append(item)
-    }
-
-    /// Beyond its bounds if need be.
-    mutating func append(_ item: Item) {
         // Counts as one of those that wait, as any that is told.
         if let before = missedLast.take() { items.append(before) }
         items.append(item)

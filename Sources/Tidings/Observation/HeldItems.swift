@@ -77,7 +77,7 @@ struct HeldItems {
     /// What fell out first, then the rest. Within the buffer's bounds, unless none of it may be dropped.
     mutating func moveAll(to buffer: inout DeliveryBuffer, lossless: Bool = false) {
         if missed > 0 { buffer.push(.missed(missed, missedName)) }
-        for case let item? in items { if lossless { buffer.append(item) } else { buffer.push(item) } }
+        for case let item? in items { buffer.push(item, dropping: !lossless) }
         removeAll()
     }
 

@@ -76,7 +76,7 @@ struct ObservationMachine {
             // What came before it goes before it.
             if !held!.isEmpty {
                 held!.moveAll(to: &buffer, lossless: isLossless)
-                if isLossless { buffer.append(item) } else { buffer.push(item) }
+                buffer.push(item, dropping: !isLossless)
                 return drains()
             }
         }
