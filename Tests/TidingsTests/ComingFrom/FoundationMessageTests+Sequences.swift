@@ -1,0 +1,111 @@
+import Testing
+
+@testable import Tidings
+
+extension FoundationMessageTests {
+    @Test func whoWaitsIsWokenByCancellation() async {
+        let center = SharedNotificationCenter()
+        let task = Task {
+            for await _ in center.messages(for: BookAdded.self) {}
+            return "ended"
+        }
+        // It waits, or is about to.
+        while (try? center.statistics.observers) == 0 { await Task.yield() }
+        task.cancel()
+        #expect(await task.value == "ended")
+    }
+
+    @Test func whoWasCancelledDoesNotWait() async {
+        let center = SharedNotificationCenter()
+        let gate = Events<Void>()
+        let task = Task {
+            await gate.wait(for: 1)
+            var iterator = center.messages(for: BookAdded.self).makeAsyncIterator()
+            return try? await iterator.next()
+        }
+        task.cancel()
+        gate.add(())
+        #expect(await task.value == nil)
+    }
+
+    @Test func observationStartsWithTheIterator() async throws {
+        let center = SharedNotificationCenter()
+        let sequence = center.messages(of: nil, for: BookAdded.self)
+        center.post(BookAdded(number: 0))
+        var iterator = sequence.makeAsyncIterator()
+        center.post(BookAdded(number: 1, title: "Eden"))
+        let book: BookAdded? = try await iterator.next()
+        #expect(book?.number == 1 && book?.title == "Eden")
+    }
+
+    @Test func observationEndsWithTheIterator() throws {
+        let center = SharedNotificationCenter()
+        #expect(try center.statistics.observers == 0)
+        let sequence = center.messages(of: nil, for: BookAdded.self)
+        do {
+            let iterator = sequence.makeAsyncIterator()
+            _ = iterator
+            #expect(try center.statistics.observers == 1)
+        }
+        #expect(try center.statistics.observers == 0)
+    }
+
+    @Test func copiesOfAnIteratorAreOne() async throws {
+        let center = SharedNotificationCenter()
+        var iterator = center.messages(of: nil, for: BookAdded.self).makeAsyncIterator()
+        var copy = iterator
+        for number in 1...3 {
+            center.post(BookAdded(number: number))
+            let book = number == 2 ? try await copy.next() : try await iterator.next()
+            #expect(book?.number == number)
+        }
+    }
+
+    @Test func whatDoesNotFitTheBufferFallsOutAtItsFront() async throws {
+        let center = SharedNotificationCenter()
+        let missed = Events<Int>()
+        center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
+        let size = 12
+        var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: size).makeAsyncIterator()
+        for number in 1...4 { center.post(BookAdded(number: number)) }
+        for number in 1...4 { #expect(try await iterator.next()?.number == number) }
+        for number in 1...(size + 1) { center.post(BookAdded(number: number)) }
+        for number in 2...(size + 1) { #expect(try await iterator.next()?.number == number) }
+        // And is told, which it isn't there.
+        #expect(missed.all == [1])
+    }
+
+    /// In its own buffer, that is, when the post returns: no queue of the center's stands between.
+    @Test func whatWasPostedIsInTheBuffer() async throws {
+        let center = SharedNotificationCenter()
+        var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: 2).makeAsyncIterator()
+        for number in 1...5 { center.post(BookAdded(number: number)) }
+        // Whatever had come later would have come besides.
+        for number in 4...5 { #expect(try await iterator.next()?.number == number) }
+    }
+
+    @Test func allWaysToAskForASequence() async throws {
+        let center = SharedNotificationCenter()
+        let library = Library()
+        do {
+            var iterator = center.messages(of: library, for: .changed).makeAsyncIterator()
+            center.post(BookAdded(number: 1), subject: library)
+            #expect(try await iterator.next()?.number == 1)
+        }
+        do {
+            var iterator = center.messages(of: Library.self, for: .changed).makeAsyncIterator()
+            center.post(BookAdded(number: 2))
+            #expect(try await iterator.next()?.number == 2)
+        }
+        do {
+            var iterator = center.messages(of: library, for: BookAdded.self).makeAsyncIterator()
+            center.post(BookAdded(number: 3), subject: library)
+            #expect(try await iterator.next()?.number == 3)
+        }
+        do {
+            var iterator = center.messages(of: nil, for: BookAdded.self).makeAsyncIterator()
+            center.post(BookAdded(number: 4))
+            #expect(try await iterator.next()?.number == 4)
+        }
+    }
+}
