@@ -209,12 +209,13 @@ enum {
     TIDINGS_DELIVERY_RETAINED = 1,  ///< posted before the observer looked, kept for it
     TIDINGS_DELIVERY_OWN = 2,       ///< posted through this process's own handle of the center
     TIDINGS_DELIVERY_IMMEDIATE = 4,  ///< posted with TIDINGS_POST_IMMEDIATE
+    TIDINGS_DELIVERY_CLEARED = 8,    ///< the value kept for the name was cleared (`tidings_state_set`): there is no payload
 };
 
 /// What `tidings_next` found. Pointers are valid until the observer's next call.
 typedef struct tidings_delivery {
     int32_t kind;               ///< TIDINGS_DELIVERY_MESSAGE or …_MISSED
-    uint32_t flags;             ///< TIDINGS_DELIVERY_RETAINED, …_OWN, …_IMMEDIATE
+    uint32_t flags;             ///< TIDINGS_DELIVERY_RETAINED, …_OWN, …_IMMEDIATE, …_CLEARED
     uint64_t sequence;          ///< its place in the order (of a MISSED: where delivery goes on)
     uint64_t missed;            ///< how many (MISSED only)
     const uint32_t *interests;  ///< the interests it matches
@@ -255,7 +256,7 @@ void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 
 // MARK: State
 
-/// Keeps a value for the topic's name, and tells observers: `tidings_post` with TIDINGS_POST_RETAIN. Size 0 with payload NULL clears it.
+/// Keeps a value for the topic's name, and tells observers: `tidings_post` with TIDINGS_POST_RETAIN. Size 0 with payload NULL clears it; observers are told (TIDINGS_DELIVERY_CLEARED).
 int tidings_state_set(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options);
 /// Copies the kept value of a name. `size` holds the buffer's size, and gets the value's: -ENOBUFS if it doesn't fit (buffer may be NULL). -ENOENT: none was set, or it was cleared. `format` and `sequence` may be NULL.
 int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);

@@ -70,7 +70,7 @@ struct Observe: ParsableCommand {
 
     @Option(
         help: """
-            pretty, or json: an object a line with sequence, name, subject (or null), payload, postedAt (UTC), pid and uid.
+            pretty, or json: an object a line with sequence, name, subject (or null), payload, postedAt (UTC), pid and uid, and retained or cleared where that is true.
             """)
     var format = Format.pretty
 

@@ -145,6 +145,24 @@ void a_late_comer_is_told_that_it_is_retained(void) {
     CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && strcmp(delivery.subject, "s") == 0, "with its subject");
 }
 
+void a_cleared_value_is_told_as_one(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *observer = observer_of(center, NAME), *of_all = observer_of_nothing(center);
+    uint32_t interest;
+    OK(tidings_observer_add(of_all, NULL, 0, NULL, 0, 0, &interest));
+    OK(tidings_state_set(topic, "value", 5, NULL));
+    OK(tidings_state_set(topic, NULL, 0, &(tidings_post_options){.flags = TIDINGS_POST_IMMEDIATE}));
+    OK(tidings_state_set(topic, "", 0, NULL));
+    OK(tidings_post(topic, NULL, 0, NULL, NULL));
+    const uint32_t flags[] = {0, TIDINGS_DELIVERY_CLEARED | TIDINGS_DELIVERY_IMMEDIATE, 0, 0};
+    for (uint32_t i = 0; i < 4; i++) {
+        const tidings_delivery one = receive(observer), other = receive(of_all);
+        CHECK(one.flags == (flags[i] | TIDINGS_DELIVERY_OWN) && other.flags == one.flags, "%u: flags %u and %u", i, one.flags, other.flags);
+        CHECK(one.size == (i == 0 ? 5 : 0), "%u: %zu bytes", i, one.size);
+    }
+}
+
 static tidings_topic *kept_topic(tidings_center *center, uint32_t number) {
     char name[32];
     snprintf(name, sizeof name, "kept.%u", number);

@@ -115,6 +115,7 @@ STORY(the_newest_value_wins_across_posters)
 STORY(a_killed_poster_never_brings_back_an_older_value)
 STORY(a_value_survives_everybody_and_the_ring)
 STORY(a_late_comer_is_told_that_it_is_retained)
+STORY(a_cleared_value_is_told_as_one)
 
 // names.c
 STORY(names_that_are_observed_no_longer_make_room)

@@ -24,6 +24,25 @@ struct ObserveTests {
         #expect(abs(postedAt.timeIntervalSinceNow) < 600)
     }
 
+    /// Of which most are not: told only where it is so.
+    @Test(.timeLimit(.minutes(10)), arguments: ["json", "pretty"])
+    func tellsWhatIsRetainedAndWhatIsCleared(format: String) async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center()
+        try center.setState(1, for: "a")
+        let observer = try await observe("a", "--count", "2", "--format", format, in: directory)
+        try center.clearState(for: "a")
+        let lines = await observer.output.all()
+        #expect(lines.count == 2)
+        if format == "json" {
+            let (kept, gone) = (object(lines.first), object(lines.last))
+            #expect(kept["retained"] as? Bool == true && kept["cleared"] == nil)
+            #expect(gone["cleared"] as? Bool == true && gone["retained"] == nil)
+        } else {
+            #expect(lines.map { $0.split(separator: " ").last } == ["retained", "cleared"])
+        }
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func prettyTellsNameSubjectPayloadAndPoster() async throws {
         let directory = try CenterDirectory()

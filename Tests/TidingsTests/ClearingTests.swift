@@ -53,6 +53,76 @@ struct ClearingTests {
         await peer.waitForEnd()
     }
 
+    private struct MaybeKept: Center.Message {
+        static let name: Center.Name = "kept"
+        var number: Int?
+    }
+
+    /// Of the same name; its subject is any object.
+    private struct KeptAbout: Center.MainActorMessage {
+        typealias Subject = Holder
+        static let name: Center.Name = "kept"
+        var number: Int?
+    }
+
+    private final class Holder: Sendable {}
+
+    private final class Target: Sendable {
+        let heard = Events<String>()
+        func take(_ kept: Kept) { heard.add("\(kept.number)") }
+    }
+
+    /// It is no value of any type, not even of one that is complete without fields; who asked for none is told.
+    @Test func whoFollowsATypeIsNotToldThatItIsGone() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (heard, undecodable) = (Events<String>(), Events<String>())
+        let report: @Sendable (Center.UndecodableMessage) -> Void = { undecodable.add("\($0.error)") }
+        center.onDiagnostic = { if case .undecodable(let message) = $0 { report(message) } }
+        let target = Target()
+        let tokens = [
+            try center.addObserver(for: Kept.self, onUndecodable: report) { heard.add("type \($0.number)") },
+            try center.addObserver(for: MaybeKept.self, onUndecodable: report) {
+                heard.add("maybe \($0.number ?? -1)")
+            },
+            try center.addObserver(for: Center.Key<Int>("pair"), onUndecodable: report) { heard.add("key \($0)") },
+            center.addObserver(for: KeptAbout.self) { heard.add("about \($0.number ?? -1)") },
+        ]
+        try center.addTarget(target, action: Target.take, for: Kept.self)
+        var raw = center.deliveries(ofNames: ["kept", "pair"]).makeAsyncIterator()
+        var typed = center.messages(of: Kept.self).makeAsyncIterator()
+        let peer = try Peer(test, "keep-nothing", "kept", "literal", "wait")
+        #expect(await peer.line() == "kept nothing")
+        try center.clearState(for: "pair")
+        try center.post(Center.Key<Int>("pair"), 3)
+        try center.post(Kept(number: 2))
+        #expect(await typed.next() == Kept(number: 2))
+        #expect(Set(await heard.wait(for: 4)) == ["type 2", "maybe 2", "key 3", "about 2"])
+        #expect(await target.heard.wait(for: 1) == ["2"])
+        for (name, isCleared) in [("kept", true), ("pair", true), ("pair", false), ("kept", false)] {
+            guard case .notification(let notification) = await raw.next() else { return }
+            #expect(notification.name.rawValue == name && notification.envelope.isCleared == isCleared)
+            #expect((notification.payload == .empty) == isCleared)
+        }
+        #expect(undecodable.all == [] && heard.count == 4)
+        peer.send()
+        await peer.waitForEnd()
+        for token in tokens { token.cancel() }
+    }
+
+    /// As a message of ours that is complete without its fields.
+    @Test func aNotificationWithoutPayloadIsAFoundationMessageWithoutFields() async throws {
+        let test = try TestCenter()
+        let heard = Events<String>()
+        let token = test.center.addObserver(for: KeptAbout.self) {
+            heard.add("\($0.number.map(String.init) ?? "none")")
+        }
+        try test.center.post(name: "kept")
+        test.center.post(KeptAbout(number: 1), subject: Holder())
+        #expect(await heard.wait(for: 2) == ["none", "1"])
+        token.cancel()
+    }
+
     @Test func whatIsThereIsKept() throws {
         let test = try TestCenter()
         let center = test.center

@@ -142,7 +142,7 @@ import Testing
                     origin: .envelope(
                         .init(
                             sequence: 0, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0), subject: nil,
-                            isRetained: false, isOwn: false))))
+                            isRetained: false, isOwn: false, isCleared: false))))
         }
         var machine = ObservationMachine(
             isInline: false, needsDrain: true, isLossless: true, bounds: .init(items: 256, bytes: 16 << 20))
@@ -215,7 +215,7 @@ extension ObservationMachineTests {
                 origin: .envelope(
                     .init(
                         sequence: number, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0), subject: nil,
-                        isRetained: false, isOwn: false))))
+                        isRetained: false, isOwn: false, isCleared: false))))
     }
 
     private func describe(_ item: Item?) -> String {

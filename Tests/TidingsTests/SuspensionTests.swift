@@ -310,7 +310,7 @@ struct SuspensionTests {
             let facts = Center.Envelope(
                 sequence: sequence, postedAtNanoseconds: 0, poster: .init(pid: 1, uid: 1, executable: nil),
                 subject: nil,
-                isRetained: false, isOwn: false)
+                isRetained: false, isOwn: false, isCleared: false)
             return .arrival(Arrival(name: .init(name), format: 0, bytes: .owned([1]), origin: .envelope(facts)))
         }
         var held = HeldItems(.coalesce(limit: 100))

@@ -157,7 +157,7 @@ struct UntypedOptionsTests {
     private func item(_ name: String, _ sequence: UInt64 = 0, size: Int = 1) -> Item {
         let facts = Center.Envelope(
             sequence: sequence, postedAtNanoseconds: 0, poster: .init(pid: 1, uid: 1, executable: nil), subject: nil,
-            isRetained: false, isOwn: false)
+            isRetained: false, isOwn: false, isCleared: false)
         let bytes = Array(repeating: 0 as UInt8, count: size)
         return .arrival(Arrival(name: .init(name), format: 0, bytes: .owned(bytes), origin: .envelope(facts)))
     }

@@ -215,12 +215,16 @@ __attribute__((noinline)) bool tidings__describe_text(tidings_observer *o, const
     return there && (r->name_length != 0 || tidings__name_was(&o->center->segment, r->name, position));
 }
 
+// Two bits that say the same to observers.
+static inline uint32_t flags_told(uint32_t flags) {
+    return (flags & TIDINGS__RECORD_IMMEDIATE ? TIDINGS_DELIVERY_IMMEDIATE : 0) | (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0);
+}
+
 // All but the text.
 static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r, uint64_t position, uint32_t matched, uint32_t flags, tidings_delivery *d) {
     tidings_center *center = o->center;
     d->kind = TIDINGS_DELIVERY_MESSAGE;
-    // One bit, moved to the other place.
-    d->flags = flags | (r.flags & TIDINGS__RECORD_IMMEDIATE) / (TIDINGS__RECORD_IMMEDIATE / TIDINGS_DELIVERY_IMMEDIATE);
+    d->flags = flags | flags_told(r.flags);
     if (r.participant == (uint16_t)center->participant && r.pid == (uint32_t)(center->pid >> 32)) d->flags |= TIDINGS_DELIVERY_OWN;
     d->sequence = position;
     d->missed = 0;

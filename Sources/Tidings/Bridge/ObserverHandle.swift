@@ -159,6 +159,7 @@ extension ObserverHandle {
 
     var isOwn: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_OWN) != 0 }
     var isRetained: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_RETAINED) != 0 }
+    var isCleared: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_CLEARED) != 0 }
     var isImmediate: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_IMMEDIATE) != 0 }
     var sequence: UInt64 { delivery.pointee.sequence }
     var postedAtNanoseconds: UInt64 { delivery.pointee.posted_at_ns }

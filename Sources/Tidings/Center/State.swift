@@ -120,8 +120,8 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.clearState(for: "com.example.volume")
     /// ```
     ///
-    /// Observers see an empty payload of format ``PayloadFormat/bytes``: a message to those of a type that has no fields, or optional ones
-    /// only, undecodable to those of other types. It takes no place for payloads, so that values can be cleared also when these have taken
+    /// Observers of the name alone get an empty payload with ``Envelope/isCleared``; those of a type or a key get nothing, ``ObservedState`` becomes
+    /// `nil`. It takes no place for payloads, so that values can be cleared also when these have taken
     /// all places there are.
     ///
     /// - Parameters:

@@ -28,6 +28,8 @@ extension SharedNotificationCenter {
         public var isRetained: Bool
         /// Whether it was posted through this very center object (this process, this ``SharedNotificationCenter``).
         public var isOwn: Bool
+        /// Whether it says that the value kept for its name was cleared: then it has no payload. Observers of a type, or of a key, don't get those.
+        public var isCleared: Bool
 
         /// The same as ``postedAtNanoseconds``, rounded to about 0.2 µs.
         public var postedAt: Date {

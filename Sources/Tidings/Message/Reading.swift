@@ -14,6 +14,7 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
     /// unknown here: the runtime would look up what that is, each time.
     @inline(__always)
     func read(_ arrival: Arrival, _ body: (M) -> Void) {
+        guard !arrival.isCleared else { return }
         let message: M
         do {
             message = try arrival.withBytes { try PayloadCoding.message(M.self, format: arrival.format, bytes: $0) }
@@ -23,8 +24,9 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         body(message)
     }
 
-    /// `nil`: it does not decode, and that has been told.
+    /// `nil`: it does not decode, and that has been told, or says that the kept value was cleared.
     func message(_ arrival: Arrival) -> M? {
+        guard !arrival.isCleared else { return nil }
         do {
             return try arrival.withBytes {
                 try PayloadCoding.message(M.self, format: arrival.format, bytes: $0)
@@ -50,8 +52,9 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
 
-    /// `nil`: they do not decode, and that has been told.
+    /// `nil`: they do not decode, and that has been told, or the kept ones were cleared.
     func arguments(_ arrival: Arrival) -> (repeat each Argument)? {
+        guard !arrival.isCleared else { return nil }
         do {
             return try arrival.withBytes { try key.arguments(format: arrival.format, bytes: $0) }
         } catch {

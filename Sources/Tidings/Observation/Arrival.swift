@@ -21,13 +21,14 @@ struct Arrival: @unchecked Sendable {
         var participant: UInt32
         var isRetained: Bool
         var isOwn: Bool
+        var isCleared: Bool
 
         func envelope(subject: String?, _ executables: ExecutableNames) -> SharedNotificationCenter.Envelope {
             SharedNotificationCenter.Envelope(
                 sequence: sequence, postedAtNanoseconds: postedAtNanoseconds,
                 poster: SharedNotificationCenter.Poster(
                     pid: pid, uid: uid, executable: executables.name(ofParticipant: participant, pid: pid)),
-                subject: subject, isRetained: isRetained, isOwn: isOwn)
+                subject: subject, isRetained: isRetained, isOwn: isOwn, isCleared: isCleared)
         }
     }
 
@@ -41,6 +42,15 @@ struct Arrival: @unchecked Sendable {
         case .envelope(let envelope): envelope
         case .facts(let facts, let subject, let executables):
             executables._withUnsafeGuaranteedRef { facts.envelope(subject: subject, $0) }
+        }
+    }
+
+    /// That the kept value was cleared is told to those who asked for no type: it is no value of any.
+    @inline(__always)
+    var isCleared: Bool {
+        switch origin {
+        case .envelope(let envelope): envelope.isCleared
+        case .facts(let facts, _, _): facts.isCleared
         }
     }
 

@@ -89,7 +89,7 @@ extension ObserverHandle {
     var facts: Arrival.Facts {
         Arrival.Facts(
             sequence: sequence, postedAtNanoseconds: postedAtNanoseconds, pid: pid, uid: uid, participant: participant,
-            isRetained: isRetained, isOwn: isOwn)
+            isRetained: isRetained, isOwn: isOwn, isCleared: isCleared)
     }
 }
 

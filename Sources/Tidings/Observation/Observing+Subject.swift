@@ -332,12 +332,14 @@ extension SharedNotificationCenter {
 }
 
 extension UndecodableReport {
-    /// `nil`: it does not decode, and that has been told.
+    /// `nil`: it does not decode, and that has been told, or says that the kept value was cleared.
     func decoded<Value: Decodable>(_ type: Value.Type, from arrival: Arrival) -> Value? {
+        guard !arrival.isCleared else { return nil }
         do {
-            return try arrival.withBytes {
-                try PayloadCoding.decode(
-                    type, format: SharedNotificationCenter.PayloadFormat(rawValue: arrival.format), bytes: $0)
+            return try arrival.withBytes { bytes in
+                let format = SharedNotificationCenter.PayloadFormat(rawValue: arrival.format)
+                if format == .bytes, bytes.isEmpty { return try PayloadCoding.valueOfNothing(type) }
+                return try PayloadCoding.decode(type, format: format, bytes: bytes)
             }
         } catch {
             report(arrival, error)

@@ -52,6 +52,7 @@ final class NotificationPrinter: Sendable {
         parts.append("from \(envelope.poster.pid)")
         if let executable = envelope.poster.executable { parts.append("(\(executable.printable))") }
         if envelope.isRetained { parts.append("retained") }
+        if envelope.isCleared { parts.append("cleared") }
         return parts.joined(separator: " ")
     }
 
@@ -61,7 +62,8 @@ final class NotificationPrinter: Sendable {
         return """
             {"sequence":\(envelope.sequence),"name":\(notification.name.rawValue.jsonString),\
             "subject":\(envelope.subject?.jsonString ?? "null"),"payload":\(notification.payload.json.printable),\
-            "postedAt":"\(timestamp(envelope.postedAtNanoseconds))","pid":\(envelope.poster.pid),"uid":\(envelope.poster.uid)}
+            "postedAt":"\(timestamp(envelope.postedAtNanoseconds))","pid":\(envelope.poster.pid),"uid":\(envelope.poster.uid)\
+            \(envelope.isRetained ? ",\"retained\":true" : "")\(envelope.isCleared ? ",\"cleared\":true" : "")}
             """
     }
 

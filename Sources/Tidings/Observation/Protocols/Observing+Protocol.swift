@@ -329,7 +329,7 @@
             _ arrival: Arrival, _ undecodable: UndecodableReport,
             by call: (Int, Observer, borrowing SharedNotificationCenter.ArrivedPayload) throws -> Void
         ) {
-            guard let (observer, method) = target(of: arrival) else { return }
+            guard !arrival.isCleared, let (observer, method) = target(of: arrival) else { return }
             do {
                 try arrival.withBytes { try call(method, observer, .init(format: arrival.format, bytes: $0)) }
             } catch { undecodable.report(arrival, error) }
