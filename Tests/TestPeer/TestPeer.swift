@@ -61,6 +61,9 @@ import Tidings
 //   observe-protocol N    observes by a protocol of two methods and an optional one, until N have come (with the trait Macros)
 //                                                                                    → observing, then "changed …", "count …", "out"
 //   post-protocol         posts by it                                                → (nothing)
+//   observe-import N      observes by a protocol of a method with several arguments, until N have come
+//                                                                                    → observing, then "PERCENT STAGE"
+//   post-import           posts by it 7 and "copying"                                → (nothing)
 @main
 struct TestPeer {
     struct Numbered: Codable, Sendable {
@@ -148,6 +151,8 @@ struct TestPeer {
             #if Macros
                 case "observe-protocol": try observeProtocol(center, number())
                 case "post-protocol": try postProtocol(center)
+                case "observe-import": try observeImport(center, number())
+                case "post-import": try ImportObserverPoster(center).progressed(percent: 7, stage: "copying")
             #endif
             case "post-build": try postSample(center, build(word()))
             case "observe-build": try observeSamples(center, build(word()), number())

@@ -9,6 +9,21 @@
         func signedOut()
     }
 
+    @NotificationProtocol(prefix: "com.example")
+    protocol ImportObserver: AnyObject {
+        func progressed(percent: Int, stage: String)
+    }
+
+    private final class Importing: ImportObserver, Sendable {
+        let done: DispatchSemaphore
+        init(_ done: DispatchSemaphore) { self.done = done }
+
+        func progressed(percent: Int, stage: String) {
+            TestPeer.say("\(percent) \(stage)")
+            done.signal()
+        }
+    }
+
     private final class Speaker: UserObserver, Sendable {
         let done: DispatchSemaphore
         init(_ done: DispatchSemaphore) { self.done = done }
@@ -28,6 +43,15 @@
             let done = DispatchSemaphore(value: 0)
             let speaker = Speaker(done)
             let token = try center.addObserver(speaker, as: UserObserver.self)
+            say("observing")
+            for _ in 0..<count { done.wait() }
+            token.cancel()
+        }
+
+        static func observeImport(_ center: SharedNotificationCenter, _ count: Int) throws {
+            let done = DispatchSemaphore(value: 0)
+            let importing = Importing(done)
+            let token = try center.addObserver(importing, as: ImportObserver.self)
             say("observing")
             for _ in 0..<count { done.wait() }
             token.cancel()

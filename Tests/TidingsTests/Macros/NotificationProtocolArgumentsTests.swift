@@ -1,0 +1,47 @@
+#if Macros
+    import Testing
+
+    @testable import Tidings
+
+    /// As TestPeer has it.
+    @NotificationProtocol(prefix: "com.example")
+    protocol ImportObserver: AnyObject {
+        func progressed(percent: Int, stage: String)
+    }
+
+    /// For programs that come from `BlockNotificationCenter` (ATKit), whose arguments have names, also where they are posted.
+    @Suite(.timeLimit(.minutes(10)))
+    struct NotificationProtocolArgumentsTests {
+        final class Listener: ImportObserver, Sendable {
+            let heard = Events<String>()
+            func progressed(percent: Int, stage: String) { heard.add("\(percent) \(stage)") }
+        }
+
+        @Test func argumentsHaveNamesOnBothSides() async throws {
+            let test = try TestCenter()
+            let center = test.center
+            let listener = Listener()
+            let token = try center.addObserver(listener, as: ImportObserver.self)
+            let peer = try Peer(test, "observe-import", "1", "post-import")
+            #expect(await peer.line() == "observing")
+            try ImportObserverPoster(center).progressed(percent: 42, stage: "decoding")
+            #expect(await peer.line(2) == "42 decoding")
+            #expect(await listener.heard.wait(for: 2) == ["42 decoding", "7 copying"])
+            await peer.waitForEnd()
+            token.cancel()
+        }
+
+        /// They travel by their names: whoever sends them in another order, or one more, is understood.
+        @Test func argumentsTravelByName() async throws {
+            let test = try TestCenter()
+            let listener = Listener()
+            let token = try test.center.addObserver(listener, as: ImportObserver.self)
+            let peer = try Peer(
+                test, "post-json", "com.example.ImportObserver.progressed(percent:stage:)",
+                #"{"stage":"done","file":"a","percent":100}"#)
+            #expect(await listener.heard.wait(for: 1) == ["100 done"])
+            await peer.waitForEnd()
+            token.cancel()
+        }
+    }
+#endif

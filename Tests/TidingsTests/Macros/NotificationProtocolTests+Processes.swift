@@ -1,0 +1,95 @@
+#if Macros
+    import Testing
+
+    @testable import Tidings
+
+    extension Watcher: ImportObserver {
+        func progressed(percent: Int, stage: String) { events.add("\(percent) \(stage)") }
+    }
+
+    /// What others post, and those who hear it come and go here. A witness, added last, is called last.
+    extension NotificationProtocolTests {
+        @Test func othersNeedNotHearWhatIsOptional() async throws {
+            let test = try TestCenter()
+            let undecodable = Events<Void>()
+            let (quiet, witness) = (Quiet(Events()), Watcher(Events()))
+            let tokens = [
+                try test.center.addObserver(
+                    quiet, as: UserObserver.self, onUndecodable: { _ in undecodable.add(()) }),
+                try test.center.addObserver(witness, as: UserObserver.self),
+            ]
+            let peer = try Peer(test, "post-protocol", "post-protocol")
+            #expect(await witness.events.wait(for: 4) == ["c to d", "out", "c to d", "out"])
+            #expect(quiet.events.all == ["c to d", "c to d"] && undecodable.count == 0)
+            await peer.waitForEnd()
+            for token in tokens { token.cancel() }
+        }
+
+        @Test func addedTwiceItHearsOthersOnce() async throws {
+            let test = try TestCenter()
+            let (watcher, witness) = (Watcher(Events()), Watcher(Events()))
+            let tokens = [
+                try test.center.addObserver(watcher, as: UserObserver.self),
+                try test.center.addObserver(watcher, as: UserObserver.self),
+                try test.center.addObserver(watcher, as: UserObserverMessages.self),
+                try test.center.addObserver(witness, as: UserObserver.self),
+            ]
+            let peer = try Peer(test, "post-protocol", "post-protocol")
+            let once = ["c to d", "out", "c to d", "out"]
+            #expect(await witness.events.wait(for: 4) == once)
+            #expect(watcher.events.all == once)
+            await peer.waitForEnd()
+            for token in tokens { token.cancel() }
+        }
+
+        /// Per protocol and altogether, down to the last observer there is.
+        @Test func whoWasRemovedDoesNotHearOthers() async throws {
+            let test = try TestCenter()
+            let center = test.center
+            let (watcher, witness) = (Watcher(Events()), Watcher(Events()))
+            var tokens: [Center.ObservationToken] = []
+            for each in [watcher, witness] {
+                try center.addObserver(each, as: UserObserver.self).store(in: &tokens)
+                try center.addObserver(each, as: ImportObserver.self).store(in: &tokens)
+            }
+            func postAll() async throws {
+                let peer = try Peer(test, "post-protocol", "post-import")
+                await peer.waitForEnd()
+            }
+            try await postAll()
+            #expect(await witness.events.wait(for: 3) == ["c to d", "out", "7 copying"])
+            #expect(watcher.events.all == witness.events.all)
+            center.removeObserver(watcher, as: UserObserver.self)
+            try await postAll()
+            await witness.events.wait(for: 6)
+            #expect(watcher.events.all.dropFirst(3) == ["7 copying"])
+            center.removeObserver(watcher)
+            try await postAll()
+            await witness.events.wait(for: 9)
+            #expect(watcher.events.count == 4)
+            center.removeObserver(witness)
+            #expect(tokens.map(\.isCancelled) == [true, true, true, true])
+            let peer = try Peer(test, "observers")
+            #expect(await peer.line() == "observers 0")
+        }
+
+        /// There that is a deadlock.
+        @Test func aMethodThatOthersCallRemovesItsObserver() async throws {
+            let test = try TestCenter()
+            let center = test.center
+            let (holder, witness) = (Locked<Watcher?>(nil), Watcher(Events()))
+            let watcher = Watcher(Events()) {
+                if let watcher = holder.withLock({ $0 }) { center.removeObserver(watcher) }
+            }
+            holder.withLock { $0 = watcher }
+            let token = try center.addObserver(watcher, as: UserObserver.self)
+            let last = try center.addObserver(witness, as: UserObserver.self)
+            let peer = try Peer(test, "post-protocol", "post-protocol")
+            #expect(await witness.events.wait(for: 4) == ["c to d", "out", "c to d", "out"])
+            #expect(watcher.events.all == ["c to d"] && token.isCancelled)
+            await peer.waitForEnd()
+            holder.withLock { $0 = nil }
+            last.cancel()
+        }
+    }
+#endif
