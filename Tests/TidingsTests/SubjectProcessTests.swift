@@ -37,18 +37,19 @@ struct SubjectProcessTests {
 
     @Test @MainActor func anIdentifierIsTheSubjectInAllProcesses() async throws {
         let test = try TestCenter()
+        let center = test.center
         let seen = Events<String>()
         let tokens = [
-            test.center.addObserver(of: Device("usb-1"), for: Plugged.self) { seen.add("device \($0.number)") },
-            test.center.addObserver(of: Room(id: 12), for: Entered.self) { seen.add("room \($0.number)") },
+            center.addObserver(of: Device("usb-1"), for: Plugged.self) { seen.add("device \($0.number)") },
+            center.addObserver(of: Room(id: 12), for: .entered) { seen.add("room \($0.number)") },
         ]
         let peer = try Peer(
             test, "post-subject", "subject.numbered", "12", "2", "post-subject", "subject.numbered", "usb-1", "2",
             "post", "subject.numbered", "1", "observe", "subject.numbered", "2")
         #expect(await seen.wait(for: 4).sorted() == ["device 0", "device 1", "room 0", "room 1"])
         while await peer.lines.wait(for: 4).last != "observing" {}
-        test.center.post(Plugged(number: 41), subject: Device("usb-2"))
-        test.center.post(Entered(number: 42), subject: Room(id: 13))
+        center.post(Plugged(number: 41), subject: Device("usb-2"))
+        center.post(Entered(number: 42), subject: Room(id: 13))
         let lines = await peer.lines.wait(for: 6).suffix(2).map { $0.split(separator: " ")[1] }
         #expect(lines == ["41", "42"])
         await peer.waitForEnd()
@@ -59,12 +60,13 @@ struct SubjectProcessTests {
     /// `messages(of:for:bufferSize:)`, posted elsewhere.
     @Test func sequencesOfWhatOthersPost() async throws {
         let test = try TestCenter()
+        let center = test.center
         let missed = Events<Int>()
-        test.center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
-        var ofRoom = test.center.messages(of: Room(id: 12), for: .entered, bufferSize: 3).makeAsyncIterator()
-        var ofType = test.center.messages(of: Room.self, for: .entered, bufferSize: 20).makeAsyncIterator()
+        center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
+        var ofRoom = center.messages(of: Room(id: 12), for: .entered, bufferSize: 3).makeAsyncIterator()
+        var ofType = center.messages(of: Room.self, for: .entered, bufferSize: 20).makeAsyncIterator()
         let seen = Events<Int>()
-        let witness = try test.center.addObserver(forNames: [Entered.name]) { _ in seen.add(0) }
+        let witness = try center.addObserver(forNames: [Entered.name]) { _ in seen.add(0) }
         let peer = try Peer(
             test, "post-subject", "subject.numbered", "12", "10", "post-subject", "subject.numbered", "13", "2",
             "post", "subject.numbered", "1")
