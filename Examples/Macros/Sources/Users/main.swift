@@ -30,6 +30,7 @@ case "observe":
         try center.addObserver(roster, as: UserObserver.self),
         try center.addObserver(for: Visited.self) { visit in print("in \(visit.city), \(visit.country)") },
     ]
+    print("observing")
     withExtendedLifetime((roster, tokens)) { dispatchMain() }
 case "post":
     try UserObserverPoster(center).userNameChanged(oldName: "Ada Byron", newName: "Ada Lovelace")
