@@ -141,6 +141,86 @@ struct TypeMistakeTests {
         token.cancel()
     }
 
+    /// Whoever observes or reads a key with more arguments than another of that name has must be able to do without them.
+    @Test func keysThatNeedMoreThanIsPosted() throws {
+        let older = Center.Key<Int>("key")
+        let (newer, optional) = (Center.Key<Int, String>("key"), Center.Key<Int, String?>("key"))
+        let complete = Center.Key<Int, String>("key", defaults: (nil, "a"))
+        let expected = "key: Key<Int>, Key<Int, String>"
+        enum Use: CaseIterable { case observer, sequence, state }
+        /// In two orders, and in one of the ways in which a key is read.
+        func told(_ key: Center.Key<Int, String>, _ use: Use, isPostedFirst: Bool) throws -> [String] {
+            let test = try TestCenter()
+            let told = Self.told(test.center)
+            if isPostedFirst { try test.center.post(older, 1) }
+            var token: Center.ObservationToken?
+            for _ in 0..<2 {
+                switch use {
+                case .observer: token = try test.center.addObserver(for: key) { _, _ in }
+                case .sequence: _ = test.center.messages(of: key)
+                case .state: _ = try? test.center.state(for: key)
+                }
+            }
+            for _ in 0..<2 { try test.center.setState(1, for: older) }
+            token?.cancel()
+            return told.all
+        }
+        for use in Use.allCases {
+            #expect(try told(newer, use, isPostedFirst: true) == [expected])
+            #expect(try told(newer, use, isPostedFirst: false) == ["key: Key<Int, String>, Key<Int>"])
+            for isPostedFirst in [true, false] { #expect(try told(complete, use, isPostedFirst: isPostedFirst) == []) }
+        }
+        // Who posts more than is asked for does no harm, nor who only asks.
+        let test = try TestCenter()
+        let (center, told) = (test.center, Self.told(test.center))
+        let none: Center.Key<> = .init("key")
+        try center.post(newer, 1, "a")
+        _ = (center.messages(of: none), center.messages(of: older), center.messages(of: newer))
+        _ = (try? center.state(for: none), try? center.state(for: older), try? center.state(for: newer))
+        #expect(told.all == [])
+        // What is optional need not be there.
+        let other = try test.other()
+        let elsewhere = Self.told(other)
+        _ = other.messages(of: optional)
+        try other.post(older, 1)
+        #expect(elsewhere.all == [])
+    }
+
+    /// Two spellings of one notification: told only if it does not decode, by whoever gets it.
+    @Test func aMessageAndOneOfFoundations() async throws {
+        struct Played: Center.Message {
+            static let name: Center.Name = "played"
+            var title: String
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let told = Events<String>()
+        center.onDiagnostic = { diagnostic in
+            if case .undecodable(let message) = diagnostic {
+                told.add("\(message.notification.name) \(message.notification.payload.json)")
+            } else {
+                told.add("\(diagnostic)")
+            }
+        }
+        let (same, other) = (Events<String>(), Events<Int>())
+        let tokens = [
+            center.addObserver(for: Old.Played.self) { same.add($0.title) },
+            try center.addObserver(for: Played.self) { same.add($0.title) },
+        ]
+        center.post(Old.Played(title: "a"))
+        try center.post(Played(title: "b"))
+        #expect(await same.wait(for: 4).sorted() == ["a", "a", "b", "b"])
+        #expect(told.count == 0)
+        let elsewhere = try test.other()
+        elsewhere.onDiagnostic = center.onDiagnostic
+        let token = elsewhere.addObserver(for: New.Played.self) { other.add($0.number) }
+        try center.post(Played(title: "c"))
+        #expect(await told.wait(for: 1) == [#"played {"title":"c"}"#])
+        #expect(other.count == 0)
+        token.cancel()
+        for token in tokens { token.cancel() }
+    }
+
     /// A key that has got arguments, before and after, also where some are missing; one that nobody declared otherwise; values and untyped posts of one
     /// name; and a message in both of its spellings.
     @Test func whatGoesTogetherIsNotTold() throws {

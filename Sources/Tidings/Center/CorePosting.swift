@@ -96,9 +96,11 @@ extension CenterCore {
     }
 
     func state<Value>(
-        name: Name, posted: Any.Type, as type: Value.Type, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
+        name: Name, posted: Any.Type, as type: Value.Type, needed: @autoclosure () -> Int,
+        decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
-        try state(of: try topics.topic(for: name, subject: nil, as: posted), name, decode: decode)
+        let topic = try topics.topic(for: name, readAs: type, posted: posted, needed: needed())
+        return try state(of: topic, name, decode: decode)
     }
 
     private func state<Value>(

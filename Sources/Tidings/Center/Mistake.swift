@@ -9,9 +9,13 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     public enum Mistake: Hashable, Sendable, CustomStringConvertible {
-        /// Two types of messages, or a type and a key, have that name: observers of one get what is posted as the other.
+        /// Two types of messages, or a type and a key, have that name: observers of one get what is posted as the other. But for a ``Message``
+        /// beside a ``MainActorMessage`` or ``AsyncMessage``, which are two spellings of one notification: where their fields differ, whoever
+        /// can't decode one as the other is told that (``Diagnostic/undecodable(_:)``).
         case nameOfTwoTypes(Name, String, String)
-        /// Two keys have that name, and other arguments, also where both have some: what is posted as one can't be read as the other.
+        /// Two keys have that name, and what is posted as one can't be read as the other: they have other arguments where both have some, or
+        /// what is observed needs arguments, neither optional nor with a default, that what is posted ends before. Keys of which one only ends
+        /// earlier are otherwise the same one, before and after it got arguments.
         case nameOfTwoKeys(Name, String, String)
         /// An observer of these names (`nil`: all) ended as soon as it had begun, since nobody kept its token.
         case tokenNotKept([Name]?)
@@ -31,7 +35,7 @@ extension SharedNotificationCenter {
             case .nameOfTwoKeys(let name, let first, let second):
                 """
                 "\(name)" is the name of both \(first) and \(second): what is posted as one can't be read as the other; give one of them \
-                another name, or the same arguments, with new ones at the end
+                another name, or the same arguments, with new ones at the end that are optional or have `defaults`
                 """
             case .tokenNotKept(let names):
                 """

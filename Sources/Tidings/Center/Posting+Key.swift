@@ -75,7 +75,8 @@ extension SharedNotificationCenter {
         for key: Key<repeat each Argument>
     ) throws(SharedNotificationError) -> (repeat each Argument)? {
         try core.state(
-            name: key.name, posted: PostedArguments<repeat each Argument>.self, as: (repeat each Argument).self
+            name: key.name, posted: PostedArguments<repeat each Argument>.self, as: (repeat each Argument).self,
+            needed: key.needed
         ) { format, bytes in try key.arguments(format: format, bytes: bytes) }
     }
 }

@@ -79,7 +79,28 @@ final class TopicCache: Sendable {
             return Topic(found, fingerprint: fingerprint)
         }
         if let type { types.note(type, name: name) }
-        let handle = try TopicHandle(center: center, name: name.rawValue, subject: subject)
+        return Topic(try opened(key, subject), fingerprint: fingerprint)
+    }
+
+    /// What a key's arguments are read from.
+    ///
+    /// - Parameters:
+    ///   - type: of the arguments: another than they are posted as.
+    ///   - needed: how many there have to be.
+    func topic<Value>(
+        for name: SharedNotificationCenter.Name, readAs type: Value.Type, posted: Any.Type,
+        needed: @autoclosure () -> Int
+    ) throws(SharedNotificationError) -> Topic {
+        let contents = contents.object
+        let key = Key(name: name, subject: nil, type: ObjectIdentifier(type))
+        if let found = contents.lock.withLock({ contents.byName[key] }) { return Topic(found, fingerprint: 0) }
+        types.note(posted, name: name, needed: needed())
+        return Topic(try opened(key, nil), fingerprint: 0)
+    }
+
+    private func opened(_ key: Key, _ subject: String?) throws(SharedNotificationError) -> TopicHandle {
+        let contents = contents.object
+        let handle = try TopicHandle(center: center, name: key.name.rawValue, subject: subject)
         // Topics are closed outside the lock.
         let dropped = contents.lock.withLock { () -> [Key: TopicHandle] in
             var dropped: [Key: TopicHandle] = [:]
@@ -88,6 +109,6 @@ final class TopicCache: Sendable {
             return dropped
         }
         withExtendedLifetime(dropped) {}
-        return Topic(handle, fingerprint: fingerprint)
+        return handle
     }
 }

@@ -77,6 +77,17 @@ extension SharedNotificationCenter.Key {
         return (repeat try next(each arrived.values, each defaults))
     }
 
+    /// How many arguments a payload has to have at least.
+    var needed: Int {
+        var (needed, count) = (0, 0)
+        func add<Value>(_ standIn: Value?) {
+            count += 1
+            if standIn == nil, !(Value.self is any ExpressibleByNilLiteral.Type) { needed = count }
+        }
+        repeat add(each defaults)
+        return needed
+    }
+
     private static var count: Int {
         var count = 0
         func add<Value>(_ type: Value.Type) { count += 1 }

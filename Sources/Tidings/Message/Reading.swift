@@ -47,7 +47,7 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
         _ key: SharedNotificationCenter.Key<repeat each Argument>,
         onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?, in core: CenterCore
     ) {
-        core.types.note(PostedArguments<repeat each Argument>.self, name: key.name)
+        core.types.note(PostedArguments<repeat each Argument>.self, name: key.name, needed: key.needed)
         self.key = key
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
