@@ -4,13 +4,13 @@ import subprocess
 import tempfile
 
 
-def errors_of(modules, imports, code):
+def errors_of(modules, imports, code, *options):
     """Its lines that say `error`, of a file that begins with a line for each import; None: it compiles."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "main.swift")
         with open(path, "w") as file:
             file.write("".join(f"import {module}\n" for module in imports) + code + "\n")
-        command = ["swiftc", "-typecheck", "-swift-version", "6", "-module-cache-path", os.path.join(modules, "ModuleCache"), "-I", os.path.join(modules, "Modules"),
+        command = ["swiftc", "-typecheck", "-swift-version", "6", *options, "-module-cache-path", os.path.join(modules, "ModuleCache"), "-I", os.path.join(modules, "Modules"),
                    "-I", os.path.join(modules, "CTidings.build"), path]
         tool = os.path.join(modules, "TidingsMacros-tool")
         if os.path.exists(tool):

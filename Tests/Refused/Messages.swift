@@ -35,6 +35,18 @@ try center.addTarget(controller, action: Controller.trackChanged, for: progress)
 // refused: no exact matches in call to instance method 'addTarget'
 try center.addTarget(controller, action: Controller.progressed, for: TrackChanged.self)
 
+// An observer whose token nobody keeps would end at once.
+// refused: result of call to 'addObserver
+try center.addObserver(for: progress) { percent, stage in print(percent, stage) }
+// refused: result of call to 'addObserver
+try center.addObserver(for: TrackChanged.self) { change in print(change.title) }
+// refused: result of call to 'addObserver
+try center.addObserver(for: TrackChanged.self, queue: .main) { change in print(change.title) }
+// refused: result of call to 'addObserver
+try center.addObserver(forName: "com.example.changed", object: nil) { print($0.name) }
+// refused: result of call to 'addObserver
+center.addObserver(for: Paused.self) { print($0.at) }
+
 // A message is what can travel.
 // refused: cannot convert value of type 'Int'
 try center.post(7)

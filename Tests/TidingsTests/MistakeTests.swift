@@ -70,7 +70,14 @@ struct MistakeTests {
         #expect(told.count == 1)
     }
 
-    enum Place: CaseIterable { case dispatcher, queue, task }
+    enum Place: CaseIterable { case dispatcher, queue, task, mainActor, actor, target }
+
+    private actor Anybody {}
+    private final class Target: Sendable {
+        let post: @Sendable (Track) -> Void
+        init(_ post: @escaping @Sendable (Track) -> Void) { self.post = post }
+        func take(_ track: Track) { post(track) }
+    }
 
     @Test(arguments: Place.allCases)
     func aClosureThatPostsWhatItIsCalledFor(_ place: Place) async throws {
@@ -80,16 +87,41 @@ struct MistakeTests {
         @Sendable func post(_ track: Track) {
             if told.count == 0 { _ = try? center.post(Track(track.number + 1)) }
         }
-        let token =
-            switch place {
-            case .dispatcher: try center.addObserver(for: Track.self) { post($0) }
-            case .queue: try center.addObserver(for: Track.self, queue: .global()) { post($0) }
-            case .task: try center.addObserver(for: Track.self) { track async in post(track) }
-            }
+        let (actor, target) = (Anybody(), Target { post($0) })
+        var token: Center.ObservationToken?
+        switch place {
+        case .dispatcher: token = try center.addObserver(for: Track.self) { post($0) }
+        case .queue: token = try center.addObserver(for: Track.self, queue: .global()) { post($0) }
+        case .task: token = try center.addObserver(for: Track.self) { track async in post(track) }
+        case .mainActor: token = try center.addObserver(for: Track.self) { @MainActor in post($0) }
+        case .actor: token = try center.addObserver(for: Track.self, isolatedTo: actor) { post($1) }
+        case .target: try center.addTarget(target, action: Target.take, for: Track.self)
+        }
         try center.post(Track(0))
         #expect(await told.wait(for: 1) == [.postsToItself(["test.track"])])
-        await token.cancelAndWait()
+        await token?.cancelAndWait()
+        center.removeTarget(target)
     }
+
+    /// Its own observers are called before a post returns, but for the one that posts.
+    @Test @MainActor func aClosureThatPostsTheMessageOfTheMainActorItIsCalledFor() async throws {
+        struct Moved: Center.MainActorMessage {
+            typealias Subject = MistakeTests.Subject
+            static let name: Center.Name = "test.moved"
+            var number: Int
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let told = Self.told(center)
+        let token = center.addObserver(for: Moved.self) { moved in
+            if told.count == 0 { center.post(Moved(number: moved.number + 1)) }
+        }
+        center.post(Moved(number: 0))
+        #expect(await told.wait(for: 1) == [.postsToItself(["test.moved"])])
+        token.cancel()
+    }
+
+    private final class Subject: Sendable {}
 
     /// Posts of a thread, posts of a closure under another name, and a closure that answers another process: none is a loop.
     @Test func whatIsNoLoopIsNotTakenForOne() async throws {

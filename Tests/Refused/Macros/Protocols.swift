@@ -24,6 +24,10 @@ try poster.signedOut()
 let token = try center.addObserver(Roster(), as: UserObserver.self)
 center.removeObserver(Roster(), as: UserObserver.self)
 
+// It would end at once, as nobody keeps the token.
+// refused: result of call to 'addObserver
+try center.addObserver(Roster(), as: UserObserver.self)
+
 // Who posts has the protocol's own methods.
 // refused: cannot convert value of type 'Int' to expected argument type 'String'
 try poster.userNameChanged(oldName: 1, newName: "b")
