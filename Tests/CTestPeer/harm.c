@@ -265,7 +265,7 @@ static bool is_of_this_part(uint32_t number) {
 
 // Under a sanitizer most steps are its own, too many to record: a few moments, sooner or later.
 static void harm_somewhere(void) {
-    victim.on_used = random_below(2);
+    victim.on_used = !operation->readable && random_below(2);
     for (current = KILLED; current <= FORKED_BESIDE; current++) one_moment(NULL, 0, random_below(UINT64_C(1) << random_below(13)));
 }
 
@@ -316,10 +316,10 @@ void harm_anywhere(const struct operation *asked) {
     if (SANITIZED) {
         if (!operation->revoked) harm_somewhere();
     } else if (full() || moments_asked()) {
-        const uint64_t fresh = harm_everywhere(false), used = harm_everywhere(true);
+        const uint64_t fresh = harm_everywhere(false), used = operation->readable ? 0 : harm_everywhere(true);
         if (full()) fprintf(stderr, "%s: %lu moments\n", operation->text, (unsigned long)(fresh + used));
     } else {
-        harm_everywhere(random_below(2));  // one of them: what takes the time is to record
+        harm_everywhere(!operation->readable && random_below(2));  // one of them: what takes the time is to record
     }
     signal(SIGALRM, SIG_DFL);
     alarm(0);

@@ -22,6 +22,7 @@ struct operation {
     uint8_t flags;                // of their posting
     bool lossless;                // it may hold posters back
     bool sleeps;                  // the section begins in its first sleep
+    bool readable;                // others may read the center, and the victim does no more: a fresh one only
     bool prefixes;                // the judge's `sluggish` looks at NAME by how it begins
     bool revoked;                 // it begins when its first claim has been revoked
 };

@@ -155,7 +155,7 @@ void listen(void) {
 
 void listener_rests(void) {
     tidings__segment *s = &world.center->segment;
-    const _Atomic uint32_t *doorbell = &s->observers[atomic_load(&board->listener) - 1].doorbell;
+    const _Atomic uint32_t *doorbell = tidings__doorbell(s, atomic_load(&board->listener) - 1);
     // Whoever rings takes the flag, and it comes back after a look at what there is.
     while (!(atomic_load(doorbell) & 1) || process_state(world.listener) != 'S') usleep(50);
     clockid_t clock;

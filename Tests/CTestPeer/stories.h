@@ -370,6 +370,13 @@ STEPPED(tidying_up_harmed_anywhere_harms_nobody)
 STEPPED(taking_a_dead_place_harmed_anywhere_harms_nobody)
 STEPPED(looking_on_harmed_anywhere_harms_nobody)
 
+// harmed_readers.c
+STEPPED(joining_to_read_harmed_anywhere_harms_nobody)
+STEPPED(registering_to_read_harmed_anywhere_harms_nobody)
+STEPPED(reading_harmed_anywhere_harms_nobody)
+STEPPED(a_reader_being_woken_harmed_anywhere_harms_nobody)
+STEPPED(a_reader_leaving_harmed_anywhere_harms_nobody)
+
 // harmed_centers.c
 STEPPED(a_birth_harmed_anywhere_harms_nobody)
 STEPPED(a_birth_for_readers_harmed_anywhere_harms_nobody)

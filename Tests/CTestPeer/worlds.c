@@ -26,8 +26,13 @@ static char story_path[512];
 struct world world;
 
 static tidings_center *open_named(const char *name, uint32_t flags) {
-    const tidings_configuration configuration = {
-        .slots = SLOTS, .participants = PLACES, .observers = PLACES, .names = 64, .maximum_payload = 1000, .flags = flags};
+    const tidings_configuration configuration = {.slots = SLOTS,
+                                                 .participants = PLACES,
+                                                 .observers = PLACES,
+                                                 .names = 64,
+                                                 .maximum_payload = 1000,
+                                                 .mode = operation->readable ? 0644 : 0,
+                                                 .flags = flags};
     tidings_center *center;
     OK(tidings_open(name, &configuration, &center));
     return center;
@@ -166,8 +171,9 @@ static tidings_observer *open_observer(const char *name, uint32_t flags) {
 }
 
 void world_begin(bool used) {
-    install(&templates[used]);
-    world = (struct world){.center = open_named(STORY_NAME, TIDINGS_OPEN_EXISTING)};
+    // What others may read has a companion: made anew each time, and not copied.
+    if (!operation->readable) install(&templates[used]);
+    world = (struct world){.center = open_named(STORY_NAME, operation->readable ? TIDINGS_OPEN_EXCLUSIVE : TIDINGS_OPEN_EXISTING)};
     if (used) {
         // Soon, or now, or just now.
         const uint64_t posted = statistics_of(world.center).posted;
