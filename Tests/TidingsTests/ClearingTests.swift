@@ -110,19 +110,6 @@ struct ClearingTests {
         for token in tokens { token.cancel() }
     }
 
-    /// As a message of ours that is complete without its fields.
-    @Test func aNotificationWithoutPayloadIsAFoundationMessageWithoutFields() async throws {
-        let test = try TestCenter()
-        let heard = Events<String>()
-        let token = test.center.addObserver(for: KeptAbout.self) {
-            heard.add("\($0.number.map(String.init) ?? "none")")
-        }
-        try test.center.post(name: "kept")
-        test.center.post(KeptAbout(number: 1), subject: Holder())
-        #expect(await heard.wait(for: 2) == ["none", "1"])
-        token.cancel()
-    }
-
     @Test func whatIsThereIsKept() throws {
         let test = try TestCenter()
         let center = test.center

@@ -60,15 +60,6 @@ enum PayloadCoding {
         return message
     }
 
-    /// The same of what isn't a `Message`.
-    static func valueOfNothing<T: Decodable>(_ type: T.Type) throws -> T {
-        let noFields: [UInt8] = [0xa0]
-        guard let value = try? noFields.withUnsafeBytes({ try CBORPayloadDecoder().decode(type, from: $0) }) else {
-            throw undecodable("there is no payload")
-        }
-        return value
-    }
-
     /// A value of any type; no custom formats.
     static func decode<T: Decodable>(_ type: T.Type, format: Format, bytes: UnsafeRawBufferPointer) throws -> T {
         // The usual one first.

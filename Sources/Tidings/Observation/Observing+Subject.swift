@@ -336,10 +336,10 @@ extension UndecodableReport {
     func decoded<Value: Decodable>(_ type: Value.Type, from arrival: Arrival) -> Value? {
         guard !arrival.isCleared else { return nil }
         do {
-            return try arrival.withBytes { bytes in
-                let format = SharedNotificationCenter.PayloadFormat(rawValue: arrival.format)
-                if format == .bytes, bytes.isEmpty { return try PayloadCoding.valueOfNothing(type) }
-                return try PayloadCoding.decode(type, format: format, bytes: bytes)
+            // As in Foundation, what is posted without a payload is no message, also of a type without fields.
+            return try arrival.withBytes {
+                try PayloadCoding.decode(
+                    type, format: SharedNotificationCenter.PayloadFormat(rawValue: arrival.format), bytes: $0)
             }
         } catch {
             report(arrival, error)
