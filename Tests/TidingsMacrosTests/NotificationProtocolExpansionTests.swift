@@ -49,8 +49,8 @@
 
                 /// The methods of `UserObserver` as messages.
                 public enum UserObserverMessages: SharedNotificationCenter.ProtocolMessages {
-                    public static var names: [SharedNotificationCenter.Name] {
-                        [UserNameChangedMessage.name, SignedOutMessage.name]
+                    public static var messages: [any SharedNotificationCenter.Message.Type] {
+                        [UserNameChangedMessage.self, SignedOutMessage.self]
                     }
                     public static func reference(to observer: any UserObserver) -> () -> (any UserObserver)? {
                         { [weak observer] in

@@ -63,8 +63,8 @@
             return block(
                 "\(typeAccess)enum \(messagesName): SharedNotificationCenter.\(kind)",
                 [
-                    "\(access)static var names: [SharedNotificationCenter.Name] {",
-                    "    [\(methods.map { "\($0.type).name" }.joined(separator: ", "))]",
+                    "\(access)static var messages: [any SharedNotificationCenter.Message.Type] {",
+                    "    [\(methods.map { "\($0.type).self" }.joined(separator: ", "))]",
                     "}",
                     "\(access)static func reference(to observer: any \(name)) -> () -> (any \(name))? {",
                     "    { [weak observer] in observer }",

@@ -106,13 +106,14 @@
         }
 
         @Test func namesOnTheWire() {
+            func names(_ messages: [any Center.Message.Type]) -> [Center.Name] { messages.map { $0.name } }
             #expect(
-                UserObserverMessages.names == [
+                names(UserObserverMessages.messages) == [
                     "UserObserver.userNameChanged(oldName:newName:)", "UserObserver.userNameChanged(_:)",
                     "UserObserver.visited(_:from:on:)", "UserObserver.signedOut()",
                 ])
-            #expect(Newer.UserObserverMessages.names == ["UserObserver.userNameChanged(oldName:newName:)"])
-            #expect(MainObserverMessages.names == ["com.example.MainObserver.moved(x:)"])
+            #expect(names(Newer.UserObserverMessages.messages) == ["UserObserver.userNameChanged(oldName:newName:)"])
+            #expect(names(MainObserverMessages.messages) == ["com.example.MainObserver.moved(x:)"])
         }
 
         @Test func bothWaysBetweenProcesses() async throws {
@@ -142,6 +143,33 @@
             #expect(await old.events.wait(for: 2) == ["a to b", "c to d"])
             first.cancel()
             second.cancel()
+        }
+
+        /// Also where one of them is observed only, and told once.
+        @Test func twoProtocolsOfOneNameAreTold() throws {
+            let test = try TestCenter()
+            let (center, told) = (test.center, Events<String>())
+            center.onDiagnostic = { diagnostic in
+                if case .mistake(.nameOfTwoTypes(let name, let first, let second)) = diagnostic {
+                    told.add("\(name): \(first.contains("Older")), \(second.contains("Older"))")
+                }
+            }
+            let (watcher, quiet) = (Watcher(Events()), Quiet(Events()))
+            let poster = Older.UserObserverPoster(center)
+            for name in ["a", "b"] { try poster.userNameChanged(oldName: name, newName: "") }
+            let old = try center.addObserver(watcher, as: Older.UserObserver.self)
+            #expect(told.count == 0)
+            let new = [
+                try center.addObserver(watcher, as: UserObserver.self),
+                try center.addObserver(quiet, as: UserObserver.self),
+            ]
+            let once = ["UserObserver.userNameChanged(oldName:newName:): true, false"]
+            #expect(told.all == once)
+            try UserObserverPoster(center).userNameChanged(oldName: "", newName: "c")
+            try UserObserverPoster(center).signedOut()
+            #expect(told.all == once)
+            old.cancel()
+            for token in new { token.cancel() }
         }
 
         @Test func whatIsOptionalMayBeLeftOut() async throws {

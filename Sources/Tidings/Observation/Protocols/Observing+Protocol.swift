@@ -8,9 +8,11 @@
         /// ```swift
         /// protocol UserObserver: AnyObject { func userNameChanged(to name: String) }
         /// enum UserObserverMessages: SharedNotificationCenter.ProtocolMessages {
-        ///     struct UserNameChanged: SharedNotificationCenter.Message { var to: String }
-        ///
-        ///     static let names: [SharedNotificationCenter.Name] = ["UserObserver.userNameChanged(to:)"]
+        ///     struct UserNameChanged: SharedNotificationCenter.Message {
+        ///         static let name: SharedNotificationCenter.Name = "UserObserver.userNameChanged(to:)"
+        ///         var to: String
+        ///     }
+        ///     static let messages: [any SharedNotificationCenter.Message.Type] = [UserNameChanged.self]
         ///
         ///     static func reference(to observer: any UserObserver) -> () -> (any UserObserver)? { { [weak observer] in observer } }
         ///
@@ -24,14 +26,14 @@
         public protocol ProtocolMessages {
             /// The protocol's observers, `any UserObserver`.
             associatedtype Observer
-            /// The methods' names on the wire; all of them are observed.
-            static var names: [Name] { get }
+            /// What each method's arguments travel as, under its name on the wire; all of these are observed.
+            static var messages: [any Message.Type] { get }
             /// The observer as long as it lives, which what is returned does not prolong, as ``ProtocolMessages`` shows.
             static func reference(to observer: Observer) -> () -> Observer?
             /// Calls a method with the arguments in a payload, as ``ProtocolMessages`` shows.
             ///
             /// - Parameters:
-            ///   - method: its place in ``names``.
+            ///   - method: its place in ``messages``.
             ///   - observer: whose.
             ///   - payload: what came under that name.
             /// - Throws: what ``ArrivedPayload`` throws, without calling anything, if the arguments are not in it: `onUndecodable` is told.
@@ -42,14 +44,14 @@
         public protocol MainActorProtocolMessages {
             /// The protocol's observers, `any UserObserver`.
             associatedtype Observer
-            /// The methods' names on the wire; all of them are observed.
-            static var names: [Name] { get }
+            /// What each method's arguments travel as, under its name on the wire; all of these are observed.
+            static var messages: [any Message.Type] { get }
             /// The observer as long as it lives, which what is returned does not prolong, as ``ProtocolMessages`` shows.
             static func reference(to observer: Observer) -> () -> Observer?
             /// Calls a method with the arguments in a payload, on the main actor; otherwise as ``ProtocolMessages`` shows.
             ///
             /// - Parameters:
-            ///   - method: its place in ``names``.
+            ///   - method: its place in ``messages``.
             ///   - observer: whose.
             ///   - payload: what came under that name.
             /// - Throws: what ``ArrivedPayload`` throws, without calling anything, if the arguments are not in it: `onUndecodable` is told.
@@ -287,7 +289,7 @@
         private func register<Messages: ProtocolMessages>(
             _ observer: Messages.Observer, as messages: Messages.Type, _ request: ProtocolRequest
         ) throws(SharedNotificationError) -> ObservationToken {
-            try register(observer, Messages.names, request, Messages.reference(to: observer)) { relay in
+            try register(observer, Messages.messages, request, Messages.reference(to: observer)) { relay in
                 .closure(request.queue) { arrival in
                     relay.serve(arrival, request.undecodable) { try Messages.call($0, of: $1, with: $2) }
                 }
@@ -297,7 +299,7 @@
         private func register<Messages: MainActorProtocolMessages>(
             _ observer: Messages.Observer, as messages: Messages.Type, _ request: ProtocolRequest
         ) throws(SharedNotificationError) -> ObservationToken {
-            try register(observer, Messages.names, request, Messages.reference(to: observer)) { relay in
+            try register(observer, Messages.messages, request, Messages.reference(to: observer)) { relay in
                 .mainActor { arrival in
                     relay.serve(arrival, request.undecodable) { try Messages.call($0, of: $1, with: $2) }
                 }
@@ -305,10 +307,12 @@
         }
 
         private func register<Observer>(
-            _ observer: Observer, _ names: [Name], _ request: ProtocolRequest, _ reference: @escaping () -> Observer?,
-            manner: (ProtocolRelay<Observer>) -> Manner
+            _ observer: Observer, _ messages: [any Message.Type], _ request: ProtocolRequest,
+            _ reference: @escaping () -> Observer?, manner: (ProtocolRelay<Observer>) -> Manner
         ) throws(SharedNotificationError) -> ObservationToken {
             try core.refuseIfForked()
+            for message in messages { core.types.note(message, name: message.name) }
+            let names = messages.map { $0.name }
             return ObservationToken(
                 anchor: try protocolObservers.anchor(
                     for: observer as AnyObject,
