@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -192,7 +191,8 @@ static int observe(watch *w) {
     while (what == GO_ON) {
         tidings_delivery d;
         const int result = receive(w, way, descriptor, &d);
-        if (result == -EAGAIN) sched_yield();
+        // Yielding alone, several of them have kept everybody else, and the kernel's own threads, off the processors for two minutes (Linux 6.18).
+        if (result == -EAGAIN) usleep(20);
         if (result == -EAGAIN || result == -ETIMEDOUT) continue;
         OK(result);
         if (note(w, &d) || log_full(&w->log)) what = FINISHED;
