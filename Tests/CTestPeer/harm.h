@@ -66,6 +66,7 @@ extern tidings_center *own_center;  // the victim's
 extern tidings_topic *own_topic;
 extern tidings_observer *own_observer;
 extern uint8_t own_payloads[4][1000];  // of its posts
+int open_as_victim(void);
 void join_as_victim(void);
 void post_as_victim(uint32_t number);     // as the operation says, and counts it as returned
 bool next_as_victim(int64_t timeout_ns);  // counts it; in order, or the result says so. False: nothing there

@@ -5,12 +5,15 @@
 static void nothing(void) {}
 
 static void joins(void) {
-    const tidings_configuration existing = {.flags = TIDINGS_OPEN_EXISTING};
-    const int result = tidings_open("story", &existing, &own_center);
+    const int result = open_as_victim();
     if (result != 0) atomic_store(&board->result, result);
 }
 
 void joining_harmed_anywhere_harms_nobody(void) { harm_anywhere(&(struct operation){.text = "joining", .prepare = nothing, .act = joins}); }
+
+void joining_to_read_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "joining to read", .prepare = nothing, .act = joins, .readable = true});
+}
 
 // The handles are the story's: a forked child's first use of them.
 static void uses_what_it_inherited(void) { own_topic = world.topic; }

@@ -197,3 +197,46 @@ static void cancels_and_leaves(void) {
 void cancelling_harmed_anywhere_harms_nobody(void) {
     harm_anywhere(&(struct operation){.text = "cancelling", .prepare = is_about_to_leave, .act = cancels_and_leaves, .lossless = true});
 }
+
+// MARK: By who may only read: others can't be hurt by what can't write, but for the locks and the sleeping places that it has
+
+void registering_to_read_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "registering to read",
+                                      .prepare = join_as_victim,
+                                      .act = registers,
+                                      .settle = drain_as_victim,
+                                      .verify = got_what_came_after,
+                                      .readable = true});
+}
+
+void reading_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "reading",
+                                      .prepare = is_an_observer,
+                                      .at_begin = has_missed_some,
+                                      .act = drain_as_victim,
+                                      .settle = drain_as_victim,
+                                      .verify = accounts_for_all,
+                                      .readable = true});
+}
+
+void a_reader_being_woken_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "a reader being woken",
+                                      .prepare = is_an_observer,
+                                      .at_begin = one_is_posted,
+                                      .act = waits,
+                                      .settle = drain_as_victim,
+                                      .verify = accounts_for_all,
+                                      .sleeps = true,
+                                      .readable = true});
+}
+
+static void leaves(void) {
+    tidings_observer_close(own_observer);
+    own_observer = NULL;
+    tidings_close(own_center);
+    own_center = NULL;
+}
+
+void a_reader_leaving_harmed_anywhere_harms_nobody(void) {
+    harm_anywhere(&(struct operation){.text = "a reader leaving", .prepare = is_an_observer, .act = leaves, .readable = true});
+}

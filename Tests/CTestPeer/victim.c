@@ -59,9 +59,14 @@ void suffers(void) {
     tidings_close(own_center);
 }
 
+int open_as_victim(void) {
+    const tidings_configuration existing = {.flags = operation->readable ? TIDINGS_OPEN_READ_ONLY : TIDINGS_OPEN_EXISTING};
+    return tidings_open("story", &existing, &own_center);
+}
+
 void join_as_victim(void) {
-    const tidings_configuration existing = {.flags = TIDINGS_OPEN_EXISTING};
-    OK(tidings_open("story", &existing, &own_center));
+    OK(open_as_victim());
+    if (operation->readable) return;
     OK(tidings_topic_open(own_center, NAME, strlen(NAME), NULL, 0, &own_topic));
     if (!victim.on_used) return;
     // One that has been at it for years knows where memory is. On the fresh center it asks.
