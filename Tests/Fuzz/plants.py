@@ -154,6 +154,17 @@ CORE = {
             "",
         ),
     ),
+    "prefixes-walked-on": (
+        "image", "registry/prefixes.c",
+        (
+            "index >= TIDINGS__NAME_FIRST && walk->steps > 0 ?",
+            "index >= TIDINGS__NAME_FIRST && walk->steps-- > 0 ?",
+        ),
+        (
+            "    walk->steps--;\n",
+            "",
+        ),
+    ),
     "geometry-read-again": (
         "image", "center/statistics.c",
         (

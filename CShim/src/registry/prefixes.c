@@ -9,16 +9,21 @@ bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *na
     return lengths & TIDINGS__LENGTHS_PREFIX && own <= TIDINGS_NAME_MAX && tidings__text_begins(name, length, entry->key, own);
 }
 
+// The next of all. Who asks again after the last one is told the same again: a walk that has come to its bound stays there.
+static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
+    const uint32_t index = (uint32_t)walk->link;
+    const tidings__name *entry = index >= TIDINGS__NAME_FIRST && walk->steps > 0 ? tidings__name_at(s, index) : NULL;
+    if (!entry) return TIDINGS__NAME_NONE;
+    walk->steps--;
+    walk->link = tidings__acquire(&entry->next);
+    return index;
+}
+
 // An entry that was taken out while somebody stands on it still leads on along this chain: its link is frozen, and no other use of it begins before the positions of its
 // time have been evicted. Who counts a range, or posts at a position, finds out then that what it did is void.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk) {
-    while ((uint32_t)walk->link >= TIDINGS__NAME_FIRST && walk->steps-- > 0) {
-        const uint32_t index = (uint32_t)walk->link;
-        tidings__name *entry = tidings__name_at(s, index);
-        if (!entry) break;
-        walk->link = tidings__acquire(&entry->next);
-        if (tidings__name_members(entry) != 0) return index;
-    }
+    for (uint32_t index; (index = step(s, walk)) != TIDINGS__NAME_NONE;)
+        if (tidings__name_members(&s->names[index]) != 0) return index;
     return TIDINGS__NAME_NONE;
 }
 
@@ -34,12 +39,8 @@ static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_ou
     uint32_t left = 0;
     *idle = 0;
     tidings__prefix_walk walk = tidings__prefixes(s);
-    while ((uint32_t)walk.link >= TIDINGS__NAME_FIRST && walk.steps-- > 0) {
-        const uint32_t index = (uint32_t)walk.link;
-        tidings__name *entry = tidings__name_at(s, index);
-        if (!entry) break;
-        walk.link = tidings__acquire(&entry->next);
-        const bool idles = tidings__name_members(entry) == 0;
+    for (uint32_t index; (index = step(s, &walk)) != TIDINGS__NAME_NONE;) {
+        const bool idles = tidings__name_members(&s->names[index]) == 0;
         if (idles && take_out && tidings__name_take_out(s, participant, index)) continue;
         *idle += idles;
         left++;
