@@ -240,7 +240,7 @@ static struct user_regs_struct next_call(pid_t pid) {
 
 uint32_t make_calls(pid_t pid, uint32_t most) {
     uint32_t made = 0;
-    while (made < most) {
+    while (made < most && atomic_load(in_section)) {
         next_call(pid);
         if (!atomic_load(in_section)) break;
         next_call(pid);
