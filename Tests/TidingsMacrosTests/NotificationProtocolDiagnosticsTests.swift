@@ -39,21 +39,6 @@
                 column: 25, fixIt: "remove the result", fixed: "func left(who: Int)")
         }
 
-        @Test(arguments: [("func left<T>(who: T)", 14), ("func left(who: some Codable)", 20)])
-        func genericMethods(method: String, column: Int) {
-            refused(
-                method,
-                "a generic method can't be a notification: the observer's process has to know the type that is sent; write it, or a method for each",
-                column: column)
-        }
-
-        @Test func associatedTypes() {
-            refused(
-                "associatedtype User",
-                "an associated type differs from observer to observer, and a poster knows none of them: write the type that is sent",
-                column: 5)
-        }
-
         @Test func settableProperties() {
             refused(
                 "var user: String { get set }",

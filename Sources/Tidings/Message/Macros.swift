@@ -76,9 +76,10 @@
     /// A method that gets another argument keeps its observers if it keeps its name and peers can do without the argument: an optional one
     /// is `nil` where a poster doesn't send it, for others ``NotificationDefault(_:_:)`` says what to take.
     ///
-    /// Refused, each with the reason and, where there is one, a fix: `async`, `throws`, results, generic methods, associated types, `static`
-    /// and `mutating` methods, `inout` and other specifiers, functions as arguments, settable properties, and protocols that others
-    /// than objects could conform to.
+    /// Refused, each with the reason and, where there is one, a fix: `async`, `throws`, results, generic methods, `some` types, associated
+    /// types and conditions on them, `static` and `mutating` methods, `inout` and other specifiers, functions as arguments, settable
+    /// properties, and protocols that others than objects could conform to. What is to be sent instead of a generic or an associated type
+    /// only you know: the fix takes it out, and puts a placeholder, such as `<#Item#>`, wherever it was named.
     ///
     /// - Parameter prefix: in front of all names, to tell the protocols of one program from those of others: a literal.
     @attached(peer, names: suffixed(Poster), suffixed(Messages))

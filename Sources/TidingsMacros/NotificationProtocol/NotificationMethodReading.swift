@@ -6,20 +6,27 @@
     /// Finds a protocol's methods, and complains of what can't be a notification.
     struct NotificationMethodReading<Context: MacroExpansionContext> {
         let context: Context
+        let declaration: ProtocolDeclSyntax
         var methods: [NotificationMethod] = []
         var isComplete = true
+        private var isToldToBeGeneric = false
 
-        init(_ members: MemberBlockSyntax, in context: Context) {
+        init(_ declaration: ProtocolDeclSyntax, in context: Context) {
             self.context = context
-            for member in members.members { read(member.decl) }
+            self.declaration = declaration
+            for member in declaration.memberBlock.members { read(member.decl) }
             nameTypes()
         }
 
         private mutating func refuse(
             _ id: String, _ message: String, at node: some SyntaxProtocol, _ fixIts: [FixIt] = []
         ) {
+            refuse(Complaint(id: id, message: message), at: node, fixIts)
+        }
+
+        private mutating func refuse(_ complaint: Complaint, at node: some SyntaxProtocol, _ fixIts: [FixIt]) {
             isComplete = false
-            context.complain(Complaint(id: id, message: message), at: node, fixIts)
+            context.complain(complaint, at: node, fixIts)
         }
 
         // MARK: Members
@@ -29,12 +36,8 @@
             if let variable = member.as(VariableDeclSyntax.self) { return check(variable) }
             if let type = member.as(AssociatedTypeDeclSyntax.self) {
                 refuse(
-                    "associatedtype",
-                    """
-                    an associated type differs from observer to observer, and a poster knows none of them: \
-                    write the type that is sent
-                    """,
-                    at: type.associatedtypeKeyword)
+                    .associatedType, at: type.associatedtypeKeyword,
+                    [.takingTypes(inPlaceOfAssociatedTypesOf: declaration)])
             } else if let initializer = member.as(InitializerDeclSyntax.self) {
                 refuse(
                     "init", "a notification is for observers that exist: 'init' can't be one",
@@ -78,14 +81,14 @@
             defer { isComplete = isComplete && before }
             checkModifiers(function)
             checkEffects(function)
+            isToldToBeGeneric = function.genericParameterClause != nil
             if let generics = function.genericParameterClause {
+                refuse(.generic, at: generics, [.takingTypes(inPlaceOf: generics, of: function)])
+            } else if let clause = function.genericWhereClause {
                 refuse(
-                    "generic",
-                    """
-                    a generic method can't be a notification: the observer's process has to know the type \
-                    that is sent; write it, or a method for each
-                    """,
-                    at: generics)
+                    "where", "all observers have all methods: a where clause can't leave some out; remove it",
+                    at: clause,
+                    [.removingWhereClause(of: function)])
             }
             if let result = function.signature.returnClause, !["Void", "()"].contains(result.type.trimmedDescription) {
                 let without = function.with(\.signature.returnClause, nil)
@@ -236,17 +239,18 @@
                     at: parameter.type)
                 return false
             }
-            if type.as(SomeOrAnyTypeSyntax.self)?.someOrAnySpecifier.tokenKind == .keyword(.some) {
-                refuse(
-                    "generic",
-                    """
-                    a generic method can't be a notification: the observer's process has to know the type \
-                    that is sent; write it, or a method for each
-                    """,
-                    at: parameter.type)
-                return false
+            return isConcrete(parameter.type)
+        }
+
+        private mutating func isConcrete(_ type: TypeSyntax) -> Bool {
+            let writer = PlaceholderWriter()
+            let mended = writer.rewrite(type)
+            guard !writer.replaced.isEmpty else { return true }
+            // Of a method with parameters of its own that has been said, and their fix-it takes these types, too.
+            if !isToldToBeGeneric {
+                refuse(.generic, at: type, [.replacing(writer.remedy(ifUnused: ""), type, by: mended)])
             }
-            return true
+            return false
         }
 
         // MARK: What attributes say

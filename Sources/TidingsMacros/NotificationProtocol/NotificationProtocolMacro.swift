@@ -27,7 +27,7 @@
                 return []
             }
             guard isPossible(declaration, in: context), let prefix = prefix(of: node, in: context) else { return [] }
-            let reading = NotificationMethodReading(declaration.memberBlock, in: context)
+            let reading = NotificationMethodReading(declaration, in: context)
             guard reading.isComplete else { return [] }
             let source = NotificationProtocolSource(
                 name: declaration.name.text, prefix: "\(prefix)\(declaration.name.bareText).", methods: reading.methods,
@@ -42,17 +42,9 @@
         private static func isPossible(
             _ declaration: ProtocolDeclSyntax, in context: some MacroExpansionContext
         ) -> Bool {
-            if let clause = declaration.primaryAssociatedTypeClause {
+            if let clause = declaration.associatedTypeClause {
                 context.complain(
-                    Complaint(
-                        id: "associatedtype",
-                        message:
-                            """
-                            an associated type differs from observer to observer, and a poster knows none of \
-                            them: write the type that is sent
-                            """
-                    ),
-                    at: clause)
+                    .associatedType, at: clause, [.takingTypes(inPlaceOfAssociatedTypesOf: declaration)])
                 return false
             }
             let inherited = declaration.inheritanceClause?.inheritedTypes.map(\.type.trimmedDescription) ?? []

@@ -1,4 +1,5 @@
 #if Macros
+    import SwiftParser
     import SwiftSyntaxMacroExpansion
     import SwiftSyntaxMacros
     import SwiftSyntaxMacrosGenericTestSupport
@@ -12,6 +13,20 @@
             type: MessageMacro.self, conformances: ["SharedNotificationCenter.Message"]),
         "NotificationProtocol": MacroSpec(type: NotificationProtocolMacro.self),
     ]
+
+    /// With types in the place of its placeholders, as whoever applied a fix-it has written them.
+    func expectNoComplaints(of source: String, location: Testing.SourceLocation = #_sourceLocation) {
+        let chosen = source.replacing(/<#[^#]*#>/, with: "Int")
+        let file = Parser.parse(source: chosen)
+        let context = BasicMacroExpansionContext(
+            sourceFiles: [file: .init(moduleName: "TestModule", fullFilePath: "test.swift")])
+        let expanded = file.expand(macroSpecs: macros) {
+            BasicMacroExpansionContext(sharingWith: context, lexicalContext: $0.allMacroLexicalContexts())
+        }
+        #expect(!file.hasError, "\(chosen)", sourceLocation: location)
+        #expect(context.diagnostics.map(\.debugDescription).isEmpty, "\(chosen)", sourceLocation: location)
+        #expect(expanded.description.contains("Poster: Sendable"), sourceLocation: location)
+    }
 
     func expectExpansion(
         _ source: String, _ expanded: String, diagnostics: [DiagnosticSpec] = [], fixed: String? = nil,

@@ -1,0 +1,80 @@
+#if Macros
+    import SwiftDiagnostics
+    import SwiftSyntax
+
+    extension Complaint {
+        static var generic: Complaint {
+            Complaint(
+                id: "generic",
+                message: """
+                    a generic method can't be a notification: the observer's process has to know the type \
+                    that is sent; write it, or a method for each
+                    """)
+        }
+
+        static var associatedType: Complaint {
+            Complaint(
+                id: "associatedtype",
+                message: """
+                    an associated type differs from observer to observer, and a poster knows none of them: \
+                    write the type that is sent
+                    """)
+        }
+    }
+
+    extension FixIt {
+        /// Of all parameters of a method, and of the `some` types beside them, as none of them does without the others.
+        static func takingTypes(
+            inPlaceOf generics: GenericParameterClauseSyntax, of function: FunctionDeclSyntax
+        ) -> FixIt {
+            let names = generics.parameters.map(\.name.bareText)
+            let writer = PlaceholderWriter(ofGenerics: names)
+            var mended = function.withoutWhereClause
+            mended.name.trailingTrivia = generics.trailingTrivia
+            mended.genericParameterClause = nil
+            mended.signature = writer.rewrite(mended.signature).cast(FunctionSignatureSyntax.self)
+            return .replacing(
+                writer.remedy(ifUnused: "remove '<\(names.joined(separator: ", "))>'"), function,
+                by: mended.withComments(of: function))
+        }
+
+        static func removingWhereClause(of function: FunctionDeclSyntax) -> FixIt {
+            .replacing("remove the where clause", function, by: function.withoutWhereClause.withComments(of: function))
+        }
+
+        /// Of all of a protocol, as one may be what another is made of.
+        static func takingTypes(inPlaceOfAssociatedTypesOf declaration: ProtocolDeclSyntax) -> FixIt {
+            let names = declaration.associatedTypes
+            let writer = PlaceholderWriter(ofAssociatedTypes: names)
+            var mended = declaration.withoutRequirements(on: names)
+            if let clause = declaration.primaryAssociatedTypeClause {
+                mended.name.trailingTrivia = clause.trailingTrivia
+                mended.primaryAssociatedTypeClause = nil
+            }
+            let members = declaration.memberBlock
+            let brace = members.leftBrace.followed(
+                by: declaration.comments(missingIn: mended), indentation: members.members.first?.indentation ?? [],
+                before: members.leftBrace.nextToken(viewMode: .sourceAccurate))
+            mended.memberBlock = members.withoutAssociatedTypes.with(\.leftBrace, brace)
+            mended = writer.rewrite(mended).cast(ProtocolDeclSyntax.self)
+            let areDeclared = declaration.hasAssociatedTypes || declaration.primaryAssociatedTypeClause != nil
+            return .replacing(
+                writer.remedy(ifUnused: "remove \(areDeclared ? "" : "what is required of ")\(names.listed)"),
+                declaration,
+                by: mended)
+        }
+    }
+
+    extension FunctionDeclSyntax {
+        fileprivate var withoutWhereClause: FunctionDeclSyntax {
+            guard let clause = genericWhereClause else { return self }
+            return with(\.genericWhereClause, nil).with(\.trailingTrivia, clause.trailingTrivia)
+        }
+
+        fileprivate func withComments(of original: FunctionDeclSyntax) -> FunctionDeclSyntax {
+            followed(
+                by: original.comments(missingIn: self), indentation: original.indentation,
+                before: original.nextToken(viewMode: .sourceAccurate))
+        }
+    }
+#endif
