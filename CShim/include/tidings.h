@@ -142,7 +142,7 @@ typedef struct tidings_post_options {
 /// Posts. `sequence` (or NULL) gets its place in the center's order.
 /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On failure nothing was posted.
 /// Fails with -EMSGSIZE (over the maximum), -ENOSPC (no memory for a payload that does not fit a slot; in a center that others may only read, also: no
-/// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (center was removed).
+/// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (center was removed), -EBUSY (as many posts as there are slots have been stopped half-way), -EBADMSG (somebody has damaged the center).
 /// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes together, without TIDINGS_POST_RETAIN.
 int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence);
 
@@ -292,7 +292,7 @@ typedef struct tidings_participant_info {
     char executable[TIDINGS_EXECUTABLE_MAX + 1];
 } tidings_participant_info;
 
-/// The participant at an index below `participants_max`: -ENOENT if nobody ever was there or it has been tidied up.
+/// The participant at an index below `participants_max`: -ENOENT if nobody ever was there or it has been tidied up, -ERANGE beyond (both without a line).
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info);
 
 typedef struct tidings_participant_observers {
@@ -312,7 +312,7 @@ typedef struct tidings_name_info {
     char subject[TIDINGS_SUBJECT_MAX + 1];
 } tidings_name_info;
 
-/// The observed or retained name at an index below `names_max`: -ENOENT if there is none, -ERANGE beyond the last.
+/// The observed or retained name at an index below `names_max`: -ENOENT if there is none, -ERANGE beyond the last (both without a line).
 int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info);
 
 /// What participants that died, or stand still, have left in a center. It harms nobody: whom it concerns tidies it up in passing. True only approximately while others are at work.

@@ -40,7 +40,7 @@ void a_death_elsewhere_leaves_an_equal_numbers_claim_alone(void) {
         CHECK(owner == 1, "claims as %x", owner);
         _Atomic uint64_t hint = 0;
         tidings__claim claim;
-        while (tidings__claim_next(s, &hint, owner, thread, true, &claim) != 0) OK(tidings__make_room(center, hint, &(uint32_t){0}));
+        while (tidings__claim_next(s, &hint, owner, thread, true, &(uint32_t){0}, &claim) != 0) OK(tidings__make_room(center, hint, &(uint32_t){0}));
         const uint64_t ours = atomic_load(&claim.cell->claim);
         kill_and_reap(elsewhere);
         CHECK(atomic_load(&claim.cell->claim) == ours, "killed after %lu of %lu instructions: our claim is marked as a dead one's", (unsigned long)at, (unsigned long)length);

@@ -95,8 +95,8 @@ CORE = {
     "unlinking-unbounded": (
         "image", "registry/name_recycle.c",
         (
-            "(uint32_t)link != TIDINGS__NAME_NONE && steps-- > 0",
-            "(uint32_t)link != TIDINGS__NAME_NONE && steps",
+            "if (!step || !spend(effort, 1)) return false;",
+            "if (!step) return false;",
         ),
     ),
     "chunk-number-unchecked": (

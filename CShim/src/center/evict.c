@@ -130,14 +130,15 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     return 0;
 }
 
-// Does a lossless observer still need the record at this position? Only those whose cursor has not passed it, and who look at its name. One that sleeps on other names
-// holds nobody back: it finds itself lapped when it wakes up, and that it missed nothing.
-static bool needed(const tidings__segment *s, tidings__name *name, uint64_t position, uint32_t *holder) {
+// Does a lossless observer still need the record at this position? Of those alive only one whose cursor has not passed it, and who looks at its name. One that sleeps on other names
+// holds nobody back: it finds itself lapped when it wakes up, and that it missed nothing. Who has come alive since has changed EV for it.
+static bool needed(const tidings__segment *s, const uint64_t living[TIDINGS__MAP_WORDS], tidings__name *name, uint64_t position, uint32_t *holder) {
     for (uint32_t word = 0; name && word < TIDINGS__MAP_WORDS; word++) {
-        uint64_t bits = tidings__acquire(&name->members[word]) & tidings__acquire(&s->header->lossless[word]);
+        if (!living[word]) continue;
+        uint64_t bits = tidings__acquire(&name->members[word]) & living[word] & tidings__acquire(&s->header->lossless[word]);
         for (; bits; bits &= bits - 1) {
             uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (index >= s->shape.observers || (int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0 || !tidings__observer_alive(s, index)) continue;
+            if ((int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0 || !tidings__observer_alive(s, index)) continue;
             *holder = index;
             return true;
         }
@@ -146,7 +147,7 @@ static bool needed(const tidings__segment *s, tidings__name *name, uint64_t posi
 }
 
 // EV is idle and only changes to a new value, so what is read here was of this lap if the caller's CAS of it succeeds.
-static bool needed_by_prefix(tidings__segment *s, uint64_t position, uint32_t *holder) {
+static bool needed_by_prefix(tidings__segment *s, const uint64_t living[TIDINGS__MAP_WORDS], uint64_t position, uint32_t *holder) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return false;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
@@ -155,14 +156,14 @@ static bool needed_by_prefix(tidings__segment *s, uint64_t position, uint32_t *h
     // Which prefixes it has can't be told if it can't be read: perhaps all.
     if (!name && length != TIDINGS__NAME_UNREADABLE) return false;
     while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE)
-        if (needed(s, &s->names[entry], position, holder)) return true;
+        if (needed(s, living, &s->names[entry], position, holder)) return true;
     return false;
 }
 
 // How much of a range may go without lossless observers losing something.
 static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
     tidings__segment *s = &center->segment;
-    uint64_t history, least = tidings__lossless_least(s, &history, holder);
+    uint64_t living[TIDINGS__MAP_WORDS], history, least = tidings__lossless_least(s, living, &history, holder);
     if (least == UINT64_MAX) return length;
     if (history != UINT64_MAX && (int64_t)(start + length - history) > 0) length = (int64_t)(history - start) > 0 ? history - start : 0;
     for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0; position++) {
@@ -174,10 +175,10 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
         }
         if (finding != TIDINGS__VALID) continue;
         uint64_t topic = tidings__relaxed(&cell->topic);
-        if (needed(s, tidings__name_at(s, (uint32_t)topic & 0xffffff), position, holder) ||
-            needed(s, tidings__name_at(s, (uint32_t)(topic >> 32) & 0xffffff), position, holder) ||
-            needed(s, &s->names[TIDINGS__NAME_ALL], position, holder) ||
-            needed_by_prefix(s, position, holder))
+        if (needed(s, living, tidings__name_at(s, (uint32_t)topic & 0xffffff), position, holder) ||
+            needed(s, living, tidings__name_at(s, (uint32_t)(topic >> 32) & 0xffffff), position, holder) ||
+            needed(s, living, &s->names[TIDINGS__NAME_ALL], position, holder) ||
+            needed_by_prefix(s, living, position, holder))
             return position - start;
     }
     return length;
@@ -254,6 +255,11 @@ uint64_t tidings__deadline(const tidings_post_options *options) {
     return now + (uint64_t)options->deadline_ns < now ? UINT64_MAX - 1 : now + (uint64_t)options->deadline_ns;
 }
 
+static int out_of_time(const tidings__segment *s, uint32_t owner) {
+    return tidings__fail(ETIMEDOUT, "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind until the deadline; let it catch up",
+                         s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid));
+}
+
 int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline) {
     tidings__segment *s = &center->segment;
     tidings__observer_entry *entry = &s->observers[holder];
@@ -266,6 +272,8 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     if (deadline == 0)
         return tidings__fail(EAGAIN, "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; give a deadline, or let it catch up",
                              s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid));
+    // Before the cursor is looked at: one that goes to and fro holds nobody longer than that.
+    if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) return out_of_time(s, owner);
     uint64_t cursor = tidings__acquire(&entry->cursor);
     // It usually moves within a microsecond: look a little before sleeping. Not where it needs our processor for that.
     if (tidings__processors() > 1) {
@@ -274,13 +282,9 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
             tidings__cpu_relax();
         }
     }
-    uint64_t now = tidings__monotonic_ns();
-    if (deadline != UINT64_MAX && now >= deadline)
-        return tidings__fail(ETIMEDOUT, "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind until the deadline; let it catch up",
-                             s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid));
+    const uint64_t now = tidings__monotonic_ns();
     // Steps of a millisecond, so that its death is noticed; it rings when it has moved on.
-    uint64_t step = 1000000;
-    if (deadline - now < step) step = deadline - now;
+    const uint64_t left = deadline > now ? deadline - now : 0, step = left < 1000000 ? left : 1000000;
     _Atomic uint32_t *waiting = (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
     uint32_t value = tidings__fetch_or(waiting, 1) | 1;
     if (tidings__acquire(&entry->cursor) == cursor) tidings__futex_wait(waiting, value, (int64_t)step);

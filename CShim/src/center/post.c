@@ -65,6 +65,9 @@ static void watch_for_readers(tidings_center *center, uint64_t position) {
 static __attribute__((noinline)) int make_way(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline, int error) {
     // It may have been set for a claim that somebody else got.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
+    if (error == -EBUSY)
+        return tidings__fail(EBUSY, "can't post to center \"%s\": each of its %u slots is held by a post that doesn't end; let them go on, or remove the center", center->segment.name,
+                             center->segment.shape.slots);
     if (error != -EAGAIN)
         return tidings__fail(EBADMSG, "can't post to center \"%s\": its ring contradicts itself; remove the center", center->segment.name);
     uint32_t holder = 0;
@@ -75,8 +78,8 @@ static __attribute__((noinline)) int make_way(tidings_center *center, uint32_t o
 // Inlined, as a post is not much more than this.
 static inline __attribute__((always_inline)) int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline,
                                                                 bool followed, tidings__claim *claim) {
-    for (;;) {
-        int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, followed, claim);
+    for (uint32_t held = 0;;) {
+        int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, followed, &held, claim);
         if (__builtin_expect(error == 0, 1)) return 0;
         error = make_way(center, owner, thread, deadline, error);
         if (error) return error;
@@ -123,8 +126,25 @@ typedef struct posting {
 
 #define AGAIN 1  // revoked, or given up: to be claimed anew
 
+// What an earlier try of the same post has found a name to stand for. In a damaged table looking it up can take so long that whoever waits for the claim revokes it,
+// and each further try as well, if the topic can't keep what it found (G was set back).
+typedef struct resolution {
+    bool known;
+    uint64_t generation, resolved;
+} resolution;
+
+static uint64_t resolved_again(tidings_topic *topic, resolution *before) {
+    _Atomic uint64_t *word = &topic->center->segment.header->generation.word;
+    const uint64_t generation = tidings__acquire(word);
+    if (before->known && before->generation == generation) return before->resolved;
+    const uint64_t resolved = tidings__resolved(topic);
+    tidings__fence_acquire();
+    *before = (resolution){tidings__acquire(word) == generation, generation, resolved};
+    return resolved;
+}
+
 // One try. 0, AGAIN, or why not. Inlined where `observable` is a constant, and where nothing is kept for a second try: this is the path that every post takes.
-static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew, tidings__claim *claim, uint32_t *rung) {
+static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew, resolution *before, tidings__claim *claim, uint32_t *rung) {
     tidings_topic *topic = p.topic;
     tidings_center *center = topic->center;
     // Only what it was last: nothing hangs on it but speed.
@@ -132,7 +152,7 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     int error = claim_position(center, p.owner, p.thread, p.deadline, followed, claim);
     if (__builtin_expect(error != 0, 0)) return error;
     // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
-    uint64_t resolved = tidings__resolved(topic);
+    uint64_t resolved = before ? resolved_again(topic, before) : tidings__resolved(topic);
     if (observable && !tidings__topic_counted(topic, resolved)) {
         error = give_up(center, claim, p.owner, p.thread, anew);
         if (!error) error = tidings__topic_count(topic);
@@ -168,8 +188,9 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *seque
     const bool observable = center->segment.observable;
     tidings__claim claim;
     uint32_t rung = 0;
+    resolution before = {0};
     int anew = 0, result;
-    do result = attempt(*p, observable, &anew, &claim, &rung);
+    do result = attempt(*p, observable, &anew, &before, &claim, &rung);
     while (result == AGAIN);
     tidings__fence_compiler();
     p->thread->inside--;
@@ -221,7 +242,7 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     const posting p = begun(topic, thread, payload, size, options);
     tidings__claim claim = {0};
     uint32_t rung = 0;
-    error = attempt(p, false, NULL, &claim, &rung);
+    error = attempt(p, false, NULL, NULL, &claim, &rung);
     if (__builtin_expect(error == AGAIN, 0)) {
         const posting again = p;  // only this one has an address
         return post_anew(&again, sequence);
@@ -260,6 +281,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     tidings__fence_compiler();
     uint32_t owner = tidings__owner(center, thread);
     tidings__claim claim;
+    resolution before = {0};
     uint32_t rung = 0;
     bool done = false;
     for (int anew = 0; !error && !done;) {
@@ -270,7 +292,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
             tidings__abandon(&claim, owner, thread);
             continue;
         }
-        uint64_t resolved = tidings__resolved(topic);
+        uint64_t resolved = resolved_again(topic, &before);
         if (flags & TIDINGS__RECORD_RETAIN) {
             if (!tidings__name_stays(s, entry, &topic->key)) {
                 // Taken out of a full table between joining and claiming: a value without an entry would be lost with its eviction.

@@ -105,8 +105,8 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
     if (evicted) o->left_count = 0;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__interest *in = t->of[i];
-        if (o->reader) tidings__reader_lapped(o, in, was);
-        else tidings__account(s, in, in->entry);
+        if (!o->reader) tidings__account(s, in, in->entry);
+        else if (evicted) tidings__reader_lapped(o, in, was);  // or it would look for each name anew, at each call
         // Also what an unfinished eviction has counted already, if that went beyond where the history ends: otherwise that would be told before it.
         uint64_t gone = (int64_t)(in->accounted - o->cursor) > 0 ? in->accounted : o->cursor;
         for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0; in->history_next++) in->missed++;

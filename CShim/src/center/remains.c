@@ -1,4 +1,6 @@
 // What the dead, and those who stand still, have left in a center. Read without stopping anybody: what somebody is just at work on is looked at twice.
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "center/center.h"
@@ -19,21 +21,26 @@ typedef struct verdicts {
     uint64_t at[VERDICTS];
 } verdicts;
 
-static bool dead(const tidings_center *center, uint64_t participant) {
-    return participant < center->segment.shape.participants && tidings__participant_dead(&center->segment, (uint32_t)participant, center->participant);
-}
+// Observers of the dead, a bit each.
+typedef struct orphans {
+    uint64_t words[TIDINGS__MAP_WORDS];
+} orphans;
 
-static void count_observers(const tidings_center *center, tidings_remains *out) {
+// Each participant is asked after once, by system calls: a peer may have written that all observers are one's.
+static void count_observers(const tidings_center *center, const bool *dead, orphans *orphans, tidings_remains *out) {
     const tidings__segment *s = &center->segment;
+    memset(orphans, 0, sizeof *orphans);
     for (uint32_t i = 0; i < s->shape.observers; i++) {
-        if (!dead(center, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
+        const uint32_t owner = tidings__acquire(&s->observers[i].owner) - 1;
+        if (owner >= s->shape.participants || !dead[owner]) continue;
+        orphans->words[i / 64] |= UINT64_C(1) << i % 64;
         out->observers++;
         out->observers_lossless += tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1;
     }
 }
 
 // Observed by the dead alone, or half-way in or out of the table in their hands.
-static void count_names(tidings_center *center, tidings_remains *out) {
+static void count_names(tidings_center *center, const bool *dead, const orphans *orphans, tidings_remains *out) {
     tidings__segment *s = &center->segment;
     const uint64_t used = tidings__acquire(&s->header->names_used.word);
     for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names; index++) {
@@ -41,39 +48,37 @@ static void count_names(tidings_center *center, tidings_remains *out) {
         if (!entry) break;
         uint64_t preparer;
         if (tidings__name_half_way(entry, &preparer)) {
-            out->names += dead(center, preparer);
+            out->names += preparer < s->shape.participants && dead[preparer];
             continue;
         }
-        uint32_t of_the_dead = 0, of_others = 0;
+        bool of_the_dead = false, of_others = false;
         for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
-            for (uint64_t bits = tidings__acquire(&entry->members[word]); bits; bits &= bits - 1) {
-                const uint32_t observer = word * 64 + (uint32_t)__builtin_ctzll(bits);
-                if (observer >= s->shape.observers) break;
-                if (dead(center, (uint64_t)tidings__acquire(&s->observers[observer].owner) - 1)) of_the_dead++;
-                else of_others++;
-            }
+            const uint64_t members = tidings__acquire(&entry->members[word]);
+            of_the_dead |= (members & orphans->words[word]) != 0;
+            of_others |= (members & ~orphans->words[word]) != 0;
         }
-        out->names += of_the_dead > 0 && of_others == 0;
+        out->names += of_the_dead && !of_others;
     }
 }
 
-static void count_payloads(const tidings_center *center, tidings_remains *out) {
+static void count_payloads(const tidings_center *center, const bool *dead, tidings_remains *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && dead(center, tidings__chunk_owner(word));
+        const uint32_t owner = tidings__chunk_owner(word);
+        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && owner < s->shape.participants && dead[owner];
     }
 }
 
 // Slots that can't be used: a claim that nobody finishes. The kernel has freed those of the dead that it knew of.
-static void count_slots(const tidings_center *center, tidings_remains *out) {
+static void count_slots(const tidings_center *center, const bool *dead, tidings_remains *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         const tidings__cell *cell = &s->cells[slot];
         const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit), v = tidings__acquire(&cell->verdict);
         if (!tidings__busy(w, c, v)) continue;
         const uint32_t owner = (uint32_t)(w & TIDINGS__W_OWNER_MASK);
-        if (w & TIDINGS__W_FOREIGN && dead(center, owner)) {
+        if (w & TIDINGS__W_FOREIGN && owner < s->shape.participants && dead[owner]) {
             out->claims++;
             continue;
         }
@@ -99,11 +104,15 @@ int tidings_remains_get(tidings_center *center, tidings_remains *out) {
     tidings__segment *s = &center->segment;
     const int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
-    for (uint32_t i = 0; i < s->shape.participants; i++) out->participants += dead(center, i);
-    count_observers(center, out);
-    count_names(center, out);
-    count_payloads(center, out);
-    count_slots(center, out);
+    bool *dead = calloc(s->shape.participants, sizeof *dead);
+    if (!dead) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to tell the dead from the living", s->name);
+    for (uint32_t i = 0; i < s->shape.participants; i++) out->participants += dead[i] = tidings__participant_dead(s, i, center->participant);
+    orphans orphans;
+    count_observers(center, dead, &orphans, out);
+    count_names(center, dead, &orphans, out);
+    count_payloads(center, dead, out);
+    count_slots(center, dead, out);
+    free(dead);
     const uint64_t ev = tidings__acquire(&s->header->eviction.word);
     verdicts first, second;
     pending_verdicts(s, &first);

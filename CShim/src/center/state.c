@@ -22,11 +22,12 @@ int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t 
     if (error) return error;
     uint32_t entry = tidings__name_find(s, &topic->key);
     tidings__record record;
-    uint64_t position;
+    uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
-    // Each round meets a value that was replaced while it was copied.
+    // Each round meets a value that was replaced while it was copied: another one each time, or it can't be read at all.
     for (int round = 0; entry && round < 1000; round++) {
-        if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &position, &chunk, &record)) break;
+        if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &position, &chunk, &record) || position == failed) break;
+        failed = position;
         uint64_t capacity;
         const uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
         if (!bytes || record.size + (uint64_t)TIDINGS__CHUNK_HEADER > capacity) continue;

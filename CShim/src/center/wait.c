@@ -222,6 +222,9 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
     return result;
 }
 
+// After which the time is asked for again: a word that goes to and fro, and never is what it was, shall not keep anybody here.
+#define TURNS 1000u
+
 int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     if (__builtin_expect(o->fork_epoch != tidings__thread_self()->fork_epoch, 0))
         return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
@@ -230,6 +233,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : 0;
     uint64_t spun_at = UINT64_MAX;
+    uint32_t turns = 0;
     for (;;) {
         if (__builtin_expect(tidings__relaxed(&o->interrupted) != 0, 0) && take_interrupt(o)) return -EINTR;
         int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
@@ -241,7 +245,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         }
         if (result == TIDINGS__IN_FLIGHT) {
             tidings__wait_claimed(o->center, &o->stuck, o->cursor, timeout_ns != 0);
-            if (tidings__look(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
+            if (turns++ < TURNS && tidings__look(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
             if (o->stuck.over && o->stuck.at == o->cursor && tidings__reader_pass(o, timeout_ns != 0)) continue;
         } else {
             tidings__publish_cursor(o, true);
@@ -261,7 +265,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
             result = sleep_once(o, deadline, d);
             if (result == TIDINGS__DELIVERED) return 0;
             if (result < 0) return result;
-            if (result == TIDINGS__IN_FLIGHT) continue;
+            if (result == TIDINGS__IN_FLIGHT && turns++ < TURNS) continue;
         }
         if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) {
             // A last look: what was committed before the deadline is not held over.

@@ -32,6 +32,7 @@ typedef struct waiter {
 #define WAITER_32_BITS 2u
 #define WAITV 449  // on every architecture
 #define WITHOUT_WAITV_NS 5000000
+#define MOVED_NS 1000000000
 
 static _Atomic int without_waitv;
 
@@ -73,7 +74,9 @@ int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, 
 int tidings__futex_wait_either(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *own, uint32_t own_expected, int64_t timeout_ns)
 {
     const int result = wait_vector((tidings__futex_value[]){{word, expected}, {own, own_expected}}, 2, timeout_ns);
-    return result == -ENOSYS ? tidings__futex_wait(word, expected, timeout_ns) : result;
+    if (result != -ENOSYS) return result;
+    // Now and then: who may write can move a sleeper to another futex (FUTEX_REQUEUE), where nobody rings.
+    return tidings__futex_wait(word, expected, timeout_ns >= 0 && timeout_ns < MOVED_NS ? timeout_ns : MOVED_NS);
 }
 
 int tidings__futex_wake(_Atomic uint32_t *word, int count)

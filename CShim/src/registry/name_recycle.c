@@ -19,9 +19,19 @@ static _Atomic uint64_t *chain_of(const tidings__segment *s, const tidings__name
     return tidings__name_chain(s, tidings__relaxed(&entry->hash), tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX);
 }
 
+// How much one call looks at, in links and slots. Honest chains are a few links long; in a damaged table each entry can lead along all of the others, and each can ask for all of
+// the ring.
+uint64_t tidings__name_effort(const tidings__segment *s) { return 4 * (uint64_t)s->shape.names + 64 * (uint64_t)s->shape.slots; }
+
+static bool spend(uint64_t *effort, uint64_t much) {
+    const bool enough = *effort >= much;
+    *effort -= enough ? much : *effort;
+    return enough;
+}
+
 // Unlinks a GONE entry from its chain. True when it is certain that no chain leads to it. Stopped in here for long, we may wake up when the entry serves another
 // name: so each change is a CAS of a value read *before* the state was found still GONE. Every re-use changes these values (tags).
-static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone) {
+static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *effort) {
     tidings__name *entry = &s->names[index];
     uint64_t next = tidings__acquire(&entry->next);
     for (;;) {
@@ -33,10 +43,9 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone) {
     for (int round = 0; round < 64; round++) {
         _Atomic uint64_t *from = bucket;
         uint64_t link = tidings__acquire(from);
-        uint64_t steps = s->shape.names;
-        while ((uint32_t)link != index && (uint32_t)link != TIDINGS__NAME_NONE && steps-- > 0) {
+        while ((uint32_t)link != index && (uint32_t)link != TIDINGS__NAME_NONE) {
             tidings__name *step = tidings__name_at(s, (uint32_t)link);
-            if (!step) return false;
+            if (!step || !spend(effort, 1)) return false;
             from = &step->next;
             link = tidings__acquire(from);
         }
@@ -49,8 +58,8 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone) {
     return false;
 }
 
-static bool finish(tidings__segment *s, uint32_t index, uint64_t state) {
-    if (!unlink_entry(s, index, state)) return false;
+static bool finish(tidings__segment *s, uint32_t index, uint64_t state, uint64_t *effort) {
+    if (!unlink_entry(s, index, state, effort)) return false;
     // Somebody who adds a name may stand on this entry, and would walk on along another chain when it is used again. It must not find the head as it was.
     _Atomic uint64_t *bucket = chain_of(s, &s->names[index]);
     uint64_t head = tidings__acquire(bucket);
@@ -65,10 +74,10 @@ static bool finish(tidings__segment *s, uint32_t index, uint64_t state) {
     return tidings__cas(&s->names[index].state, &state, with_state(state, 0, TIDINGS__NAME_FREE));
 }
 
-bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index) {
+bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *effort) {
     tidings__name *entry = &s->names[index];
     uint64_t state = tidings__acquire(&entry->state);
-    if (STATE(state) == TIDINGS__NAME_GONE) return finish(s, index, state);
+    if (STATE(state) == TIDINGS__NAME_GONE) return finish(s, index, state, effort);
     if (STATE(state) != TIDINGS__NAME_LINKED || needed(entry)) return false;
     // Another generation each time: two threads of one participant must not take each other's for their own.
     uint64_t leaving = with_state(state + (UINT64_C(1) << 20), participant, TIDINGS__NAME_LEAVING);
@@ -78,20 +87,21 @@ bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t 
     // its claim. What was claimed before is in the ring now, or, evicted since, the entry's value: ring first, then value.
     uint64_t expected = leaving;
     bool expects = tidings__acquire(&entry->retained) != 0;
-    if ((expects && tidings__ring_may_hold(s, index, true)) || needed(entry)) {
+    if ((expects && (!spend(effort, s->shape.slots) || tidings__ring_may_hold(s, index, true))) || needed(entry)) {
         tidings__cas(&entry->state, &expected, with_state(leaving, 0, TIDINGS__NAME_LINKED));
         return false;
     }
     uint64_t gone = with_state(leaving, participant, TIDINGS__NAME_GONE);
-    return tidings__cas(&entry->state, &expected, gone) && finish(s, index, gone);
+    return tidings__cas(&entry->state, &expected, gone) && finish(s, index, gone, effort);
 }
 
 uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most) {
     uint32_t done = 0;
+    uint64_t effort = tidings__name_effort(s);
     uint64_t used = tidings__acquire(&s->header->names_used.word);
-    for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names && done < most; index++) {
+    for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names && done < most && effort > 0; index++) {
         if (!tidings__name_at(s, index)) break;
-        done += tidings__name_take_out(s, participant, index);
+        done += tidings__name_take_out(s, participant, index, &effort);
     }
     return done;
 }
@@ -103,7 +113,7 @@ bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant) {
 }
 
 void tidings__name_tidy(tidings__segment *s, uint32_t participant) {
-    uint64_t end = tidings__acquire(&s->header->names_used.word);
+    uint64_t effort = tidings__name_effort(s), end = tidings__acquire(&s->header->names_used.word);
     // An entry is taken before it is counted, and who died in between left one that isn't: never more than one, as who finds it counts it.
     if (end < tidings__acquire(&s->header->names_backed.word)) end++;
     for (uint32_t index = TIDINGS__NAME_FIRST; index < end && index < s->shape.names; index++) {
@@ -114,7 +124,7 @@ void tidings__name_tidy(tidings__segment *s, uint32_t participant) {
         switch (STATE(state)) {
             case TIDINGS__NAME_PREPARING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_FREE)); break;
             case TIDINGS__NAME_LEAVING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_LINKED)); break;
-            case TIDINGS__NAME_GONE: finish(s, index, state); break;
+            case TIDINGS__NAME_GONE: finish(s, index, state, &effort); break;
             default: break;
         }
     }

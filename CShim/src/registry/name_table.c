@@ -314,12 +314,13 @@ void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer)
     moved(s);
 }
 
-void tidings__name_leave_everything(tidings__segment *s, uint32_t observer) {
+void tidings__name_leave_everything(tidings__segment *s, const uint64_t observers[TIDINGS__MAP_WORDS]) {
     uint64_t used = tidings__acquire(&s->header->names_used.word);
     for (uint32_t index = TIDINGS__NAME_ALL; index < used && index < s->shape.names; index++) {
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) break;
-        if (tidings__relaxed(&entry->members[observer / 64]) >> observer % 64 & 1) clear_member(entry, observer);
+        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++)
+            if (observers[word] && tidings__relaxed(&entry->members[word]) & observers[word]) tidings__fetch_and(&entry->members[word], ~observers[word]);
     }
     moved(s);
 }

@@ -52,8 +52,8 @@ bool tidings__name_was(const tidings__segment *s, uint32_t index, uint64_t posit
 int tidings__name_join_all(tidings__segment *s, uint32_t observer);
 void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer);
 
-// Takes this observer out of every entry (tidying).
-void tidings__name_leave_everything(tidings__segment *s, uint32_t observer);
+// Takes these observers, a bit each, out of every entry (tidying).
+void tidings__name_leave_everything(tidings__segment *s, const uint64_t observers[TIDINGS__MAP_WORDS]);
 // Frees entries that a dead participant was preparing, and finishes what it was taking out.
 void tidings__name_tidy(tidings__segment *s, uint32_t participant);
 
@@ -62,8 +62,9 @@ bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant);
 
 // Takes out entries nobody needs; how many. They can serve another name once the ring has forgotten them.
 uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most);
-// The same of this one, if nobody needs it.
-bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index);
+// The same of this one, if nobody needs it. `*effort` is what the call may still look at: `tidings__name_effort` at its beginning.
+bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *effort);
+uint64_t tidings__name_effort(const tidings__segment *s);
 
 // Reads an entry's text into `name` and `subject` (256 bytes each, NUL-terminated; either may be NULL). False if there is none.
 bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject, uint32_t *subject_length);

@@ -53,13 +53,15 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
     }
 }
 
-uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t *history, uint32_t *holder) {
+uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t living[TIDINGS__MAP_WORDS], uint64_t *history, uint32_t *holder) {
     uint64_t least = *history = UINT64_MAX;
     for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
+        living[word] = 0;
         for (uint64_t bits = tidings__acquire(&s->header->lossless[word]); bits; bits &= bits - 1) {
             uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if (index >= s->shape.observers) break;
             if (!tidings__observer_alive(s, index)) continue;
+            living[word] |= BIT(index);
             uint64_t cursor = tidings__acquire(&s->observers[index].cursor);
             if (cursor < least) least = cursor;
             if (cursor < *history && cursor < tidings__acquire(&s->observers[index].history)) {
@@ -72,9 +74,18 @@ uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t *history, u
 }
 
 void tidings__observers_tidy(tidings__segment *s, uint32_t participant) {
+    uint64_t own[TIDINGS__MAP_WORDS] = {0};
+    uint32_t count = 0;
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         if (tidings__acquire(&s->observers[i].owner) != participant + 1) continue;
-        tidings__name_leave_everything(s, i);
+        own[i / 64] |= BIT(i);
+        count++;
+    }
+    // All names once, and not once for each: they may be many.
+    if (count > 0) tidings__name_leave_everything(s, own);
+    for (uint32_t i = 0; count > 0 && i < s->shape.observers; i++) {
+        // Asked again: who only seems dead may give it up itself, and another take it.
+        if (!(own[i / 64] & BIT(i)) || tidings__acquire(&s->observers[i].owner) != participant + 1) continue;
         // It may sleep, if it only seems dead because its program closed its lock: it hears of that now.
         tidings__doorbell_ring(s, i);
         tidings__observer_release(s, i);

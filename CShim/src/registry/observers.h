@@ -27,7 +27,8 @@ static inline bool tidings__observer_alive(const tidings__segment *s, uint32_t i
     return instance & 1 && tidings__acquire(&s->participants[participant].instance) == instance;
 }
 // The least cursor of lossless observers, UINT64_MAX if there are none. `*history`: the least of those that need every record, `*holder` is whose that is.
-uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t *history, uint32_t *holder);
+// `living`: those whose participants are alive, a bit each.
+uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t living[TIDINGS__MAP_WORDS], uint64_t *history, uint32_t *holder);
 
 // Frees what a dead participant observed with. Call with its lock held.
 void tidings__observers_tidy(tidings__segment *s, uint32_t participant);

@@ -38,10 +38,11 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
 static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_out, uint32_t *idle) {
     uint32_t left = 0;
     *idle = 0;
+    uint64_t effort = tidings__name_effort(s);
     tidings__prefix_walk walk = tidings__prefixes(s);
     for (uint32_t index; (index = step(s, &walk)) != TIDINGS__NAME_NONE;) {
         const bool idles = tidings__name_members(&s->names[index]) == 0;
-        if (idles && take_out && tidings__name_take_out(s, participant, index)) continue;
+        if (idles && take_out && tidings__name_take_out(s, participant, index, &effort)) continue;
         *idle += idles;
         left++;
     }

@@ -31,9 +31,10 @@ static inline void tidings__pending_clear(tidings__thread *thread) {
 }
 
 // Claims the next position for `owner` (a TID, or TIDINGS__W_FOREIGN and a participant: then `thread` is not told to the kernel).
-// `followed`: somebody observes what is posted, as far as is known. 0, -EAGAIN: positions must be evicted first (`*hint` is the one that wants room), -EBADMSG: the ring contradicts itself.
+// `followed`: somebody observes what is posted, as far as is known. 0, -EAGAIN: positions must be evicted first (`*hint` is the one that wants room), -EBADMSG: the ring contradicts itself,
+// -EBUSY: a whole lap of slots was held by others. `*held`, 0 before the first call for a claim, counts those.
 static inline __attribute__((always_inline)) int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
-                                      bool followed, tidings__claim *claim) {
+                                      bool followed, uint32_t *held, tidings__claim *claim) {
     uint64_t position = tidings__relaxed(hint);
     // Cells walked along. 0 is where a word that others write has sent us; our own hint comes from a claim of this process, so what lies before it was claimed.
     uint32_t steps = 1, contradictions = 0;
@@ -86,7 +87,10 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
         if (tidings__busy(w, c, tidings__acquire(&cell->verdict))) {
             uint64_t over = lap << TIDINGS__W_LAP_SHIFT | (w & (TIDINGS__W_PHASE | TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK)) |
                             TIDINGS__W_SKIPPED;
-            if (tidings__cas(&cell->claim, &w, over)) position++, steps = 1;
+            if (!tidings__cas(&cell->claim, &w, over)) continue;
+            if (++*held > s->shape.slots) return -EBUSY;
+            position++;
+            steps = 1;
             continue;
         }
         uint64_t phase = ~c & 1;

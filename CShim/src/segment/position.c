@@ -24,20 +24,49 @@ uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
     return low;
 }
 
-bool tidings__ring_may_hold(const tidings__segment *s, uint32_t entry, bool retained) {
-    // What is evicted while we look has been given to the entry before.
-    uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
+// Names of which the record at a position may be; how many. ANY: it is being written.
+#define ANY 3
+static uint32_t names_at(const tidings__segment *s, uint64_t position, bool retained, uint32_t names[2]) {
+    const tidings__cell *cell = tidings__cell_at(s, position);
+    const uint64_t w = tidings__acquire(&cell->claim);
+    if (tidings__lap_ahead(w, tidings__lap_at(s, position)) != 0 || w & (TIDINGS__W_SKIPPED)) return 0;
+    const bool written = tidings__acquire(&cell->commit) >> 1 == position;
+    if (!written) return w & TIDINGS__W_DIED ? 0 : ANY;
+    const uint64_t topic = tidings__relaxed(&cell->topic);
+    if (retained && !((topic >> 24) & TIDINGS__RECORD_RETAIN)) return 0;
+    names[0] = (uint32_t)topic & 0xffffff;
+    names[1] = (uint32_t)(topic >> 32) & 0xffffff;
+    return 2;
+}
+
+// What is evicted while we look has been given to the entry before.
+static uint64_t span(const tidings__segment *s, uint64_t *oldest) {
+    *oldest = tidings__oldest(s);
+    const uint64_t end = tidings__frontier(s, *oldest);
     // Once round at most, whatever a peer does to EV in between.
-    if (end - oldest > s->shape.slots) oldest = end - s->shape.slots;
-    for (uint64_t p = end; p-- > oldest;) {
-        tidings__cell *cell = tidings__cell_at(s, p);
-        uint64_t w = tidings__acquire(&cell->claim);
-        if (tidings__lap_ahead(w, tidings__lap_at(s, p)) != 0 || w & (TIDINGS__W_SKIPPED)) continue;
-        bool written = tidings__acquire(&cell->commit) >> 1 == p;
-        if (!written && !(w & TIDINGS__W_DIED)) return true;
-        uint64_t topic = tidings__relaxed(&cell->topic);
-        if (!written || (retained && !((topic >> 24) & TIDINGS__RECORD_RETAIN))) continue;
-        if (((uint32_t)topic & 0xffffff) == entry || ((uint32_t)(topic >> 32) & 0xffffff) == entry) return true;
+    if (end - *oldest > s->shape.slots) *oldest = end - s->shape.slots;
+    return end;
+}
+
+bool tidings__ring_may_hold(const tidings__segment *s, uint32_t entry, bool retained) {
+    uint64_t oldest;
+    for (uint64_t p = span(s, &oldest); p-- > oldest;) {
+        uint32_t names[2];
+        const uint32_t count = names_at(s, p, retained, names);
+        if (count == ANY || (count && (names[0] == entry || names[1] == entry))) return true;
     }
     return false;
+}
+
+bool tidings__ring_values(const tidings__segment *s, uint64_t *entries) {
+    bool any = false;
+    uint64_t oldest;
+    for (uint64_t p = span(s, &oldest); p-- > oldest;) {
+        uint32_t names[2];
+        const uint32_t count = names_at(s, p, true, names);
+        any |= count == ANY;
+        for (uint32_t i = 0; count != ANY && i < count; i++)
+            if (names[i] < s->shape.names) entries[names[i] / 64] |= UINT64_C(1) << names[i] % 64;
+    }
+    return any;
 }

@@ -32,5 +32,7 @@ uint64_t tidings__frontier(const tidings__segment *s, uint64_t from);
 
 // May the ring hold a record (a retained one) of this name entry? A claimed cell may: nobody knows what is being written there. Costs a look at every cell.
 bool tidings__ring_may_hold(const tidings__segment *s, uint32_t entry, bool retained);
+// The same for all of them, of retained ones, by one look at every cell: marks their entries, a bit each. True: there is a claimed one, so any may.
+bool tidings__ring_values(const tidings__segment *s, uint64_t *entries);
 
 #endif

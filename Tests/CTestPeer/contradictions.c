@@ -1,0 +1,178 @@
+// Words of a living center that contradict each other, written once and left alone: whatever is asked of it then comes to an end. Bounds that multiply (names by the ring, observers by
+// prefixes) are beyond what fuzzing sees, whose centers are small.
+#include <sys/resource.h>
+
+#include "center/center.h"
+#include "center/observer.h"
+#include "peer.h"
+#include "registry/name_table.h"
+#include "registry/participants.h"
+#include "segment/eviction.h"
+#include "segment/position.h"
+
+// Each takes hundredths of it, and took more, or never ended. Of processor time: the machine may be busy.
+#define ENDS_IN (SANITIZED ? 40.0 : 2.0)
+
+static double used(void) {
+    struct rusage usage;
+    CHECK(getrusage(RUSAGE_SELF, &usage) == 0, "%s", strerror(errno));
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+#define ENDS(call)                                                                      \
+    do {                                                                                \
+        const double before = used();                                                   \
+        (void)(call);                                                                   \
+        CHECK(used() - before < ENDS_IN, #call " took %.1f s", used() - before);        \
+    } while (0)
+
+static void fill(tidings_center *center) {
+    tidings_topic *topic = topic_of(center, NAME);
+    for (uint32_t i = 0; i < center->segment.shape.slots; i++) OK(tidings_post(topic, "x", 1, NULL, NULL));
+}
+
+static void back_all_names(tidings__segment *s) {
+    CHECK(tidings__name_at(s, s->shape.names - 1) != NULL, "no memory for all names");
+    atomic_store(&s->header->names_used.word, s->shape.names);
+}
+
+// A prefix that fits what `fill` posts, linked to itself.
+static tidings__name *endless_prefix(tidings__segment *s) {
+    tidings__name *name = &s->names[5];
+    atomic_store(&s->header->names_used.word, 10);
+    atomic_store(&name->state, TIDINGS__NAME_LINKED);
+    atomic_store(&name->lengths, TIDINGS__LENGTHS_PREFIX | 1);
+    atomic_store(&name->key[0], (uint64_t)NAME[0]);
+    atomic_store(&name->next, 5);
+    atomic_store(&s->names[TIDINGS__NAME_ALL].next, 5);
+    return name;
+}
+
+// A revoked claim whose owner goes on holds its slot. All at once can only be if as many threads have been stopped, or somebody has written so.
+void posting_where_each_slot_looks_held_is_refused(void) {
+    for (int how = 0; how < 2; how++) {
+        tidings_center *center = join_center(256);
+        tidings__segment *s = &center->segment;
+        fill(center);
+        fill(center);
+        for (uint32_t i = 0; i < s->shape.slots; i++) {
+            tidings__cell *cell = &s->cells[i];
+            if (how == 0) atomic_store(&cell->verdict, tidings__v_of(atomic_load(&cell->commit) >> 1, TIDINGS__V_DEAD));
+            else atomic_fetch_xor(&cell->commit, 1);
+        }
+        tidings_topic *topic = topic_of(center, "refused");
+        const int result = tidings_post(topic, "x", 1, NULL, NULL);
+        CHECK(result == -EBUSY && strstr(tidings_last_error(), "256 slots"), "%d: %s", result, tidings_last_error());
+        OK(tidings_remove(center->segment.name, NULL));
+    }
+}
+
+// Each entry on its way out, and all of them in one chain: to find each takes a walk along all before it.
+void names_that_all_go_in_one_chain_are_left_after_a_while(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 65536});
+    tidings__segment *s = &center->segment;
+    back_all_names(s);
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        tidings__name *name = &s->names[i];
+        atomic_store(&name->state, TIDINGS__NAME_GONE);
+        atomic_store(&name->lengths, 1);
+        atomic_store(&name->next, TIDINGS__NEXT_MARK | (i + 1 < s->shape.names ? i + 1 : TIDINGS__NAME_NONE));
+    }
+    atomic_store(&s->buckets[0], TIDINGS__NEXT_MARK | TIDINGS__NAME_FIRST);
+    ENDS(tidings__name_recycle(s, center->participant, 64));
+    ENDS(tidings_tidy(center));
+}
+
+// A prefix on its way out that leads to itself, and is sought in the chain of all names.
+void a_prefix_that_goes_and_comes_again_is_left_after_a_while(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 65536});
+    tidings__segment *s = &center->segment;
+    tidings_observer *observer = observer_of_nothing(center);
+    uint32_t interest;
+    OK(tidings_observer_add(observer, "prefix", 6, NULL, 0, TIDINGS_ADD_PREFIX, &interest));
+    back_all_names(s);
+    const uint32_t last = s->shape.names - 1;
+    for (uint32_t i = TIDINGS__NAME_FIRST + 1; i < last; i++) {
+        atomic_store(&s->names[i].state, TIDINGS__NAME_LINKED);
+        atomic_store(&s->names[i].members[0], 2);
+        atomic_store(&s->names[i].next, i + 1);
+    }
+    atomic_store(&s->buckets[0], TIDINGS__NAME_FIRST + 1);
+    atomic_store(&s->names[last].state, TIDINGS__NAME_GONE);
+    atomic_store(&s->names[last].lengths, 1);
+    atomic_store(&s->names[last].next, TIDINGS__NEXT_MARK | last);
+    atomic_store(&s->names[TIDINGS__NAME_ALL].next, last);
+    ENDS(tidings_observer_remove(observer, interest));
+}
+
+// Each name says that the ring may hold its value, or nobody can tell: nobody walks around it for each.
+void names_that_all_ask_for_the_ring_are_not_all_answered(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 32768, .names = 16384});
+    tidings__segment *s = &center->segment;
+    fill(center);
+    back_all_names(s);
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        atomic_store(&s->names[i].state, TIDINGS__NAME_LINKED);
+        atomic_store(&s->names[i].retained, TIDINGS__RETAINED_EXPECTED);
+    }
+    tidings_statistics statistics;
+    ENDS(tidings_statistics_get(center, &statistics));
+    atomic_store(&tidings__cell_at(s, tidings__oldest(s))->commit, TIDINGS__C_NEVER);
+    tidings_observer *observer = observer_of_nothing(center);
+    uint32_t interest;
+    ENDS(tidings_observer_add(observer, "one more", 8, NULL, 0, 0, &interest));
+}
+
+// All observers are one's, lossless, and far behind.
+void a_participant_with_all_observers_is_looked_at_once(void) {
+    tidings_center *center = join_center(512);
+    tidings__segment *s = &center->segment;
+    fill(center);
+    endless_prefix(s);
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        atomic_store(&s->observers[i].owner, center->participant + 1);
+        atomic_store(&s->observers[i].cursor, 0);
+    }
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) atomic_store(&s->header->lossless[i], UINT64_MAX);
+    tidings_participant_observers observers;
+    ENDS(tidings_participant_observers_get(center, center->participant, &observers));
+    CHECK(observers.observers == s->shape.observers && observers.lossless == observers.observers, "%u", observers.observers);
+}
+
+// Each name is observed by all, and they are of a participant that is asked after by system calls.
+void names_that_all_observe_are_counted_without_asking_for_each(void) {
+    const tidings_configuration configuration = {.slots = 256, .names = 8192};
+    tidings_center *center = join_center_with(configuration), *other = join_center_with(configuration);
+    tidings__segment *s = &center->segment;
+    back_all_names(s);
+    for (uint32_t i = 0; i < s->shape.observers; i++) atomic_store(&s->observers[i].owner, other->participant + 1);
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        atomic_store(&s->names[i].state, TIDINGS__NAME_LINKED);
+        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) atomic_store(&s->names[i].members[word], UINT64_MAX);
+    }
+    tidings_remains remains;
+    ENDS(tidings_remains_get(center, &remains));
+    CHECK(remains.observers == 0 && remains.names == 0, "%u observers, %u names of nobody dead", remains.observers, remains.names);
+}
+
+// A thousand lossless observers that nobody has looked at all there is to evict.
+void lossless_observers_of_nobody_are_asked_after_once_a_range(void) {
+    tidings_center *center = join_center(16384);
+    tidings__segment *s = &center->segment;
+    tidings_observer *observer;
+    OK(tidings_observer_open(center, TIDINGS_OBSERVE_LOSSLESS, &observer));
+    keep(observer);
+    fill(center);
+    tidings__name *prefix = endless_prefix(s);
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        if (i == observer->index) continue;
+        atomic_store(&s->observers[i].owner, 1);
+        atomic_store(&s->observers[i].instance, 4711);
+        atomic_store(&s->observers[i].cursor, 0);
+        atomic_fetch_or(&prefix->members[i / 64], UINT64_C(1) << i % 64);
+    }
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) atomic_store(&s->header->lossless[i], UINT64_MAX);
+    uint32_t holder;
+    ENDS(tidings__evict_to(center, tidings__frontier(s, 0), &holder));
+    CHECK(tidings__oldest(s) >= 16384, "evicted to %lu", (unsigned long)tidings__oldest(s));
+}
