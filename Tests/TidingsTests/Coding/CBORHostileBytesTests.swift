@@ -268,6 +268,21 @@ import Testing
         }
     }
 
+    /// A map of indefinite length whose first key is one of many chunks: it was put together again for every other key.
+    @Test func aLongKeyOfManyChunksIsReadFewTimes() throws {
+        func map(_ size: Int) -> [UInt8] {
+            let first: [UInt8] = [0x7F] + Array(repeating: 0x60, count: size / 2) + [0x61, 0x61, 0xFF, 0x00]
+            let others = (0..<size / 16).flatMap { [0x66] + Array(String(format: "%06d", $0).utf8) + [0x00] }
+            return [0xBF] + first + others + [0xFF]
+        }
+        let bytes = map(1 << 16)
+        let time = try cborProcessorTime {
+            #expect(try cborDecode([String: Int].self, bytes).count == 4097)
+            #expect(try cborDecode(Center.PropertyValue.self, bytes).dictionary?.count == 4097)
+        }
+        #expect(time < 5)
+    }
+
     @Test func bytesThatChangeWhileTheyAreRead() throws {
         // A type that scribbles over its own payload in the middle of decoding, as another process could.
         let original = try cborEncode(Self.fixed)

@@ -90,7 +90,10 @@ extension CBORReader {
     @inline(never)
     private func search(_ name: String, _ number: Int?, in map: CBORMap, _ keeping: Bool) throws(CBORFault) -> CBORHit?
     {
-        if map.count > CBORLimit.scannedPairs { return try searchIndex(name, number, in: map, keeping) }
+        // Where there is an index already, walking first would read every long key again for each that is asked for.
+        if map.count > CBORLimit.scannedPairs || (map.count < 0 && state.pointee.indexes[map.start] != nil) {
+            return try searchIndex(name, number, in: map, keeping)
+        }
         var place = map.first
         var ordinal = 0
         while try hasPair(map, ordinal, at: place) {
