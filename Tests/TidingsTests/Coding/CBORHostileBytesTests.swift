@@ -283,6 +283,19 @@ import Testing
         #expect(time < 5)
     }
 
+    /// A type that tries one thing after another makes an error of each that fails, with a path that says where.
+    @Test func pathsOfErrorsAreBuiltOnce() throws {
+        let size = 1 << 15
+        let zeros = cborHead(4, size) + Array(repeating: 0, count: size)
+        let underALongKey = [0xA1] + cborHead(3, size) + Array(repeating: 0x61, count: size) + zeros
+        let deep = Array(repeating: 0x81, count: 126) + zeros
+        // What the same elements take where there is nothing to say.
+        let alone = try cborProcessorTime { _ = try cborDecode(Anything.self, zeros) }
+        let time = try cborProcessorTime { _ = try cborDecode(Anything.self, underALongKey) }
+        let deepTime = try cborProcessorTime { _ = try cborDecode(Anything.self, deep) }
+        #expect(time < 5 * alone + 1 && deepTime < 10 * alone + 1, "\(alone) s at the top")
+    }
+
     @Test func bytesThatChangeWhileTheyAreRead() throws {
         // A type that scribbles over its own payload in the middle of decoding, as another process could.
         let original = try cborEncode(Self.fixed)

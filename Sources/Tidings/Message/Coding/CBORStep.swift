@@ -13,6 +13,9 @@ struct CBORStep {
     var spot: Spot
     /// Where the value is.
     var place: CBORPlace
+    /// The path to the value once an error has asked for it. Types that try one thing after another make many errors, and the next
+    /// one's path is this, or this and one key: to build it from the payload each time costs what is in it, every time.
+    var path: [any CodingKey]?
 
     static let root = UInt32.max
 }
@@ -27,16 +30,20 @@ extension CBORReader {
     /// The path to the value that a step led to. Empty if the step has been forgotten, as it is when a decoder is kept
     /// and used after the value that it was made for.
     func path(_ step: UInt32, at place: CBORPlace? = nil) -> [any CodingKey] {
-        var path: [any CodingKey] = []
-        var number = Int(step)
+        let number = Int(step)
         if let place, number < steps.count, steps[number].place != place { return [] }
-        while number < steps.count {
-            path.append(codingKey(steps[number].spot))
-            let parent = Int(steps[number].parent)
-            guard parent < number || parent == CBORStep.root else { return [] }
-            number = parent
-        }
-        return path.reversed()
+        return builtPath(number) ?? []
+    }
+
+    /// `nil` if there is no way to the top. Each step keeps its own, so that siblings share what leads to all of them.
+    private func builtPath(_ number: Int) -> [any CodingKey]? {
+        guard number < steps.count else { return [] }
+        if let path = steps[number].path { return path }
+        let parent = Int(steps[number].parent)
+        guard parent < number || parent == CBORStep.root, var path = builtPath(parent) else { return nil }
+        path.append(codingKey(steps[number].spot))
+        state.pointee.steps[number].path = path
+        return path
     }
 
     func path(_ step: UInt32, _ spot: CBORStep.Spot) -> [any CodingKey] {
