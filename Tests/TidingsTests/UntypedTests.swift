@@ -116,6 +116,81 @@ struct UntypedTests {
         #expect(shown == expected)
     }
 
+    /// Each read as a payload by itself, and as what is in another type, where Foundation reads it.
+    @Test(
+        arguments: [
+            (
+                #"{"a": [1, -2.5e+1, true, false], "b": {"c": ""}, "d": null}"#,
+                ["a": [1, -25, true, false], "b": ["c": ""]]
+            ),
+            (#"{"a":1,"a":2}"#, ["a": 1]), (#"{"a":null,"a":2}"#, [:]), (#"{"":0}"#, ["": 0]),
+            (" [ ] ", []), ("{ }", [:]), ("[[],{}]", [[], [:]]), ("0", 0), ("-0.0", 0), ("1e2", 100), ("1.50", 1.5),
+            ("1e-2", 0.01),
+            ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
+            ("1E18", 1_000_000_000_000_000_000),
+            ("9007199254740993.0", 9_007_199_254_740_993), ("18446744073709551615", 18_446_744_073_709_551_615.0),
+            ("1e300", 1e300),
+            (#""\u00e9\n\/\"\\\ud83d\ude00é""#, "é\n/\"\\😀é"), (#""\u0000""#, "\0"), ("\u{feff}1", 1),
+            ("", nil), ("[", nil), ("[1,]", nil), ("[1 2]", nil), ("{,}", nil), (#"{"a"}"#, nil), (#"{"a":1,}"#, nil),
+            ("{1:2}", nil),
+            ("[null]", nil), ("null", nil), ("nul", nil), ("truer", nil), ("01", nil), ("1.", nil), (".1", nil),
+            ("+1", nil), ("-", nil),
+            ("1e", nil), ("1e400", nil), ("1 1", nil), ("[]]", nil), (#"""#, nil), ("\"\n\"", nil), (#""\x""#, nil),
+            (#""\u12g4""#, nil),
+            (#""\ud83d""#, nil), (#""\ude00""#, nil), (#""\ud83d\u0041""#, nil), ("[1}", nil), ("NaN", nil),
+        ] as [(String, Center.PropertyValue?)])
+    func foreignJSON(_ text: String, _ expected: Center.PropertyValue?) {
+        let payload = Center.RawPayload.json(text)
+        #expect((try? payload.decode(Center.PropertyValue.self)) == expected)
+        #expect((try? payload.decode(Center.UserInfo.self)) == expected?.dictionary)
+        let inside = try? Center.RawPayload.json("[" + text + "]").decode([Center.PropertyValue].self)
+        // Several values, or none, are others within an array; and Foundation doesn't mind a comma too many.
+        if !["", "\u{feff}1", "[]]", "[1,]", #"{"a":1,}"#].contains(text) { #expect(inside == expected.map { [$0] }) }
+    }
+
+    @Test func jsonThatIsNoUTF8DoesNotDecode() {
+        for bytes in [
+            [0xFF, 0xFE, 0x31, 0], [0x31, 0], [0, 0x31], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
+            [0x22, 0xFF, 0x22],
+        ] as [[UInt8]] {
+            let payload = Center.RawPayload(format: .json, bytes: bytes)
+            #expect(throws: DecodingError.self) { try payload.decode(Center.PropertyValue.self) }
+            #expect(throws: DecodingError.self) { try payload.decode(Int.self) }
+        }
+    }
+
+    /// 500 deep took seconds, and with some text inside minutes: the square of the depth for each value in it.
+    @Test func deepJSONIsRefusedAndTakesNoTime() throws {
+        struct Nested: Decodable {
+            let depth: Int
+            init(from decoder: any Decoder) throws {
+                var list = try decoder.unkeyedContainer()
+                depth = try list.isAtEnd ? 1 : list.decode(Nested.self).depth + 1
+            }
+        }
+        func nested(_ depth: Int, _ inside: String = "") -> Center.RawPayload {
+            .json(String(repeating: "[", count: depth) + inside + String(repeating: "]", count: depth))
+        }
+        var value = try nested(128).decode(Center.PropertyValue.self)
+        var depth = 1
+        while let inner = value[0] { (value, depth) = (inner, depth + 1) }
+        #expect(depth == 128)
+        #expect(try nested(128).decode(Nested.self).depth == 128)
+        #expect(throws: DecodingError.self) { try nested(129).decode(Center.PropertyValue.self) }
+        #expect(throws: DecodingError.self) { try nested(129).decode(Nested.self) }
+        #expect(throws: DecodingError.self) { try nested(1_000_000).decode(Center.PropertyValue.self) }
+        // What is in strings is not nested.
+        let brackets = String(repeating: #"[\"{"#, count: 1000)
+        #expect(try Center.RawPayload.json("[\"\(brackets)\"]").decode([String].self)[0].count == 3000)
+        let text = "0" + String(repeating: ",\"\"", count: 1 << 14)
+        let time = try cborProcessorTime {
+            #expect((try? nested(500, text).decode(Center.PropertyValue.self)) == nil)
+            #expect((try? nested(500, text).decode(Center.UserInfo.self)) == nil)
+            _ = try nested(127, text).decode(Center.PropertyValue.self)
+        }
+        #expect(time < 5)
+    }
+
     @Test func valuesComeFromAnyAndGoThere() throws {
         let any: [String: Any] = [
             "a": 1, "b": "two", "c": [UInt8(3), 4.5, Float(0.5), true] as [Any], "d": Date(timeIntervalSince1970: 6),

@@ -73,7 +73,11 @@ enum PayloadCoding {
     ) throws -> T {
         switch format {
         case .json:
-            return try JSONDecoder().decode(type, from: Data(bytes))
+            do {
+                return try JSONReading.decode(type, Array(bytes))
+            } catch {
+                throw CBORFault.describe(error, expecting: type, path: [])
+            }
         case .text where type == String.self:
             guard let text = String(validating: bytes, as: UTF8.self) as? T else {
                 throw undecodable("the text is not UTF-8")

@@ -24,7 +24,7 @@ extension SharedNotificationCenter {
         public static let cbor = PayloadFormat(rawValue: 1)
         /// 8 bytes of layout fingerprint, then the value as it lies in memory.
         public static let bitwise = PayloadFormat(rawValue: 2)
-        /// JSON, as RFC 8259 has it.
+        /// JSON, as RFC 8259 has it: in UTF-8.
         public static let json = PayloadFormat(rawValue: 3)
         /// Text in UTF-8.
         public static let text = PayloadFormat(rawValue: 4)

@@ -56,6 +56,8 @@ extension SharedNotificationCenter.PropertyValue: Codable {
                 codingPath: decoder.codingPath, debugDescription: "a property list does not have \(what)"))
     }
 
+    /// A value of JSON within another type. One that is a payload by itself is not read here, but by `JSONPropertyReader`, and may be as large
+    /// as it likes.
     private init(trying decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Bool.self) {

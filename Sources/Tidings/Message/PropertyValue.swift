@@ -25,7 +25,8 @@ extension SharedNotificationCenter {
     ///
     /// Travels as what CBOR has for it, so that what is posted comes out as what it was: 1 stays an integer and 1.0 a floating-point number
     /// (dates are good to 0.2 µs). Other CBOR is understood as far as it has such values: a null is left out of its dictionary, and anything
-    /// else does not decode. JSON has neither dates nor data, and whole numbers in it are integers.
+    /// else does not decode. JSON has neither dates nor data, and whole numbers in it are integers as far as `Int` has them. Nested
+    /// further than 128 deep, neither decodes.
     public enum PropertyValue: Hashable, Sendable {
         /// A text.
         case string(String)

@@ -68,8 +68,8 @@ extension SharedNotificationCenter {
         /// let numbers = try payload.decode([Int].self)
         /// ```
         ///
-        /// - Throws: what the decoder threw, or a `DecodingError` if the format is none of these, or the bytes are those of another
-        ///   type.
+        /// - Throws: what the decoder threw, or a `DecodingError` if the format is none of these, the bytes are those of another
+        ///   type, or CBOR or JSON is nested more than 128 deep.
         public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
             try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
         }

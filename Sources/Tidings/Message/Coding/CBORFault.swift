@@ -12,6 +12,8 @@ struct CBORFault: Error {
         // No value of the type.
         case keys, integerRange, bignumRange, inexact, floatRange, decimalRange, decimalPair
         case dateText, dateRange, uuidSize, uuidText, url
+        // Of payloads in JSON.
+        case json, encoding
         /// A look at the bytes contradicts an earlier one.
         case changed
         /// The decoding that the bytes were lent to is over.
@@ -109,6 +111,8 @@ extension CBORFault.Reason {
         case .uuidSize: "a UUID that is not 16 bytes long"
         case .uuidText: "a text that is not a UUID"
         case .url: "a text that is not a URL"
+        case .json: "the payload is not JSON"
+        case .encoding: "the payload is not UTF-8"
         case .changed: "the payload changed while it was read"
         case .finished: "a decoder is used after its decoding ended"
         }
