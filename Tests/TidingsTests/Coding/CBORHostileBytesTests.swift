@@ -299,6 +299,46 @@ import Testing
         #expect(time < 5 * alone + 1 && deepTime < 10 * alone + 1, "\(alone) s at the top")
     }
 
+    /// An index has room for more keys than most maps have: kept for each of many small maps, they took 190 times the payload.
+    @Test func indexesAreMadeForLargeMapsAloneAndForgotten() throws {
+        func indexes(_ count: Int, within: Bool = false) -> Int {
+            var pairs: [UInt8] = []
+            for number in 0..<count { pairs += [0x61, 0x61 + UInt8(number), UInt8(number)] }
+            var most = 0
+            for (head, end) in [([0xA0 | UInt8(count)], []), ([0xBF], [0xFF])] as [([UInt8], [UInt8])] {
+                let map = (head[0] == 0xBF || count < 16 ? head : [0xB8, UInt8(count)]) + pairs + end
+                let list = [0x82] + map + map
+                list.withUnsafeBytes { list in
+                    let reader = CBORReader(CBORReader.makeState())
+                    reader.begin(list, userInfo: [:])
+                    #expect(throws: Never.self) { try CBORScanner(reader).scan() }
+                    let decoder = CBORDecoder(reader: reader, step: CBORStep.root, place: CBORPlace(offset: 0, span: 0))
+                    let value = try? within ? [[String: Int]](from: decoder) : Opened(from: decoder).maps
+                    #expect(value?.count == 2 && value?[1].count == count)
+                    most = max(most, reader.state.pointee.indexes.count)
+                    #expect(reader.state.pointee.indexes.count == reader.state.pointee.indexed.count)
+                }
+            }
+            return most
+        }
+        #expect(indexes(0) == 0 && indexes(15) == 0)
+        #expect(indexes(20) == 2)
+        #expect(indexes(20, within: true) == 0)
+    }
+
+    /// Reads the maps of a list itself, rather than each as a value.
+    private struct Opened: Decodable {
+        var maps: [[String: Int]] = []
+        init(from decoder: any Decoder) throws {
+            var list = try decoder.unkeyedContainer()
+            while !list.isAtEnd {
+                let map = try list.nestedContainer(keyedBy: CBORKey.self)
+                maps.append([:])
+                for key in map.allKeys { maps[maps.count - 1][key.stringValue] = try map.decode(Int.self, forKey: key) }
+            }
+        }
+    }
+
     @Test func bytesThatChangeWhileTheyAreRead() throws {
         // A type that scribbles over its own payload in the middle of decoding, as another process could.
         let original = try cborEncode(Self.fixed)

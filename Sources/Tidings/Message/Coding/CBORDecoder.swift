@@ -82,9 +82,10 @@ extension CBORReader {
                 throw error.error(expecting: type, path: path(step, spot))
             }
         }
-        let (savedHint, savedSteps) = (hint, steps.count)
+        let (savedHint, savedSteps, savedIndexes) = (hint, steps.count, state.pointee.indexed.count)
         defer {
             hint = savedHint
+            if state.pointee.indexed.count > savedIndexes { forgetIndexes(downTo: savedIndexes) }
             state.pointee.steps.removeLast(max(steps.count - savedSteps, 0))
         }
         return try T(from: CBORDecoder(reader: self, step: add(step, spot, to: place), place: place))

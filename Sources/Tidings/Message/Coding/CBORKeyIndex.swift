@@ -112,6 +112,13 @@ extension CBORReader {
         if let index = state.pointee.indexes[map.start] { return index }
         let index = try CBORKeyIndex(map, in: self)
         state.pointee.indexes[map.start] = index
+        state.pointee.indexed.append(map.start)
         return index
+    }
+
+    /// Forgets the latest of them, those of maps within a value that has been decoded: an index takes many times what its map does.
+    @inline(never)
+    func forgetIndexes(downTo count: Int) {
+        while state.pointee.indexed.count > count { state.pointee.indexes[state.pointee.indexed.removeLast()] = nil }
     }
 }

@@ -150,17 +150,12 @@ extension CBORReader {
     func keys<Key: CodingKey>(_ type: Key.Type, of map: CBORMap) throws(CBORFault) -> [Key] {
         guard isLive else { throw CBORFault(.finished, at: 0) }
         var keys: [Key] = []
-        if map.count > CBORLimit.scannedPairs || map.count < 0 {
-            for entry in try index(of: map).entries {
-                if let key = try makeKey(type, try key(at: entry.key).0) {
-                    keys.append(key)
-                }
-            }
-            return keys
-        }
+        if map.count > CBORLimit.scannedPairs { return try indexedKeys(type, of: map) }
         var names: [String] = []
         var place = map.first
-        for _ in 0..<map.count {
+        var ordinal = 0
+        while try hasPair(map, ordinal, at: place) {
+            if ordinal == CBORLimit.scannedPairs { return try indexedKeys(type, of: map) }
             let (form, value) = try key(at: place)
             let name = try self.name(form)
             if !names.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
@@ -168,6 +163,15 @@ extension CBORReader {
                 if let key = try makeKey(type, form) { keys.append(key) }
             }
             place = try skip(value)
+            ordinal += 1
+        }
+        return keys
+    }
+
+    private func indexedKeys<Key: CodingKey>(_ type: Key.Type, of map: CBORMap) throws(CBORFault) -> [Key] {
+        var keys: [Key] = []
+        for entry in try index(of: map).entries {
+            if let key = try makeKey(type, try key(at: entry.key).0) { keys.append(key) }
         }
         return keys
     }

@@ -63,7 +63,10 @@ extension CBORReader {
         state.pointee.bytes = .none
         state.pointee.spanCount = 0
         state.pointee.hint = CBORHint()
-        if !state.pointee.indexes.isEmpty { state.pointee.indexes = [:] }
+        if !state.pointee.indexes.isEmpty {
+            state.pointee.indexes = [:]
+            state.pointee.indexed = []
+        }
         if !state.pointee.userInfo.isEmpty { state.pointee.userInfo = [:] }
         if !state.pointee.steps.isEmpty {
             state.pointee.steps.removeAll(keepingCapacity: state.pointee.steps.capacity <= 1 << 10)

@@ -21,6 +21,8 @@ struct CBORReader {
         var hint = CBORHint()
         /// Indexes of large maps, by the map's offset.
         var indexes: [UInt32: CBORKeyIndex] = [:]
+        /// The maps that have one, in the order in which they got it.
+        var indexed: ContiguousArray<UInt32> = []
         /// The keys and places that led to the values under way.
         var steps: ContiguousArray<CBORStep> = []
         var userInfo: [CodingUserInfoKey: Any] = [:]
