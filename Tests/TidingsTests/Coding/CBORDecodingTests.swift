@@ -78,6 +78,40 @@ import Testing
         #expect(try cborDecode([Int: Int].self, hex: "a3 6135 02 05 01 20 03") == [5: 2, -1: 3])
     }
 
+    /// A type may look at a field, judge it, and look again.
+    @Test(arguments: [2, 3, 16, 17, 40, 200]) func aKeyAskedForTwiceHasOneValue(count: Int) throws {
+        // Each key twice, one behind the other, or all and then all again, or all different.
+        let names = (0..<count).map { "\($0 % 10)k\($0 / 10)" }
+        for distance in [1, 2, count / 2 + 1, count] {
+            for isIndefinite in [false, true] {
+                var (pairs, first): ([UInt8], [String: Int]) = ([], [:])
+                for number in 0..<count {
+                    let name = names[number / (2 * distance) * distance + number % distance]
+                    if first[name] == nil { first[name] = number }
+                    pairs += try cborEncode(name) + cborEncode(number)
+                }
+                let bytes = isIndefinite ? [0xBF] + pairs + [0xFF] : cborHead(5, count) + pairs
+                #expect(try cborDecode([String: Int].self, bytes) == first)
+                try look(bytes) { container throws in
+                    for number in 0..<count {
+                        let name = names[number / (2 * distance) * distance + number % distance]
+                        let key = CBORKey(stringValue: name)
+                        for _ in 0..<3 {
+                            _ = try? container.decode(String.self, forKey: key)
+                            #expect(try container.decode(Int.self, forKey: key) == first[name], "\(count) \(distance)")
+                            #expect(try container.decodeIfPresent(Int.self, forKey: key) == first[name])
+                        }
+                    }
+                }
+            }
+        }
+        // {"a": "safe", "a": "evil"}
+        try look("a2 6161 6473616665 6161 64 6576696c") { container throws in
+            #expect((try? container.decode(Int.self, forKey: "a")) == nil)
+            for _ in 0..<3 { #expect(try container.decode(String.self, forKey: "a") == "safe") }
+        }
+    }
+
     @Test func integerKeysMatchTheIntValue() throws {
         struct Numbered: Decodable, Equatable {
             var a: Int

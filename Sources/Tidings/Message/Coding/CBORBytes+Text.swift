@@ -105,6 +105,14 @@ extension CBORBytes {
         return offset + 1 + size
     }
 
+    /// One bit of 64 for a text of up to 23 bytes that `endOfName` found: by its length and its last character, the same for equal texts.
+    @inline(__always)
+    func mark(from offset: Int, toKeyEnd end: Int) -> UInt64 {
+        let last = base.load(fromByteOffset: end &- 1, as: UInt8.self)
+        // In bounds: `endOfName` compared `end` with `count`, and it is at least 1.
+        return 1 &<< (UInt64(truncatingIfNeeded: (end &- offset) &* 9) &+ UInt64(last))
+    }
+
     func equal(_ name: [UInt8], from start: Int, to end: Int) -> Bool {
         name.withUnsafeBytes { equal($0, from: start, to: end) }
     }

@@ -12,6 +12,8 @@ struct CBORKeyIndex {
 
     /// In the map's order, of keys with the same name only the first.
     private(set) var entries: ContiguousArray<Entry> = []
+    /// Whether every key of the map has an entry: no two have the same name.
+    private(set) var isComplete = true
     /// Numbers of entries plus one, 0 for a free slot; a power of two, at most half full.
     private var slots: ContiguousArray<UInt32> = []
 
@@ -38,7 +40,10 @@ struct CBORKeyIndex {
         if case .integer = form { entry.isInteger = true }
         var slot = try CBORKeyIndex.hash(form, in: reader) & (slots.count - 1)
         while slots[slot] != 0 {
-            if try isEqual(form, entries[Int(slots[slot]) - 1], in: reader) { return }
+            if try isEqual(form, entries[Int(slots[slot]) - 1], in: reader) {
+                isComplete = false
+                return
+            }
             slot = (slot + 1) & (slots.count - 1)
         }
         entries.append(entry)

@@ -17,8 +17,8 @@ struct CBORHit {
 /// Where the latest lookup of a map ended.
 ///
 /// Types ask for their keys in the order in which they wrote them, so the next key is most likely the right one. It
-/// is only looked at while every key before it has been asked for: otherwise an earlier one could be its equal, and of
-/// equal keys the first counts.
+/// is only looked at while every key before it has been asked for, and was another: otherwise an earlier one could be its
+/// equal, and of equal keys the first counts.
 struct CBORHint {
     /// No map begins at the upper end.
     var map: UInt32 = .max
@@ -26,6 +26,8 @@ struct CBORHint {
     /// The number of the pair last found, −1 before the first.
     var ordinal = -1
     var value = CBORPlace(offset: 0, span: 0)
+    /// A bit for the length and the last character of each key before. A key whose bit is free is none of these.
+    var passed: UInt64 = 0
 }
 
 /// A key of a map.
@@ -61,12 +63,37 @@ extension CBORReader {
             bytes.endOfName(UnsafeRawBufferPointer($0), at: Int(next.offset))
         }
         guard case .some(.some(let end)) = end else { return nil }
+        let mark = bytes.mark(from: Int(next.offset), toKeyEnd: end)
+        if hint.passed & mark != 0, try !isFirst(name, in: map) { return nil }
         let value = CBORPlace(offset: UInt32(truncatingIfNeeded: end), span: next.span)
         if keeping {
             state.pointee.hint.ordinal += 1
             state.pointee.hint.value = value
+            state.pointee.hint.passed |= mark
         }
         return CBORHit(key: next.offset, value: value)
+    }
+
+    /// Whether none of the keys up to the one that was found last is this one.
+    @inline(never)
+    private func isFirst(_ name: String, in map: CBORMap) throws(CBORFault) -> Bool {
+        if hint.ordinal >= CBORLimit.scannedPairs {
+            let index = try index(of: map)
+            // Of a map whose keys are all different none needs to be remembered.
+            if index.isComplete {
+                state.pointee.hint.passed = 0
+                return true
+            }
+            return try index.find(name, nil, in: self).map { Int($0.ordinal) > hint.ordinal } ?? false
+        }
+        var place = map.first
+        for _ in 0...max(hint.ordinal, 0) {
+            let (form, value) = try key(at: place)
+            // They were all found as texts of definite length.
+            if case .text(let start, let end) = form, equal(name, start, end) { return false }
+            place = try skip(value)
+        }
+        return true
     }
 
     /// Whether a map has a pair of that number, known to begin at `place` if so.
