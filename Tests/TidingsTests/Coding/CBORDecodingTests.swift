@@ -144,6 +144,17 @@ import Testing
         #expect(try cborDecode(Two.self, hex: "a2 6161 c6c6 8101 6162 c5 02") == Two(a: [1], b: 2))
     }
 
+    /// They became NaN: a number that is close to zero, and two whose digits and exponent fit each alone.
+    @Test(arguments: ["fb 01a56e1fc2f8f359", "c4 82 187f 0a", "c4 82 187f 1864"]) func aNumberBeyondDecimalIsRefused(_ hex: String) throws {
+        #expect(throws: DecodingError.self) { try cborDecode(Decimal.self, hex: hex) }
+    }
+
+    @Test func decimalsAtTheEndsOfTheirRange() throws {
+        #expect(try cborDecode(Decimal.self, hex: "f97e00").isNaN)
+        #expect(try cborDecode(Decimal.self, hex: "c4 82 187f 01") == Decimal(sign: .plus, exponent: 127, significand: 1))
+        #expect(try cborDecode(Decimal.self, hex: "c4 82 387f 0a") == Decimal(sign: .plus, exponent: -128, significand: 10))
+    }
+
     @Test func anAbsentSuperIsNull() throws {
         try look("a1616101") { container throws in
             let decoder = try container.superDecoder()

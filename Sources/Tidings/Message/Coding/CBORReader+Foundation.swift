@@ -82,7 +82,7 @@ extension CBORReader {
             guard value.isFinite, abs(value) < 1e127 else {
                 throw CBORFault(.decimalRange, at: Int(place.offset))
             }
-            return Decimal(value)
+            return try number(Decimal(value), at: place)
         }
     }
 
@@ -120,6 +120,13 @@ extension CBORReader {
         // Exact: a Decimal's significand has 128 bits.
         let upper = Decimal(UInt64(truncatingIfNeeded: absolute >> 64)) * (Decimal(UInt64.max) + 1)
         let lower = Decimal(UInt64(truncatingIfNeeded: absolute))
-        return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: upper + lower)
+        let value = Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: upper + lower)
+        return try number(value, at: place)
+    }
+
+    /// What Decimal's arithmetic came to. It has no error but NaN, which nobody sent.
+    private func number(_ value: Decimal, at place: CBORPlace) throws(CBORFault) -> Decimal {
+        guard !value.isNaN else { throw CBORFault(.decimalRange, at: Int(place.offset)) }
+        return value
     }
 }
