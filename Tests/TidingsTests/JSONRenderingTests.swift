@@ -47,6 +47,10 @@ import Testing
         #expect(cbor(nested) == #"{"bytes":"\#(nested)"}"#)
     }
 
+    @Test func aKeyThatBeginsWithAnAccentIsItself() {
+        #expect(Array(cbor("a162cc8100").utf8) == Array("{\"\u{301}\":0}".utf8))
+    }
+
     @Test func deepNestingIsShownAsBytes() {
         let deep = Center.RawPayload(format: .cbor, bytes: Array(repeating: 0x81, count: 100_000) + [0])
         #expect(deep.json.hasPrefix(#"{"bytes":"8181"#))

@@ -107,7 +107,8 @@ struct CBORToJSON {
         swap(&before, &result)
         try item(depth: depth)
         swap(&before, &result)
-        result += before.first == "\"" ? before : JSONRendering.quoted(before)
+        // By its bytes: an accent that begins a key makes one character with the quotation mark.
+        result += before.utf8.first == UInt8(ascii: "\"") ? before : JSONRendering.quoted(before)
     }
 
     private mutating func string(_ major: UInt8, _ argument: UInt64?) throws -> ArraySlice<UInt8> {
