@@ -24,7 +24,8 @@ import Testing
         ("a0", "{}"), ("a201020304", #"{"1":2,"3":4}"#), ("a26161016162820203", #"{"a":1,"b":[2,3]}"#),
         ("5f42010243030405ff", "\"AQIDBAU=\""), ("7f657374726561646d696e67ff", "\"streaming\""),
         ("9fff", "[]"), ("9f018202039f0405ffff", "[1,[2,3],[4,5]]"), ("bf61610161629f0203ffff", #"{"a":1,"b":[2,3]}"#),
-        ("a1820102f5", #"{"[1,2]":true}"#),
+        ("a1820102f5", #"{"[1,2]":true}"#), ("f8ff", "255"), ("7f62c3a96162ff", "\"éb\""),
+        ("c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c601", "1"),
     ])
     func cborBecomesJSON(_ bytes: String, _ json: String) {
         #expect(cbor(bytes) == json)
@@ -33,6 +34,8 @@ import Testing
     @Test(arguments: [
         "", "18", "1c", "ff", "0000", "61", "62c3", "61ff", "9f", "81", "a101", "5f6161ff", "7f4161ff", "bf6161ff",
         "9bffffffffffffffff", "5bffffffffffffffff", "bbffffffffffffffff00", "1f", "df00", "fc",
+        // What the decoder refuses, too: a simple value in the wrong form, a character cut in two, 17 tags.
+        "f814", "f81f", "bf616ef57f61c361a9ff01ff", "c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c601",
     ])
     func whatIsNotCBORIsShownAsBytes(_ bytes: String) {
         #expect(cbor(bytes) == #"{"bytes":"\#(bytes)"}"#)
@@ -67,6 +70,7 @@ import Testing
             " { \"a\" :\n [ 1 , -2.5e+3, true,false , null ] , \"b\" : { } } ",
             #"{"a":[1,-2.5e+3,true,false,null],"b":{}}"#
         ),
+        ("\"a\u{2028}b\u{2029}\u{85}\u{7f}é¨\u{2027}\"", #""a\u2028b\u2029\u0085\u007fé¨"# + "\u{2027}\""),
         ("\"two words\"", "\"two words\""), ("0", "0"), (#""\u00fc\n\\""#, #""\u00fc\n\\""#),
     ])
     func jsonBecomesOneLine(_ text: String, _ json: String) {

@@ -16,7 +16,7 @@ struct CBORToJSON {
         case malformed
     }
 
-    /// `nil`: it is not one well-formed item, or nested too deep, or has keys that are no strings within such.
+    /// `nil`: it is not one well-formed item, or nested too deep or with more tags than the decoder takes, or has keys that are no strings within such.
     static func convert(_ bytes: [UInt8]) -> String? {
         var converter = CBORToJSON(bytes: bytes)
         guard (try? converter.item(depth: 0)) != nil, converter.place == bytes.count else { return nil }
@@ -56,7 +56,14 @@ struct CBORToJSON {
 
     private mutating func item(depth: Int) throws {
         guard depth < JSONRendering.maximumDepth else { throw Failure.malformed }
-        let (major, information, argument) = try head()
+        var (major, information, argument) = try head()
+        var tags = 0
+        while major == 6 {
+            _ = try definite(argument)
+            tags += 1
+            guard tags <= CBORLimit.tags else { throw Failure.malformed }
+            (major, information, argument) = try head()
+        }
         switch major {
         case 0: result += String(try definite(argument))
         case 1:
@@ -77,9 +84,6 @@ struct CBORToJSON {
                 try $0.item(depth: depth + 1)
             }
             result += "}"
-        case 6:
-            _ = try definite(argument)
-            try item(depth: depth + 1)
         default: try simple(information, try definite(argument))
         }
     }
@@ -120,7 +124,10 @@ struct CBORToJSON {
         while !(try takeBreak()) {
             let (chunkMajor, _, length) = try head()
             guard chunkMajor == major, let length, let count = Int(exactly: length) else { throw Failure.malformed }
-            whole += try take(count)
+            let chunk = try take(count)
+            // Each is valid by itself (RFC 8949, 3.2.3).
+            if major == 3, String(validating: chunk, as: UTF8.self) == nil { throw Failure.malformed }
+            whole += chunk
         }
         return whole
     }
@@ -143,6 +150,8 @@ struct CBORToJSON {
         case 25: append(Float(Float16(bitPattern: UInt16(argument))))
         case 26: append(Float(bitPattern: UInt32(argument)))
         case 27: append(Double(bitPattern: argument))
+        // Such values have one byte.
+        case 24 where argument < 32: throw Failure.malformed
         default: result += String(argument)
         }
     }

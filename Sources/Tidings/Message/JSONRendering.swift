@@ -128,6 +128,11 @@ struct JSONCompactor {
             switch byte {
             case UInt8(ascii: "\""): return true
             case 0..<0x20: return false
+            // As in `appendEscaped`: what some readers of lines take for the end of one. The text is checked for UTF-8 afterwards.
+            case 0x7F: escape(last: 1, as: "7f")
+            case 0x85 where result.suffix(2).first == 0xC2: escape(last: 2, as: "85")
+            case 0xA8 where result.suffix(3).starts(with: [0xE2, 0x80]): escape(last: 3, as: "2028")
+            case 0xA9 where result.suffix(3).starts(with: [0xE2, 0x80]): escape(last: 3, as: "2029")
             case UInt8(ascii: "\\"):
                 guard let escape = take() else { return false }
                 if escape == UInt8(ascii: "u") {
@@ -141,6 +146,12 @@ struct JSONCompactor {
             }
         }
         return false
+    }
+
+    /// Puts a character's number in place of its bytes.
+    private mutating func escape(last count: Int, as digits: String) {
+        result.removeLast(count)
+        result += "\\u\(String(repeating: "0", count: 4 - digits.utf8.count))\(digits)".utf8
     }
 
     private mutating func word(_ word: StaticString) -> Bool {
