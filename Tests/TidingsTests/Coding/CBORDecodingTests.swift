@@ -112,6 +112,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 20]) func ofKeysThatSwiftHoldsForEqualTheFirstCounts(others: Int) throws {
+        var pairs = try cborEncode("\u{e9}") + [1] + cborEncode("e\u{301}") + [2]
+        for number in 0..<others { pairs += try cborEncode("\(number)") + [0] }
+        for bytes in [cborHead(5, others + 2) + pairs, [0xBF] + pairs + [0xFF]] {
+            #expect(try cborDecode([String: Int].self, bytes)["\u{e9}"] == 1)
+            #expect(try cborDecode(Center.PropertyValue.self, bytes)["\u{e9}"] == 1)
+            // As generated code reads it.
+            #expect(
+                try bytes.withUnsafeBytes {
+                    var decoder = Center.FieldDecoder($0)
+                    return try [String: Int](decodingField: &decoder)["\u{e9}"]
+                } == 1)
+            try look(bytes) { container throws in
+                #expect(container.allKeys.count == others + 1)
+                #expect(try container.decode(Int.self, forKey: "e\u{301}") == 2)
+            }
+        }
+    }
+
     @Test func integerKeysMatchTheIntValue() throws {
         struct Numbered: Decodable, Equatable {
             var a: Int

@@ -173,18 +173,21 @@ extension CBORReader {
         }
     }
 
-    /// All keys of a map in their order, each once.
+    /// All keys of a map in their order, each once. Of keys that Swift holds for equal though their bytes differ (`é` in one character and
+    /// in two) the first: of the others a dictionary would keep the last.
     func keys<Key: CodingKey>(_ type: Key.Type, of map: CBORMap) throws(CBORFault) -> [Key] {
         guard isLive else { throw CBORFault(.finished, at: 0) }
         var keys: [Key] = []
         if map.count > CBORLimit.scannedPairs { return try indexedKeys(type, of: map) }
         var names: [String] = []
+        var isASCII = true
         var place = map.first
         var ordinal = 0
         while try hasPair(map, ordinal, at: place) {
             if ordinal == CBORLimit.scannedPairs { return try indexedKeys(type, of: map) }
             let (form, value) = try key(at: place)
             let name = try self.name(form)
+            isASCII = isASCII && self.isASCII(form)
             if !names.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
                 names.append(name)
                 if let key = try makeKey(type, form) { keys.append(key) }
@@ -192,15 +195,31 @@ extension CBORReader {
             place = try skip(value)
             ordinal += 1
         }
-        return keys
+        return isASCII ? keys : firsts(of: keys)
     }
 
     private func indexedKeys<Key: CodingKey>(_ type: Key.Type, of map: CBORMap) throws(CBORFault) -> [Key] {
         var keys: [Key] = []
+        var isASCII = true
         for entry in try index(of: map).entries {
-            if let key = try makeKey(type, try key(at: entry.key).0) { keys.append(key) }
+            let (form, _) = try key(at: entry.key)
+            isASCII = isASCII && self.isASCII(form)
+            if let key = try makeKey(type, form) { keys.append(key) }
         }
-        return keys
+        return isASCII ? keys : firsts(of: keys)
+    }
+
+    private func isASCII(_ form: CBORKeyForm) -> Bool {
+        switch form {
+        case .text(let start, let end): bytes.isASCII(from: start, to: end)
+        case .joined(let text): text.utf8.allSatisfy { $0 < 0x80 }
+        case .integer: true
+        }
+    }
+
+    private func firsts<Key: CodingKey>(of keys: [Key]) -> [Key] {
+        var names: Set<String> = []
+        return keys.filter { names.insert($0.stringValue).inserted }
     }
 
     private func makeKey<Key: CodingKey>(_ type: Key.Type, _ form: CBORKeyForm) throws(CBORFault) -> Key? {
