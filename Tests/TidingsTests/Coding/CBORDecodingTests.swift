@@ -164,14 +164,34 @@ import Testing
     }
 
     /// They became NaN: a number that is close to zero, and two whose digits and exponent fit each alone.
-    @Test(arguments: ["fb 01a56e1fc2f8f359", "c4 82 187f 0a", "c4 82 187f 1864"]) func aNumberBeyondDecimalIsRefused(_ hex: String) throws {
+    @Test(arguments: ["fb 01a56e1fc2f8f359", "c4 82 187f 0a", "c4 82 187f 1864"]) func aNumberBeyondDecimalIsRefused(
+        _ hex: String
+    ) throws {
         #expect(throws: DecodingError.self) { try cborDecode(Decimal.self, hex: hex) }
     }
 
     @Test func decimalsAtTheEndsOfTheirRange() throws {
         #expect(try cborDecode(Decimal.self, hex: "f97e00").isNaN)
-        #expect(try cborDecode(Decimal.self, hex: "c4 82 187f 01") == Decimal(sign: .plus, exponent: 127, significand: 1))
-        #expect(try cborDecode(Decimal.self, hex: "c4 82 387f 0a") == Decimal(sign: .plus, exponent: -128, significand: 10))
+        #expect(
+            try cborDecode(Decimal.self, hex: "c4 82 187f 01") == Decimal(sign: .plus, exponent: 127, significand: 1))
+        #expect(
+            try cborDecode(Decimal.self, hex: "c4 82 387f 0a") == Decimal(sign: .plus, exponent: -128, significand: 10))
+    }
+
+    @Test func aUUIDIsDigitsAndDashes() throws {
+        let text = "E621E1F8-C36C-495A-93FC-0C247A3E6E5f"
+        #expect(try cborDecode(UUID.self, cborEncode(text)) == UUID(uuidString: text))
+        let others = [
+            "+" + text.dropFirst(), " " + text.dropFirst(), text + "\0", text + "x", String(text.dropLast()), "",
+            text.dropLast() + "g",
+            "0x" + text.dropFirst(2), text.replacing("-", with: ""), text.replacing("-4", with: "4-"),
+            "é" + text.dropFirst(2),
+        ]
+        for other in others {
+            #expect(throws: DecodingError.self, "\(other.debugDescription)") {
+                try cborDecode(UUID.self, cborEncode(other))
+            }
+        }
     }
 
     @Test func anAbsentSuperIsNull() throws {

@@ -49,7 +49,9 @@ extension CBORReader {
     private func uuid(at place: CBORPlace) throws(CBORFault) -> UUID {
         let head = try bytes.content(at: place).head
         if head.major == .text {
-            guard let uuid = UUID(uuidString: try string(at: place)) else {
+            let text = try string(at: place)
+            // Foundation reads it as C would: a sign for a digit, and what follows it not at all.
+            guard CBORReader.isUUID(text.utf8), let uuid = UUID(uuidString: text) else {
                 throw CBORFault(.uuidText, at: Int(place.offset))
             }
             return uuid
@@ -60,6 +62,15 @@ extension CBORReader {
         }
         return UUID(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
         // In bounds: compared above, and the bytes are a copy.
+    }
+
+    private static func isUUID(_ text: String.UTF8View) -> Bool {
+        guard text.count == 36 else { return false }
+        for (index, byte) in text.enumerated() {
+            let isDash = index == 8 || index == 13 || index == 18 || index == 23
+            guard isDash ? byte == UInt8(ascii: "-") : Character(Unicode.Scalar(byte)).isHexDigit else { return false }
+        }
+        return true
     }
 
     /// A text with or without tag 32.
