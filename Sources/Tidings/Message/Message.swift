@@ -38,6 +38,12 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// A field that changes its type, or its meaning, is another message: give it another name.
+    ///
+    /// ### What the fields may be
+    ///
+    /// The library's decoder refuses what is not a value, whoever posted it. For a type with an `init(from:)` of its own, this is up to that:
+    /// some trap on what a poster can send, Foundation's among them. A `URLComponents` with a scheme that is none ends the process that
+    /// decodes it. Put a `URL` or a `String` into a message in its place.
     public protocol Message: FieldCodable, Sendable {
         /// The name its notifications have, the same in all processes. It must not change while the process runs.
         ///
