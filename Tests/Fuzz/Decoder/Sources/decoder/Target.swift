@@ -1,3 +1,5 @@
+import Foundation
+
 @testable import Tidings
 
 /// Decodes the fuzzer's bytes as one type after another. What decodes must encode, and what that gives must decode to something
@@ -16,12 +18,26 @@ public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     settles(Tree.self, payload)
     settles(Known.self, payload)
     _ = try? CBORPayloadDecoder().decode(Careless.self, from: payload)
+    _ = try? CBORPayloadDecoder().decode(AskedTwice.self, from: payload)
+    if let number = try? CBORPayloadDecoder().decode(Decimal.self, from: payload), number.isNaN {
+        precondition(
+            (try? CBORPayloadDecoder().decode(Double.self, from: payload))?.isNaN == true, "a number became NaN")
+    }
     Meddler.run(payload)
-    let raw = SharedNotificationCenter.RawPayload(format: .cbor, bytes: Array(payload))
-    precondition(!JSONRendering.render(raw).isEmpty)
-    precondition(
-        !JSONRendering.render(SharedNotificationCenter.RawPayload(format: .json, bytes: Array(payload))).isEmpty)
+    rendersAsJSON(.cbor, payload)
+    rendersAsJSON(.json, payload)
+    for format in [SharedNotificationCenter.PayloadFormat.cbor, .json] {
+        // Whatever comes, it comes to an end.
+        _ = try? PayloadCoding.decode(SharedNotificationCenter.PropertyValue.self, format: format, bytes: payload)
+    }
     return 0
+}
+
+/// Whatever is shown is JSON, and in as few characters as it takes.
+private func rendersAsJSON(_ format: SharedNotificationCenter.PayloadFormat, _ payload: UnsafeRawBufferPointer) {
+    let shown = JSONRendering.render(SharedNotificationCenter.RawPayload(format: format, bytes: Array(payload)))
+    let again = JSONCompactor.compact(Array(shown.utf8))
+    precondition(again.map { $0.utf8.elementsEqual(shown.utf8) } == true, "no JSON: \(shown)")
 }
 
 /// A dictionary's keys have no order: two that are equal may encode to the same bytes in another one.

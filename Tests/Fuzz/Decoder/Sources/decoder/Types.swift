@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import Tidings
+
 struct Person: Codable {
     var name: String
     var age: UInt8
@@ -113,5 +115,21 @@ struct Careless: Decodable {
             if let text = try? map.decode(String.self, forKey: key) { count &+= text.utf8.count }
             _ = try? map.decode(Numbers.self, forKey: key)
         }
+    }
+}
+
+/// Asks for each key again, as a type does that looks at a value before it takes it: it must be the same.
+struct AskedTwice: Decodable {
+    init(from decoder: any Decoder) throws {
+        let map = try decoder.container(keyedBy: Anything.Key.self)
+        for key in map.allKeys {
+            let first = look(key, in: map)
+            precondition(first == look(key, in: map), "\(key.stringValue) has two values")
+        }
+    }
+
+    /// What is there, as bytes: NaN is not equal to itself.
+    private func look(_ key: Anything.Key, in map: KeyedDecodingContainer<Anything.Key>) -> [UInt8]? {
+        (try? map.decode(Anything.self, forKey: key)).flatMap { try? PayloadCoding.cborBytes(of: $0) }
     }
 }
