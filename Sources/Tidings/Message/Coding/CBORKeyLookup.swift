@@ -64,7 +64,7 @@ extension CBORReader {
         }
         guard case .some(.some(let end)) = end else { return nil }
         let mark = bytes.mark(from: Int(next.offset), toKeyEnd: end)
-        if hint.passed & mark != 0, try !isFirst(name, in: map) { return nil }
+        if state.pointee.hint.passed & mark != 0, !isFirst(name, in: map) { return nil }
         let value = CBORPlace(offset: UInt32(truncatingIfNeeded: end), span: next.span)
         if keeping {
             state.pointee.hint.ordinal += 1
@@ -74,9 +74,11 @@ extension CBORReader {
         return CBORHit(key: next.offset, value: value)
     }
 
-    /// Whether none of the keys up to the one that was found last is this one.
+    /// Whether none of the keys up to the one that was found last is this one. Not, if that can't be told: the search tells why.
     @inline(never)
-    private func isFirst(_ name: String, in map: CBORMap) throws(CBORFault) -> Bool {
+    private func isFirst(_ name: String, in map: CBORMap) -> Bool { (try? isFirstOrFails(name, in: map)) ?? false }
+
+    private func isFirstOrFails(_ name: String, in map: CBORMap) throws(CBORFault) -> Bool {
         if hint.ordinal >= CBORLimit.scannedPairs {
             let index = try index(of: map)
             // Of a map whose keys are all different none needs to be remembered.
