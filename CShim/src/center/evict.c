@@ -255,10 +255,7 @@ uint64_t tidings__deadline(const tidings_post_options *options) {
     return now + (uint64_t)options->deadline_ns < now ? UINT64_MAX - 1 : now + (uint64_t)options->deadline_ns;
 }
 
-static int out_of_time(const tidings__segment *s, uint32_t owner) {
-    return tidings__fail(ETIMEDOUT, "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind until the deadline; let it catch up",
-                         s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid));
-}
+static uint32_t process_of(const tidings__segment *s, uint32_t owner) { return tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid); }
 
 int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline) {
     tidings__segment *s = &center->segment;
@@ -271,9 +268,11 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     if (!tidings__observer_alive(s, holder)) return 0;
     if (deadline == 0)
         return tidings__fail(EAGAIN, "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; give a deadline, or let it catch up",
-                             s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid));
+                             s->name, process_of(s, owner));
     // Before the cursor is looked at: one that goes to and fro holds nobody longer than that.
-    if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) return out_of_time(s, owner);
+    if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
+        return tidings__fail(ETIMEDOUT, "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind until the deadline; let it catch up",
+                             s->name, process_of(s, owner));
     uint64_t cursor = tidings__acquire(&entry->cursor);
     // It usually moves within a microsecond: look a little before sleeping. Not where it needs our processor for that.
     if (tidings__processors() > 1) {

@@ -26,13 +26,15 @@ typedef struct orphans {
     uint64_t words[TIDINGS__MAP_WORDS];
 } orphans;
 
+// `dead` has what was found of each participant; a number in a shared word may be anything.
+static bool is_dead(const tidings__segment *s, const bool *dead, uint64_t participant) { return participant < s->shape.participants && dead[participant]; }
+
 // Each participant is asked after once, by system calls: a peer may have written that all observers are one's.
 static void count_observers(const tidings_center *center, const bool *dead, orphans *orphans, tidings_remains *out) {
     const tidings__segment *s = &center->segment;
     memset(orphans, 0, sizeof *orphans);
     for (uint32_t i = 0; i < s->shape.observers; i++) {
-        const uint32_t owner = tidings__acquire(&s->observers[i].owner) - 1;
-        if (owner >= s->shape.participants || !dead[owner]) continue;
+        if (!is_dead(s, dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
         orphans->words[i / 64] |= UINT64_C(1) << i % 64;
         out->observers++;
         out->observers_lossless += tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1;
@@ -48,7 +50,7 @@ static void count_names(tidings_center *center, const bool *dead, const orphans 
         if (!entry) break;
         uint64_t preparer;
         if (tidings__name_half_way(entry, &preparer)) {
-            out->names += preparer < s->shape.participants && dead[preparer];
+            out->names += is_dead(s, dead, preparer);
             continue;
         }
         bool of_the_dead = false, of_others = false;
@@ -65,8 +67,7 @@ static void count_payloads(const tidings_center *center, const bool *dead, tidin
     const tidings__segment *s = &center->segment;
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        const uint32_t owner = tidings__chunk_owner(word);
-        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && owner < s->shape.participants && dead[owner];
+        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && is_dead(s, dead, tidings__chunk_owner(word));
     }
 }
 
@@ -78,7 +79,7 @@ static void count_slots(const tidings_center *center, const bool *dead, tidings_
         const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit), v = tidings__acquire(&cell->verdict);
         if (!tidings__busy(w, c, v)) continue;
         const uint32_t owner = (uint32_t)(w & TIDINGS__W_OWNER_MASK);
-        if (w & TIDINGS__W_FOREIGN && owner < s->shape.participants && dead[owner]) {
+        if (w & TIDINGS__W_FOREIGN && is_dead(s, dead, owner)) {
             out->claims++;
             continue;
         }
