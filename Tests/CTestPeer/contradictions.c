@@ -155,6 +155,25 @@ void names_that_all_observe_are_counted_without_asking_for_each(void) {
     CHECK(remains.observers == 0 && remains.names == 0, "%u observers, %u names of nobody dead", remains.observers, remains.names);
 }
 
+// Of three prefixes in a ring one is nobody's, so that the bound of the walk is reached in the middle of those that are counted together.
+void a_ring_of_prefixes_is_left_by_who_evicts(void) {
+    tidings_center *center = join_center(256);
+    tidings__segment *s = &center->segment;
+    fill(center);
+    endless_prefix(s);
+    for (uint32_t i = 0; i < 3; i++) {
+        tidings__name *name = &s->names[5 + i];
+        atomic_store(&name->state, TIDINGS__NAME_LINKED);
+        atomic_store(&name->lengths, TIDINGS__LENGTHS_PREFIX | 1);
+        atomic_store(&name->next, 5 + (i + 1) % 3);
+        if (i == 2) continue;
+        atomic_store(&name->members[0], 1);
+        atomic_store(&name->member_words, 1);
+    }
+    tidings_topic *topic = topic_of(center, NAME);
+    ENDS(tidings_post(topic, "x", 1, NULL, NULL));
+}
+
 // A thousand lossless observers that nobody has looked at all there is to evict.
 void lossless_observers_of_nobody_are_asked_after_once_a_range(void) {
     tidings_center *center = join_center(16384);

@@ -137,6 +137,7 @@ STORY(a_prefix_that_goes_and_comes_again_is_left_after_a_while)
 STORY(names_that_all_ask_for_the_ring_are_not_all_answered)
 STORY(a_participant_with_all_observers_is_looked_at_once)
 STORY(names_that_all_observe_are_counted_without_asking_for_each)
+STORY(a_ring_of_prefixes_is_left_by_who_evicts)
 STORY(lossless_observers_of_nobody_are_asked_after_once_a_range)
 
 // wakes.c

@@ -137,14 +137,8 @@ CORE = {
     "owner-number-unchecked": (
         "image", "center/evict.c",
         (
-            "if (deadline == 0)\n"
-            "        return tidings__fail(EAGAIN, \"can't post to center \\\"%s\\\": a lossless observer (process %u) is a "
-            "whole ring behind; give a deadline, or let it catch up\",\n"
-            "                             s->name, tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? "
-            "owner - 1 : 0].pid));",
-            "if (deadline == 0)\n"
-            "        return tidings__fail(EAGAIN, \"%s is held back by process %u\", s->name, "
-            "tidings__relaxed(&s->participants[owner - 1].pid));",
+            "s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid",
+            "s->participants[owner - 1].pid",
         ),
     ),
     "eviction-length-unchecked": (
