@@ -168,7 +168,7 @@ void a_ring_of_prefixes_is_left_by_who_evicts(void) {
         atomic_store(&name->next, 5 + (i + 1) % 3);
         if (i == 2) continue;
         atomic_store(&name->members[0], 1);
-        atomic_store(&name->member_words, 1);
+        atomic_store(&name->crowd, 1);
     }
     tidings_topic *topic = topic_of(center, NAME);
     ENDS(tidings_post(topic, "x", 1, NULL, NULL));

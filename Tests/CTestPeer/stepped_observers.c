@@ -48,16 +48,24 @@ void stopped_anywhere_before_sleeping(void) {
 
 static pipe_pair registered, woken, onward;
 
+static bool in_a_crowd;
+
 // Asleep as `tidings_next` is, but once awake it waits to be told to go on: a poster that is stepped is slow enough to be revoked by whoever waits for it.
 static void sleeps_again_and_again(void) {
     tidings_center *center = join_center(0);
     tidings__segment *s = &center->segment;
     tidings_observer *observer = observer_of(center, NAME);
+    tidings__observer_entry *own = &s->observers[observer->index];
+    const uint32_t entry = tidings__relaxed(&observer->table)->of[0]->entry;
     tell(&registered);
     for (;;) {
-        const uint32_t announced = tidings__doorbell_announce(s, observer->index);
-        while (tidings__acquire(&s->observers[observer->index].doorbell) == announced)
-            tidings__futex_wait(&s->observers[observer->index].doorbell, announced, -1);
+        _Atomic uint32_t unused = 0;
+        tidings__futex_value words[3] = {{&own->doorbell, 0}, {&unused, 0}, {&s->names[entry].crowd, tidings__acquire(&s->names[entry].crowd)}};
+        if (in_a_crowd) tidings__set_relaxed(&own->beds[0], entry);
+        words[0].value = tidings__doorbell_announce(s, observer->index);
+        const uint32_t count = in_a_crowd ? 3 : 2;
+        while (tidings__acquire(words[0].word) == words[0].value && tidings__acquire(words[count - 1].word) == words[count - 1].value)
+            tidings__futex_wait_either(words, count, -1);
         tidings__doorbell_withdraw(s, observer->index);
         tell(&woken);
         told(&onward);
@@ -65,9 +73,9 @@ static void sleeps_again_and_again(void) {
     }
 }
 
-// A poster killed anywhere on its way through ringing: what it committed wakes the sleeper, without help from anybody else. What it didn't commit may
-// have woken it or not; if not, the next post does.
-void killed_anywhere_while_ringing(void) {
+// A poster killed anywhere on its way through ringing: what it committed wakes the sleepers, without help from anybody else. What it didn't commit may
+// have woken them or not; if not, the next post does.
+static void killed_while_ringing(uint32_t sleepers) {
     what = (act){.size = 8};
     returned = shared_memory(4096);
     registered = pipe_open();
@@ -76,17 +84,20 @@ void killed_anywhere_while_ringing(void) {
     tidings_center *center = join_center(256);
     tidings_topic *topic = topic_of(center, NAME);
     tidings_observer *witness = observer_of(center, NAME);
-    const pid_t sleeper = start(sleeps_again_and_again);
-    told(&registered);
-    until_asleep(sleeper, center, 1);
+    pid_t sleeper[8];
+    for (uint32_t i = 0; i < sleepers; i++) {
+        sleeper[i] = start(sleeps_again_and_again);
+        told(&registered);
+    }
+    for (uint32_t i = 0; i < sleepers; i++) until_asleep(sleeper[i], center, sleepers);
     const uint64_t length = length_of(posts_once);
-    told(&woken);
-    tell(&onward);
+    for (uint32_t i = 0; i < sleepers; i++) told(&woken);
+    for (uint32_t i = 0; i < sleepers; i++) tell(&onward);
     receive(witness);
     uint32_t committed = 0;
     const uint32_t kills = moments(KILLS, length);
     for (uint32_t kill = 0; kill < kills; kill++) {
-        until_asleep(sleeper, center, 1);
+        for (uint32_t i = 0; i < sleepers; i++) until_asleep(sleeper[i], center, sleepers);
         const pid_t pid = start_traced(posts_once);
         step(pid, kill + 1 < kills ? moment(kill, kills, length) : UINT64_MAX, false);  // the last one when its post has returned
         kill_and_reap(pid);
@@ -99,11 +110,19 @@ void killed_anywhere_while_ringing(void) {
             OK(result);
             committed++;
         }
-        told(&woken);  // for ever, if the wake-up was lost
-        tell(&onward);
+        for (uint32_t i = 0; i < sleepers; i++) told(&woken);  // for ever, if a wake-up was lost
+        for (uint32_t i = 0; i < sleepers; i++) tell(&onward);
     }
     CHECK(committed > 0 && committed < kills, "%u of %u were committed", committed, kills);
-    kill_and_reap(sleeper);
+    for (uint32_t i = 0; i < sleepers; i++) kill_and_reap(sleeper[i]);
+}
+
+void killed_anywhere_while_ringing(void) { killed_while_ringing(1); }
+
+// Many are rung on their name's own word, by one call; their doorbells' flags come down one by one.
+void killed_anywhere_while_ringing_a_crowd(void) {
+    in_a_crowd = true;
+    killed_while_ringing(6);
 }
 
 static void registers_and_leaves(void) {

@@ -195,6 +195,7 @@ STEPPED(stopped_anywhere_while_evicting)
 // stepped_observers.c
 STEPPED(stopped_anywhere_before_sleeping)
 STEPPED(killed_anywhere_while_ringing)
+STEPPED(killed_anywhere_while_ringing_a_crowd)
 STEPPED(killed_anywhere_while_observing)
 STEPPED(killed_anywhere_while_tidying)
 STEPPED(killed_anywhere_while_revoking)

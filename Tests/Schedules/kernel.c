@@ -36,8 +36,11 @@ int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeo
     return tidings__futex_wait_any(&(tidings__futex_value){word, expected}, 1, timeout_ns);
 }
 
-int tidings__futex_wait_either(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *own, uint32_t own_expected, int64_t timeout_ns) {
-    return tidings__futex_wait_any((tidings__futex_value[]){{word, expected}, {own, own_expected}}, 2, timeout_ns);
+int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
+    return tidings__futex_wait_any(values, count, timeout_ns);
+}
+bool tidings__futex_takes_several(void) {
+    return true;
 }
 
 static bool sleeps_on(const fiber *f, uintptr_t at) {

@@ -72,6 +72,28 @@ void three_laps(void) {
     add_watcher("observer X", "n");
 }
 
+// Four make a crowd, which is rung at once. They come first, so as to be asleep when somebody posts.
+static void four_observe(void) {
+    open_center();
+    add_watcher("observer W", "n");
+    add_watcher("observer X", "n");
+    add_watcher("observer Y", "n");
+    add_watcher("observer Z", "n");
+}
+void crowd(void) {
+    four_observe();
+    add_poster("poster A", "n", 2);
+}
+void two_ring_a_crowd(void) {
+    four_observe();
+    add_poster("poster A", "n", 1);
+    add_poster("poster B", "n", 2);
+}
+void dead_poster_to_a_crowd(void) {
+    two_ring_a_crowd();
+    machine.fibers[4].mortal = true;
+}
+
 // Somebody has died before all this, with a lossless observer, a chunk and a name; and who tidies up after it may die of that.
 static void tidy(void *argument) {
     int result = tidings_tidy(argument);

@@ -113,6 +113,8 @@ struct tidings_observer {
 
     // Rung by this process alone (`tidings__nudge`), and what was heard of it before the last announcement.
     _Atomic uint32_t own_bell, own_heard;
+    // The crowds it sleeps in: 63…32 the name's entry, 31…0 its `crowd` before the last announcement. 0: none.
+    _Atomic uint64_t beds[TIDINGS__BEDS];
 
     // A reader's (reader.h): what was heard of the bells before sleeping.
     bool reader;

@@ -112,7 +112,7 @@ uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {
         generation = now;
         resolved = tidings__name_find(s, &topic->key);
         if (topic->key_subject.subject) resolved |= (uint64_t)tidings__name_find(s, &topic->key_subject) << 32;
-        if (tidings__relaxed(&s->names[TIDINGS__NAME_ALL].member_words)) resolved |= TIDINGS__RESOLVED_ALL;
+        if (tidings__member_words(&s->names[TIDINGS__NAME_ALL])) resolved |= TIDINGS__RESOLVED_ALL;
         tidings__prefix_walk walk = tidings__prefixes(s);
         if (tidings__prefix_next_of(s, &walk, tidings__topic_name(topic), topic->key.name_length) != TIDINGS__NAME_NONE) resolved |= TIDINGS__RESOLVED_PREFIX;
         tidings__fence_acquire();

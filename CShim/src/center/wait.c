@@ -38,14 +38,58 @@ void tidings__nudge(tidings_observer *o) {
     tidings__futex_wake(doorbell, 2);
 }
 
+// All words that an observer sleeps on, with what they were before its last look; how many.
+#define BEDDED (2 + TIDINGS__BEDS)
+static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings__futex_value words[BEDDED]) {
+    const tidings__segment *s = &o->center->segment;
+    uint32_t count = 2;
+    words[0] = (tidings__futex_value){tidings__doorbell(s, o->index), announced};
+    words[1] = (tidings__futex_value){(_Atomic uint32_t *)&o->own_bell, tidings__relaxed(&o->own_heard)};
+    for (uint32_t i = 0; i < TIDINGS__BEDS; i++) {
+        const uint64_t bed = tidings__relaxed(&o->beds[i]);
+        if (bed) words[count++] = (tidings__futex_value){&s->names[bed >> 32].crowd, (uint32_t)bed};
+    }
+    return count;
+}
+
 bool tidings__rung(const tidings_observer *o, uint32_t announced) {
-    if (tidings__acquire(&o->own_bell) != tidings__relaxed(&o->own_heard)) return true;
-    return o->reader ? tidings__reader_rung(o) : tidings__acquire(tidings__doorbell(&o->center->segment, o->index)) != announced;
+    if (o->reader) return tidings__acquire(&o->own_bell) != tidings__relaxed(&o->own_heard) || tidings__reader_rung(o);
+    tidings__futex_value words[BEDDED];
+    for (uint32_t i = slept_on(o, announced, words); i-- > 0;)
+        if (tidings__acquire(words[i].word) != words[i].value) return true;
+    return false;
 }
 
 void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns) {
-    if (o->reader) tidings__reader_sleep(o, timeout_ns);
-    else tidings__futex_wait_either(tidings__doorbell(&o->center->segment, o->index), announced, &o->own_bell, tidings__relaxed(&o->own_heard), timeout_ns);
+    if (o->reader) {
+        tidings__reader_sleep(o, timeout_ns);
+        return;
+    }
+    tidings__futex_value words[BEDDED];
+    tidings__futex_wait_either(words, slept_on(o, announced, words), timeout_ns);
+}
+
+// Before the announcement: the crowds to sleep in, and a list of them for those who ring. More names than it asks about it is rung for by its doorbell.
+#define BEDS_ASKED 16u
+static void make_beds(tidings_observer *o) {
+    tidings__segment *s = &o->center->segment;
+    uint32_t made = 0, asked = TIDINGS__NAME_NONE;
+    if (!s->companion && tidings__futex_takes_several()) {
+        const tidings__table *table = tidings__table_use(o);
+        for (uint32_t i = 0; i < table->count && i < BEDS_ASKED && made < TIDINGS__BEDS; i++) {
+            const uint32_t entry = table->of[i]->entry;
+            tidings__name *name = entry == asked ? NULL : tidings__name_at(s, entry);
+            asked = entry;
+            if (!name || tidings__name_members(name) < TIDINGS__CROWD) continue;
+            tidings__set_relaxed(&s->observers[o->index].beds[made], entry);
+            tidings__set_relaxed(&o->beds[made++], (uint64_t)entry << 32 | tidings__acquire(&name->crowd));
+        }
+        tidings__table_leave(o);
+    }
+    for (; made < TIDINGS__BEDS; made++) {
+        tidings__set_relaxed(&s->observers[o->index].beds[made], TIDINGS__NAME_NONE);
+        tidings__set_relaxed(&o->beds[made], 0);
+    }
 }
 
 static uint32_t members(tidings__segment *s, uint32_t entry) {
@@ -194,6 +238,7 @@ int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery
     // Our own bell first: who changes the table, or interrupts, rings it afterwards.
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->own_bell));
     if (o->reader) return tidings__reader_announce(o, d);
+    make_beds(o);
     *announced = tidings__doorbell_announce(s, o->index);
     int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
     // Taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings once more after saying so.

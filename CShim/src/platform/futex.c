@@ -71,13 +71,17 @@ int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, 
     return tidings__futex_wait(values[0].word, values[0].value, timeout_ns >= 0 && timeout_ns < WITHOUT_WAITV_NS ? timeout_ns : WITHOUT_WAITV_NS);
 }
 
-int tidings__futex_wait_either(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *own, uint32_t own_expected, int64_t timeout_ns)
+int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
 {
-    const int result = wait_vector((tidings__futex_value[]){{word, expected}, {own, own_expected}}, 2, timeout_ns);
+    const int result = wait_vector(values, count, timeout_ns);
     if (result != -ENOSYS) return result;
+    // The others are rung in place of the first one, and nobody says so there.
+    if (count > 2) return -EAGAIN;
     // Now and then: who may write can move a sleeper to another futex (FUTEX_REQUEUE), where nobody rings.
-    return tidings__futex_wait(word, expected, timeout_ns >= 0 && timeout_ns < MOVED_NS ? timeout_ns : MOVED_NS);
+    return tidings__futex_wait(values[0].word, values[0].value, timeout_ns >= 0 && timeout_ns < MOVED_NS ? timeout_ns : MOVED_NS);
 }
+
+bool tidings__futex_takes_several(void) { return !atomic_load_explicit(&without_waitv, memory_order_relaxed); }
 
 int tidings__futex_wake(_Atomic uint32_t *word, int count)
 {

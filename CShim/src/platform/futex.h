@@ -3,6 +3,7 @@
 #define TIDINGS__FUTEX_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 // Sleeps while *word is `expected`: 0 (woken, perhaps for nothing), -EAGAIN (the value was another), -ETIMEDOUT, -EINTR. `timeout_ns` counts on
@@ -18,9 +19,12 @@ typedef struct tidings__futex_value {
 } tidings__futex_value;
 int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
 
-// As `tidings__futex_wait`; besides, it ends when `own` has another value than `own_expected` and is woken. For a word of this process's own memory: off the first one
-// another process can move us (FUTEX_REQUEUE), or wake somebody else in our stead. Without FUTEX_WAITV it sleeps on the first alone.
-int tidings__futex_wait_either(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *own, uint32_t own_expected, int64_t timeout_ns);
+// Sleeps while each of `count` words has its value. The first is rung by whoever rings; the second is one of this process's own memory: off the others another process can
+// move us (FUTEX_REQUEUE), or wake somebody else in our stead. Without FUTEX_WAITV it sleeps on the first alone, and, if there are more than two, not at all.
+int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
+
+// May one sleep on several words? True until it has been tried in vain.
+bool tidings__futex_takes_several(void);
 
 // Wakes up to `count`; how many it woke, or a negative errno. Leaves errno alone. Async-signal-safe.
 int tidings__futex_wake(_Atomic uint32_t *word, int count);

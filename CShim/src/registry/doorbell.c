@@ -1,5 +1,7 @@
 #include "registry/doorbell.h"
 
+#include <limits.h>
+
 void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__acquire(doorbell);
@@ -12,4 +14,49 @@ void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
         tidings__cas(doorbell, &rung, rung & ~TIDINGS__ASLEEP);
         return;
     }
+}
+
+static bool lies_in(const tidings__observer_entry *observer, uint32_t entry) {
+    for (uint32_t i = 0; i < TIDINGS__BEDS; i++)
+        if (tidings__relaxed(&observer->beds[i]) == entry) return true;
+    return false;
+}
+
+// Of these (bits of a word of the map) those who sleep on the entry's own word, and what their doorbells announce.
+static uint64_t in_crowd(const tidings__segment *s, uint32_t entry, uint32_t word, uint64_t asleep, uint32_t announced[64]) {
+    uint64_t crowd = 0;
+    for (; asleep; asleep &= asleep - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctzll(asleep), observer = word * 64 + bit;
+        announced[bit] = tidings__acquire(tidings__doorbell(s, observer));
+        // After the doorbell: what it announces says that the list is of that sleep.
+        if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry)) crowd |= UINT64_C(1) << bit;
+    }
+    return crowd;
+}
+
+uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
+    const uint32_t entry = (uint32_t)(name - s->names);
+    uint32_t rung = 0, many = TIDINGS__CROWD;
+    for (uint32_t words = tidings__member_words(name); words; words &= words - 1) {
+        const uint32_t word = (uint32_t)__builtin_ctz(words);
+        uint64_t asleep = tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word]);
+        if (word >= s->shape.observers / 64) asleep &= word > s->shape.observers / 64 ? 0 : (UINT64_C(1) << s->shape.observers % 64) - 1;
+        rung += (uint32_t)__builtin_popcountll(asleep);
+        uint32_t announced[64];
+        // Others than members could take them off a word that they may read: where such are, doorbells are elsewhere, and there is no crowd.
+        const uint64_t crowd = s->companion || (uint32_t)__builtin_popcountll(asleep) < many ? 0 : in_crowd(s, entry, word, asleep, announced);
+        if (crowd && (uint32_t)__builtin_popcountll(crowd) >= many) {
+            // Counted up first: who comes too late to be woken finds another value. The flags come down last: if we die on the way, the next poster rings again.
+            tidings__fetch_add(&name->crowd, TIDINGS__CROWD_RUNG);
+            tidings__futex_wake(&name->crowd, INT_MAX);
+            many = 1;  // awake, all of them, but each word's doorbells are to be read before a count
+            for (uint64_t left = crowd; left; left &= left - 1) {
+                const uint32_t bit = (uint32_t)__builtin_ctzll(left);
+                uint32_t was = announced[bit];
+                if (tidings__cas(tidings__doorbell(s, word * 64 + bit), &was, (was + 2) & ~TIDINGS__ASLEEP)) asleep &= ~(UINT64_C(1) << bit);
+            }
+        }
+        for (; asleep; asleep &= asleep - 1) tidings__doorbell_ring(s, word * 64 + (uint32_t)__builtin_ctzll(asleep));
+    }
+    return rung;
 }

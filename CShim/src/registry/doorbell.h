@@ -26,21 +26,19 @@ static inline void tidings__doorbell_withdraw(const tidings__segment *s, uint32_
 // Wakes this observer if it sleeps and nobody else did.
 void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer);
 
-// Rings everyone asleep who looks at this name entry; how many. Most often: one load of the entry, one of the map.
-static inline uint32_t tidings__ring_members(const tidings__segment *s, const tidings__name *name) {
-    uint32_t rung = 0, words = tidings__relaxed(&name->member_words) & ((1u << TIDINGS__MAP_WORDS) - 1);
-    while (words) {
+// Rings all of an entry's members that are asleep; how many.
+uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name);
+
+// The same, where most often nobody is: one load of the entry, one of the map.
+static inline uint32_t tidings__ring_members(const tidings__segment *s, tidings__name *name) {
+    for (uint32_t words = tidings__member_words(name); words; words &= words - 1) {
         uint32_t word = (uint32_t)__builtin_ctz(words);
-        words &= words - 1;
-        uint64_t asleep = tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word]);
-        while (__builtin_expect(asleep != 0, 0)) {
-            uint32_t bit = (uint32_t)__builtin_ctzll(asleep);
-            asleep &= asleep - 1;
-            if (word * 64 + bit < s->shape.observers) tidings__doorbell_ring(s, word * 64 + bit);
-            rung++;
-        }
+        if (__builtin_expect((tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word])) != 0, 0)) return tidings__ring_asleep(s, name);
     }
-    return rung;
+    return 0;
 }
+
+// So many members make a crowd: who is about to sleep sleeps on its name's own word as well, and so many sleepers are rung there, all by one system call.
+#define TIDINGS__CROWD 4u
 
 #endif

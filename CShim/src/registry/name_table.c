@@ -182,7 +182,7 @@ static bool set_member(tidings__name *entry, uint32_t observer) {
     }
     uint64_t bit = UINT64_C(1) << observer % 64;
     uint64_t before = tidings__fetch_or(&entry->members[observer / 64], bit);
-    tidings__fetch_or(&entry->member_words, 1u << observer / 64);
+    tidings__fetch_or(&entry->crowd, 1u << observer / 64);
     return !(before & bit);
 }
 
@@ -230,7 +230,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             taken++;
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
-            tidings__set_relaxed(&entry->member_words, 0);
+            tidings__set_relaxed(&entry->crowd, 0);
             // No record of the name that it stood for is in the ring any more, and none of the new one: counted from 0, so that who finds it knows how many there were.
             tidings__tally_restart(&entry->tally, tidings__oldest(s));
             // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it was.

@@ -37,6 +37,11 @@ static inline uint32_t tidings__name_members(const tidings__name *name) {
     return count;
 }
 
+// Which words of `members` to look at: one bit each.
+static inline uint32_t tidings__member_words(const tidings__name *name) {
+    return tidings__relaxed(&name->crowd) & ((1u << TIDINGS__MAP_WORDS) - 1);
+}
+
 // The entry's index, TIDINGS__NAME_NONE if nobody looks at this name.
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key);
 

@@ -16,6 +16,7 @@ int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *
         if (tidings__relaxed(&s->observers[i].owner) != 0) continue;
         if (!tidings__cas(&s->observers[i].owner, &free, participant + 1)) continue;
         tidings__set_relaxed(&s->observers[i].history, 0);
+        for (uint32_t bed = 0; bed < TIDINGS__BEDS; bed++) tidings__set_relaxed(&s->observers[i].beds[bed], TIDINGS__NAME_NONE);
         tidings__set_release(&s->observers[i].instance, tidings__relaxed(&s->participants[participant].instance));
         *index = i;
         return 0;

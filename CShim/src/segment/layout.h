@@ -8,13 +8,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TIDINGS__FORMAT_VERSION 3u
+#define TIDINGS__FORMAT_VERSION 4u
 #define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings", as a little endian machine writes it
 #define TIDINGS__LINE 64u                             // x86-64 and most ARM; apart by two where a neighbour prefetch would hurt
 #define TIDINGS__PAGE 4096u
 #define TIDINGS__CLASSES 6u  // 1 KiB, 8 KiB, 64 KiB, 512 KiB, 4 MiB, the maximum payload: × 8, so at most 7/8 wasted, mostly far less
 #define TIDINGS__OBSERVERS_MAX 1024u
 #define TIDINGS__MAP_WORDS (TIDINGS__OBSERVERS_MAX / 64u)
+#define TIDINGS__BEDS 4u                // names whose crowd an observer can sleep in at a time
 #define TIDINGS__BELLS 32u              // one line each, and a word of bits says which
 #define TIDINGS__KEY_MAX 512u           // name, subject, each up to 255 bytes
 #define TIDINGS__LOCK_BASE (INT64_C(1) << 40)  // participants' lock bytes: beyond any file length we make, so no I/O ever meets them
@@ -85,7 +86,8 @@ typedef struct tidings__observer_entry {
     _Atomic uint64_t cursor;                            // lossless only: the first position it still needs
     _Atomic uint64_t instance;                          // of the owner, so that a stale owner number says nothing
     _Atomic uint64_t history;                           // lossless only: before this it needs every record, by whatever name
-    uint64_t unused[4];
+    _Atomic uint32_t beds[TIDINGS__BEDS];               // while asleep: the name entries whose `crowd` it sleeps on as well; the owner's, before it announces
+    uint64_t unused[2];
 } tidings__observer_entry;
 
 // How many records of a name lie before `end`. Changed together by a 16-byte CAS; `end` never goes back, so that
@@ -103,7 +105,7 @@ typedef struct tidings__name {
     _Atomic uint64_t retained;                     // 63…16 position, 15…0 chunk + 1; 0: none
     _Atomic uint64_t birth;                        // no record before this position carries this entry's number
     _Atomic uint32_t lengths;                      // 14…0 name bytes, 15 it is a prefix, 31…16 subject bytes + 1 (0: no subject)
-    _Atomic uint32_t member_words;                 // which words of `members` may be other than 0
+    _Atomic uint32_t crowd;                        // 15…0 which words of `members` may be other than 0; above, counts up as all who sleep on it are rung: a futex
     _Atomic uint64_t members[TIDINGS__MAP_WORDS];  // one bit per observer entry
     _Atomic uint64_t key[TIDINGS__KEY_MAX / 8];    // name, then subject
 } tidings__name;
@@ -115,6 +117,7 @@ typedef struct tidings__name {
 #define TIDINGS__NAME_GONE 4u     // decided: being unlinked; `birth` is where its quarantine ends
 #define TIDINGS__NEXT_MARK (UINT64_C(1) << 32)
 #define TIDINGS__LENGTHS_PREFIX UINT32_C(0x8000)
+#define TIDINGS__CROWD_RUNG UINT32_C(0x10000)
 
 // MARK: Chunks
 

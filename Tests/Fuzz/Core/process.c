@@ -20,7 +20,7 @@
 uint64_t __wrap_tidings__monotonic_ns(void);
 int __wrap_tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 int __wrap_tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
-int __wrap_tidings__futex_wait_either(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *own, uint32_t own_expected, int64_t timeout_ns);
+int __wrap_tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
 void __wrap_tidings__nap(int64_t ns);
 void __wrap_tidings__yield(void);
 void __wrap_tidings__heavy_barrier(void);
@@ -80,9 +80,9 @@ int __wrap_tidings__futex_wait_any(const tidings__futex_value *values, uint32_t 
     return -ETIMEDOUT;
 }
 
-int __wrap_tidings__futex_wait_either(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *own, uint32_t own_expected, int64_t timeout_ns)
+int __wrap_tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
 {
-    return __wrap_tidings__futex_wait_any((tidings__futex_value[]){{word, expected}, {own, own_expected}}, 2, timeout_ns);
+    return __wrap_tidings__futex_wait_any(values, count, timeout_ns);
 }
 
 void __wrap_tidings__nap(int64_t ns) { sleep_for(ns); }
