@@ -1,4 +1,6 @@
 // Many who create one center at once: one center; never half of one. (Who dies of it: harmed_centers.c.)
+#include <sys/resource.h>
+
 #include "center/center.h"
 #include "foreign.h"
 
@@ -77,6 +79,36 @@ void one_of_many_exclusive_creators_succeeds(void) {
         for (int i = 0; i < 10; i++) tell(&go);
         for (int i = 0; i < 10; i++) ends_well(pids[i]);
         CHECK(atomic_load(&borns->exclusive) == 1, "%lu succeeded", (unsigned long)atomic_load(&borns->exclusive));
+        OK(tidings_remove("story", NULL));
+    }
+}
+
+static uint64_t page_faults(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_minflt;
+}
+
+// All memory that it is sure to need is there, and next to none of it was touched: that costs as much again.
+void a_center_is_born_with_its_memory_and_touches_little(void) {
+    for (uint32_t round = 0; round < 2; round++) {
+        const uint64_t before = page_faults();
+        tidings_center *center = join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_EXCLUSIVE});
+        const uint64_t faults = page_faults() - before;
+        const uint64_t base = center->segment.geometry.base_size, pages = base / 4096;
+        struct stat status;
+        CHECK(stat(tidings_path(center), &status) == 0, "%s", strerror(errno));
+        CHECK((uint64_t)status.st_blocks * 512 >= base, "%lu bytes, needs %lu", (unsigned long)status.st_blocks * 512, (unsigned long)base);
+        // The first one also has the program's own pages.
+        CHECK(round == 0 || faults < pages / 4, "%lu faults, %lu pages", (unsigned long)faults, (unsigned long)pages);
+        tidings_observer *observer = observer_of(center, NAME);
+        tidings_topic *topic = topic_of(center, NAME);
+        for (uint32_t i = 0; i < 2 * center->segment.shape.slots; i++) post_number(topic, i);
+        const account account = drain(observer);
+        CHECK(account.received + account.missed == 2 * center->segment.shape.slots, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+        struct stat used;
+        CHECK(stat(tidings_path(center), &used) == 0 && used.st_blocks == status.st_blocks, "%lu blocks, then %lu", (unsigned long)status.st_blocks, (unsigned long)used.st_blocks);
+        tidings_close(center);
         OK(tidings_remove("story", NULL));
     }
 }

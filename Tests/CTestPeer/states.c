@@ -197,3 +197,55 @@ void history_lapped_during_an_eviction_is_told_in_order(void) {
     }
     CHECK(result == -EAGAIN && told + received == 448, "%d: %lu + %lu", result, (unsigned long)told, (unsigned long)received);
 }
+
+// What everybody who asks a cell of this position is told, as one number each, from where it has these words.
+typedef struct answers {
+    uint64_t of[9];
+} answers;
+
+static answers ask(uint64_t position, uint64_t w, uint64_t c, uint64_t v) {
+    tidings__cell *cell = tidings__cell_at(s, position);
+    answers a = {0};
+    for (int revoked = 0; revoked < 2; revoked++) {
+        atomic_store(&cell->claim, w);
+        atomic_store(&cell->commit, c);
+        atomic_store(&cell->verdict, v);
+        if (revoked) tidings__revoke(s, position);
+        a.of[revoked] = (uint64_t)tidings__look(s, position);
+        a.of[2 + revoked] = busy(position);
+        // The next one of the slot waits no longer than for others.
+        a.of[4 + revoked] = tidings__patience(s, position + 1);
+        tidings_remains remains;
+        OK(tidings_remains_get(center, &remains));
+        a.of[6 + revoked] = remains.claims + 1000 * remains.slots_held + 1000000 * remains.verdicts;
+    }
+    // Its owner comes after all, and asks whether it counts.
+    atomic_store(&cell->commit, tidings__c_of(position, w >> 32 & 1));
+    a.of[8] = cell->verdict >> 2 != position || tidings__verdict_of_owner(cell, position);
+    atomic_store(&cell->claim, 0);
+    atomic_store(&cell->commit, TIDINGS__C_NEVER);
+    atomic_store(&cell->verdict, TIDINGS__V_NEVER);
+    return a;
+}
+
+// C and V of 0 say something of position 0: as good as nothing, in every slot but its own. (Such a cell can last: whoever claims it may die, on each lap.)
+void a_cell_of_zeros_says_nothing_of_any_position_it_will_have(void) {
+    begin();
+    const uint64_t laps[] = {0, 1, 2, UINT64_C(1) << 20, (UINT64_C(1) << 30) + 3, UINT64_C(1) << 43};
+    const uint64_t owners[] = {0, TIDINGS__W_FOREIGN | 77, 4194303, TIDINGS__W_DIED, TIDINGS__W_SKIPPED | 4194303, TIDINGS__W_SKIPPED | TIDINGS__W_FOREIGN | 77};
+    for (uint32_t slot = 1; slot < 256; slot = slot < 3 ? slot + 1 : slot * 2 + 1) {
+        for (uint32_t i = 0; i < sizeof laps / sizeof laps[0]; i++) {
+            const uint64_t position = laps[i] * 256 + slot;
+            for (uint32_t k = 0; k < 3 * (sizeof owners / sizeof owners[0]); k++) {
+                // Of the lap before, of this one, of the next.
+                const uint64_t w = ((tidings__lap_at(s, position) + k % 3 - 1) & TIDINGS__LAP_MASK) << TIDINGS__W_LAP_SHIFT | (owners[k / 3] ? TIDINGS__W_PHASE : 0) | owners[k / 3];
+                const answers never = ask(position, w, TIDINGS__C_NEVER, TIDINGS__V_NEVER), zeros = ask(position, w, 0, 0);
+                for (uint32_t n = 0; n < 9; n++)
+                    CHECK(never.of[n] == zeros.of[n], "position %lu, claim %lx: answer %u is %lu, and %lu of zeros", (unsigned long)position, (unsigned long)w, n,
+                          (unsigned long)never.of[n], (unsigned long)zeros.of[n]);
+            }
+        }
+    }
+    CHECK(tidings__look(s, 0) == TIDINGS__UNDECIDED, "slot 0 is born otherwise");
+    CHECK(ask(0, 0, 0, 0).of[0] != TIDINGS__UNDECIDED, "and this is why");
+}

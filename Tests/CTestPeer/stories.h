@@ -5,6 +5,7 @@
 // births.c
 STORY(a_hundred_creators_of_one_name_end_on_one_center)
 STORY(one_of_many_exclusive_creators_succeeds)
+STORY(a_center_is_born_with_its_memory_and_touches_little)
 
 // strangers.c
 STORY(files_that_are_no_centers_are_refused_and_left_alone)
@@ -148,6 +149,7 @@ STORY(a_signal_does_not_end_a_wait)
 STORY(a_descriptor_tells_of_everything_also_beside_blocking_waits)
 
 // states.c
+STORY(a_cell_of_zeros_says_nothing_of_any_position_it_will_have)
 STORY(history_lapped_during_an_eviction_is_told_in_order)
 STORY(skips_a_tombstone_at_once)
 STORY(revokes_a_claim_whose_owner_never_comes_back)

@@ -15,11 +15,9 @@ static void write_contents(tidings__segment *segment)
 {
     tidings__header *header = segment->header;
     // Relaxed throughout: the file has no name, so nobody looks. The name is given by a system call, which orders enough.
-    for (uint32_t i = 0; i < segment->shape.slots; i++) {
-        // Claim stays 0: lap(p) is (p >> slot_shift) + 1, so 0 is "the lap before the first", unowned, phase 0.
-        atomic_store_explicit(&segment->cells[i].commit, TIDINGS__C_NEVER, memory_order_relaxed);
-        atomic_store_explicit(&segment->cells[i].verdict, TIDINGS__V_NEVER, memory_order_relaxed);
-    }
+    // Cells are born as zeros: W says "the lap before the first, nobody's", C and V say something about position 0, which lies in slot 0. That one alone must say otherwise.
+    atomic_store_explicit(&segment->cells[0].commit, TIDINGS__C_NEVER, memory_order_relaxed);
+    atomic_store_explicit(&segment->cells[0].verdict, TIDINGS__V_NEVER, memory_order_relaxed);
     atomic_store_explicit(&segment->names[TIDINGS__NAME_ALL].state, TIDINGS__NAME_LINKED, memory_order_relaxed);
     atomic_store_explicit(&header->names_used.word, TIDINGS__NAME_FIRST, memory_order_relaxed);
     atomic_store_explicit(&header->names_backed.word, segment->shape.names_first, memory_order_relaxed);
@@ -43,12 +41,8 @@ static int give_memory(tidings__segment *segment)
     result = tidings__file_reserve(segment->fd, 0, base);
     if (result == -EOPNOTSUPP) result = tidings__file_zero(segment->fd, 0, base);
     if (result != 0) return result;
-    result = tidings__map(segment->fd, segment->size, true, &segment->base);
-    if (result != 0) return result;
-    // In one go, which is cheaper than a fault per page; and pages that were touched count as backed for those who can only ask (file_hole).
-    result = tidings__map_touch(segment->base, base, true);
-    if (result == 0 && !tidings__file_backed(segment->fd, 0, base)) tidings__map_touch_each(segment->base, base);
-    return result;
+    // Nothing is touched that has nothing to say: reserved it is, and a page costs as much again on its first use.
+    return tidings__map(segment->fd, segment->size, true, &segment->base);
 }
 
 static int explain(const tidings__segment *segment, int error)

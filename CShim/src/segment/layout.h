@@ -56,7 +56,7 @@ typedef struct tidings__cell {
 #define TIDINGS__W_FOREIGN (UINT64_C(1) << 29)  // no TID has it (they end at 2^22), so no kernel takes such a claim for its own thread's
 #define TIDINGS__W_OWNER_MASK (TIDINGS__W_FOREIGN - 1)
 // C
-#define TIDINGS__C_NEVER (~UINT64_C(1))  // a position that never comes, phase 0
+#define TIDINGS__C_NEVER (~UINT64_C(1))  // a position that never comes, phase 0. Slot 0 is born so, others with 0: position 0 never comes to them
 // V
 #define TIDINGS__V_KNOWN UINT64_C(0)  // dead, and its poster has taken note
 #define TIDINGS__V_PENDING UINT64_C(1)
