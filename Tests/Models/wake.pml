@@ -6,6 +6,8 @@
  *                 POSTERS 2: poster 0 posts name 0, poster 1 posts name 1
  *                 OBS 2: observer 0 looks at name 0 and 1, observer 1 at name 0 only
  *                 REG: observer 1 registers for name 0 while all this goes on, and nobody looked at name 0 before (observer 0: only name 1)
+ *                 CROWD n: n listed sleepers or more are woken by the name's crowd word. LIST0, LIST1: which names (bits) the observers list;
+ *                 chosen anew before each sleep among these and fewer, or (ALWAYS) always these. Without CROWD nothing of this is there.
  */
 #ifndef POSTS
 #define POSTS 2
@@ -21,6 +23,13 @@
 #endif
 #ifndef LAST
 #define LAST (2 * POSTS + REVOKE)
+#endif
+
+#ifndef LIST0
+#define LIST0 3
+#endif
+#ifndef LIST1
+#define LIST1 1
 #endif
 
 #define NOTHING 0
@@ -39,6 +48,21 @@ byte G;
 bit inqueue[2]; /* asleep in the kernel */
 byte cursor[2]; /* ghost copy of the observers' */
 byte dead[2], at[2]; /* at: the claim in flight + 1 (the pending pointer) */
+#ifdef CROWD
+byte crowd[2]; /* per name. Its low bits in the real thing, which memberships change: bit 7 here (REG) */
+byte beds[2]; /* per observer: the names it lists, as bits */
+byte queued[2]; /* per observer, the kernel's: on which words futex_waitv has it by now. 1: its doorbell, 2 << name: that crowd word */
+#ifdef BUG_CROWD_WRAPS
+#define next_crowd(c) ((c) ^ 1)
+#else
+#define next_crowd(c) ((c) + 1)
+#endif
+#ifdef CROWD_SAME_EPOCH
+#define crowd_awake(d) ((d) - 1)
+#else
+#define crowd_awake(d) ((d) + 1)
+#endif
+#endif
 
 #ifdef REG
 #define matches(o, p) ((o) == 1 && recname[p] == 0 || (o) == 0 && recname[p] == 1)
@@ -58,9 +82,81 @@ inline none_missed(o) {
     }
 }
 
+/* FUTEX_WAKE: of a sleeper who is queued on one of the words already, though not on all, the call returns as well. */
+inline wake_bell(o) {
+#ifdef CROWD
+    queued[o] = 0;
+#endif
+    inqueue[o] = 0
+}
+
+#ifdef CROWD
+inline wake_crowd(n) {
+    atomic { d_step {
+        if :: queued[0] & (2 << n) -> queued[0] = 0; inqueue[0] = 0 :: else fi;
+        if :: queued[1] & (2 << n) -> queued[1] = 0; inqueue[1] = 0 :: else fi
+    } }
+}
+
+/* One step of futex_waitv: the word's value is compared and the call queued on it under one lock. Asleep when it is queued on all of them
+ * and was not woken from any meanwhile. */
+inline queue(me, same, word, last) {
+    atomic {
+        if
+        :: !(same) || (word) != 1 && !queued[me] -> queued[me] = 0; goto awake
+        :: else ->
+            queued[me] = queued[me] | (word);
+            if :: last -> inqueue[me] = 1; none_missed(me) :: else fi
+        fi
+    }
+}
+
+inline read_crowds() {
+    if :: l & 1 -> atomic { d_step { v0 = crowd[0] } } :: else fi;
+    if :: l & 2 -> atomic { d_step { v1 = crowd[1] } } :: else fi
+}
+
+/* Its own word: what it says already need not be written. */
+inline write_beds(me) {
+#ifdef BUG_BEDS_NOT_CLEARED
+    if :: l && l != beds[me] -> atomic { d_step { beds[me] = l } } :: else fi
+#else
+    if :: l != beds[me] -> atomic { d_step { beds[me] = l } } :: else fi
+#endif
+}
+
+inline clear_flag(o) {
+#ifdef BUG_CROWD_AWAKE_BY_STORE
+    atomic { d_step { bell[o] = crowd_awake(d[o]); m = m & (255 - (1 << o)); d[o] = 0 } }
+#else
+    atomic { d_step {
+        if
+        :: bell[o] == d[o] -> bell[o] = crowd_awake(d[o]); m = m & (255 - (1 << o))
+        :: bell[o] != d[o] && !(bell[o] & 1) -> m = m & (255 - (1 << o))
+        :: else ->
+#ifdef CROWD_NO_RING_AFTER
+            m = m & (255 - (1 << o))
+#else
+            skip /* asleep still, or again: rung by itself */
+#endif
+        fi;
+        d[o] = 0
+    } }
+#endif
+}
+
+inline clear_flags() {
+    if :: r & 1 -> clear_flag(0) :: else fi;
+    if :: r & 2 -> clear_flag(1) :: else fi
+}
+#endif
+
 proctype poster(byte me) {
     byte p, k, o, b, i, m, g;
     bit has;
+#ifdef CROWD
+    byte r, d[2];
+#endif
     {
         /* a resolution from long ago */
         atomic { d_step { g = G } };
@@ -88,6 +184,48 @@ resolved:
             atomic { d_step { m = (has -> members[me] : 0) } };
             atomic { d_step { m = m & asleepMap } };
             o = 0;
+#ifdef CROWD
+            do
+            :: o < 2 ->
+                if
+                :: m & (1 << o) ->
+#ifdef BUG_BEDS_BEFORE_BELL
+                    atomic { d_step { if :: beds[o] & (1 << me) -> r = r | (1 << o) :: else fi } };
+                    atomic { d_step { if :: bell[o] & 1 -> if :: r & (1 << o) -> d[o] = bell[o] :: else fi
+                                      :: else -> r = r & (255 - (1 << o)); m = m & (255 - (1 << o)) fi } }
+#else
+                    atomic { if :: bell[o] & 1 -> d[o] = bell[o] :: else m = m & (255 - (1 << o)); goto looked fi };
+                    atomic { d_step { if :: beds[o] & (1 << me) -> r = r | (1 << o) :: else d[o] = 0 fi } }
+#endif
+                :: else
+                fi;
+looked:
+                o++
+            :: else -> break
+            od;
+            o = 0;
+            if
+            :: (r & 1) + (r >> 1) >= CROWD ->
+#ifdef BUG_CROWD_AWAKE_BEFORE_BUMP
+                clear_flags();
+#endif
+#if !defined(BUG_NO_BUMP) && !defined(BUG_BUMP_AFTER_WAKE)
+                atomic { d_step { crowd[me] = next_crowd(crowd[me]) } };
+#endif
+#ifdef BUG_CROWD_AWAKE_BEFORE_WAKE
+                clear_flags();
+#endif
+                wake_crowd(me);
+#ifdef BUG_BUMP_AFTER_WAKE
+                atomic { d_step { crowd[me] = next_crowd(crowd[me]) } };
+#endif
+#if !defined(BUG_CROWD_AWAKE_BEFORE_BUMP) && !defined(BUG_CROWD_AWAKE_BEFORE_WAKE)
+                clear_flags();
+#endif
+            :: else
+            fi;
+            atomic { d_step { r = 0; d[0] = 0; d[1] = 0 } };
+#endif
             do
             :: o < 2 ->
                 if
@@ -95,12 +233,12 @@ resolved:
 ringing:            atomic { b = bell[o]; if :: b & 1 -> skip :: else b = 0; goto rung fi };
 #ifdef BUG_AWAKE_BEFORE_WAKE
                     atomic { if :: bell[o] == b -> bell[o] = (b + 2) & 254 :: else goto ringing fi };
-                    atomic { d_step { inqueue[o] = 0; b = 0 } }
+                    atomic { d_step { wake_bell(o); b = 0 } }
 #else
 #ifndef BUG_NO_EPOCH
                     atomic { if :: bell[o] == b -> bell[o] = b + 2; b = b + 2 :: else goto ringing fi };
 #endif
-                    atomic { d_step { inqueue[o] = 0 } }; /* FUTEX_WAKE */
+                    atomic { d_step { wake_bell(o) } }; /* FUTEX_WAKE */
 #ifdef BUG_AWAKE_BY_STORE
                     atomic { d_step { bell[o] = b - 1; b = 0 } }
 #else
@@ -130,7 +268,13 @@ done:
         atomic { d_step { p = 0; k = 0; g = 0; has = 0; o = 0; b = 0; m = 0 } };
         dead[me] = 2
     } unless {
-        atomic { dead[me] == 1 -> dead[me] = 2; p = 0; k = 0; o = 0; b = 0; i = 0; m = 0; g = 0; has = 0; none_missed(0); none_missed(1) }
+        atomic {
+            dead[me] == 1 -> dead[me] = 2; p = 0; k = 0; o = 0; b = 0; i = 0; m = 0; g = 0; has = 0;
+#ifdef CROWD
+            r = 0; d[0] = 0; d[1] = 0;
+#endif
+            none_missed(0); none_missed(1)
+        }
     }
 }
 
@@ -155,6 +299,9 @@ proctype killer() {
 
 proctype observer(byte me) {
     byte cur, b, i;
+#ifdef CROWD
+    byte l, v0, v1; /* what it lists, and the values of these words */
+#endif
 #ifdef REG
     if
     :: me == 1 ->
@@ -162,6 +309,9 @@ proctype observer(byte me) {
         do :: atomic { if :: cur < LAST && W[cur] != NOTHING -> cur++ :: else -> break fi } od;
 #endif
         atomic { d_step { members[0] = 2; entry[0] = 1 } };
+#ifdef CROWD
+        atomic { d_step { crowd[0] = crowd[0] | 128 } };
+#endif
 #ifndef BUG_G_NOT_MOVED
         atomic { d_step { G++ } };
 #endif
@@ -186,8 +336,30 @@ look:
             fi /* claimed, and may not be revoked: wait */
         }
     od;
+#ifdef CROWD
+#ifdef ALWAYS
+    l = (me == 0 -> LIST0 : LIST1);
+#else
+    atomic {
+        if :: (me == 0 -> LIST0 : LIST1) & 1 -> l = 1 :: l = 0 fi;
+        if :: (me == 0 -> LIST0 : LIST1) & 2 -> l = l | 2 :: skip fi
+    };
+#endif
+#if !defined(BUG_CROWD_AFTER_ANNOUNCE) && !defined(BUG_CROWD_AFTER_LOOK)
+    read_crowds();
+#endif
+#if !defined(BUG_BEDS_AFTER_ANNOUNCE) && !defined(BUG_BEDS_AFTER_LOOK)
+    write_beds(me);
+#endif
+#endif
     atomic { d_step { b = bell[me] } };
     atomic { assert(!(b & 1)); if :: bell[me] == b -> bell[me] = b + 3; b = b + 3 :: else b = 0; goto look fi };
+#ifdef BUG_BEDS_AFTER_ANNOUNCE
+    write_beds(me);
+#endif
+#ifdef BUG_CROWD_AFTER_ANNOUNCE
+    read_crowds();
+#endif
 #ifndef BUG_MAP_AFTER_LOOK
     atomic { d_step { asleepMap = asleepMap | (1 << me) } };
 #endif
@@ -201,11 +373,31 @@ look:
 #ifdef BUG_MAP_AFTER_LOOK
     atomic { d_step { asleepMap = asleepMap | (1 << me) } };
 #endif
+#ifdef CROWD
+#ifdef BUG_CROWD_AFTER_LOOK
+    read_crowds();
+#endif
+#ifdef BUG_BEDS_AFTER_LOOK
+    write_beds(me);
+#endif
+#ifdef BUG_NOT_QUEUED
+    l = 0;
+#endif
+    queue(me, bell[me] == b, 1, !l);
+    if :: l & 1 -> queue(me, crowd[0] == v0, 2, !(l & 2)) :: else fi;
+    if :: l & 2 -> queue(me, crowd[1] == v1, 4, true) :: else fi;
+#else
     atomic { if :: bell[me] == b -> inqueue[me] = 1; none_missed(me) :: else goto awake fi };
+#endif
 end:
     inqueue[me] == 0;
 awake:
-    atomic { d_step { asleepMap = asleepMap & (255 - (1 << me)) } };
+    atomic {
+#ifdef CROWD
+        l = 0; v0 = 0; v1 = 0;
+#endif
+        d_step { asleepMap = asleepMap & (255 - (1 << me)) }
+    };
 #ifdef BUG_EPOCH_GOES_BACK
     atomic { d_step { bell[me] = b & 254; b = 0 } };
 #else
@@ -220,8 +412,8 @@ proctype spurious() {
     byte n;
 end:
     do
-    :: atomic { d_step { n < SPURIOUS && inqueue[0] -> inqueue[0] = 0; n++ } }
-    :: atomic { d_step { n < SPURIOUS && inqueue[1] -> inqueue[1] = 0; n++ } }
+    :: atomic { d_step { n < SPURIOUS && inqueue[0] -> wake_bell(0); n++ } }
+    :: atomic { d_step { n < SPURIOUS && inqueue[1] -> wake_bell(1); n++ } }
     :: n >= SPURIOUS -> break
     od
 }
