@@ -136,3 +136,85 @@ void history_and_what_comes_meet_without_a_seam(void) {
     }
     CHECK(last == next && count > 100, "%lu, the last was %lu", (unsigned long)count, (unsigned long)last);
 }
+
+// MARK: When no chunk is free
+
+#define MIDDLING 300  // more than fits a cell: 512 places
+
+static uint64_t in_the_ring(tidings_center *center) {
+    const tidings_statistics now = statistics_of(center);
+    return now.posted - now.retained_from;
+}
+
+// No more history goes than an eighth of what there are places for, however many post; and none as long as there is a place.
+void places_for_payloads_are_found_in_order_and_history_stays(void) {
+    static const uint8_t bytes[MIDDLING];
+    tidings_center *centers[3];
+    tidings_topic *topics[3];
+    for (int i = 0; i < 3; i++) {
+        centers[i] = join_center(1024);
+        topics[i] = topic_of(centers[i], NAME);
+    }
+    // All are taken, and two given back. Another poster begins at the first place, which is not free.
+    tidings_reservation back[2];
+    for (int k = 0; k < 510; k++) {
+        if (k == 100 || k == 300) OK(tidings_reserve(centers[0], 100, &back[k / 300]));
+        OK(tidings_post(topics[0], bytes, sizeof bytes, NULL, NULL));
+    }
+    for (int i = 0; i < 2; i++) tidings_abandon(centers[0], &back[i]);
+    for (int i = 1; i < 3; i++) OK(tidings_post(topics[i], bytes, sizeof bytes, NULL, NULL));
+    CHECK(in_the_ring(centers[0]) == 512, "%lu left, though there was room", (unsigned long)in_the_ring(centers[0]));
+    for (int posters = 1; posters <= 3; posters++) {
+        uint64_t least = UINT64_MAX;
+        for (uint32_t k = 0; k < 4000; k++) {
+            OK(tidings_post(topics[posters == 3 ? random_below(3) : k % posters], bytes, sizeof bytes, NULL, NULL));
+            const uint64_t there = in_the_ring(centers[0]);
+            if (there < least) least = there;
+            CHECK(there <= 512, "%lu", (unsigned long)there);
+        }
+        CHECK(least >= 512 * 7 / 8, "%d posters: %lu of 512 left", posters, (unsigned long)least);
+    }
+    // Reserved in one order, posted in another.
+    tidings_reservation held[3][40] = {0};
+    uint64_t least = UINT64_MAX;
+    for (uint32_t k = 0; k < 12000; k++) {
+        const uint64_t i = random_below(3);
+        tidings_reservation *one = &held[i][random_below(k % 1000 < 500 ? 40 : 2)];
+        if (one->bytes) OK(tidings_post_reserved(topics[i], one, sizeof bytes, NULL, NULL));
+        OK(tidings_reserve(centers[i], sizeof bytes, one));
+        const uint64_t there = in_the_ring(centers[0]);
+        if (k > 600 && there < least) least = there;
+    }
+    CHECK(least >= 512 * 7 / 8 - 3 * 40, "%lu of %u left", (unsigned long)least, 512 - 3 * 40);
+}
+
+// One that is free is found, wherever it is, before anybody is held back for want of one.
+void a_place_that_is_free_is_found_before_a_post_is_held_back(void) {
+    static const uint8_t bytes[MIDDLING];
+    tidings_center *center = join_center(1024);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *slow = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
+    for (uint32_t round = 0; round < ROUNDS(30); round++) {
+        tidings_reservation kept[3];
+        uint32_t taken = 0, posted = 0;
+        while (taken < 3 || posted < 509) {
+            if (taken < 3 && (posted == 509 || random_below(170) == 0)) {
+                OK(tidings_reserve(center, 100, &kept[taken++]));
+            } else {
+                OK(tidings_post(topic, bytes, sizeof bytes, NULL, NULL));
+                posted++;
+            }
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+            const int full = tidings_post(topic, bytes, sizeof bytes, NULL, NULL);
+            CHECK(full == -EAGAIN, "%d with %u places given back", full, i);
+            tidings_abandon(center, &kept[i]);
+            OK(tidings_post(topic, bytes, sizeof bytes, NULL, NULL));
+        }
+        const account account = drain(slow);
+        CHECK(account.received == 512 && account.missed == 0, "%lu, and %lu missed", (unsigned long)account.received, (unsigned long)account.missed);
+        // Taken in another order next time.
+        for (uint32_t i = random_below(100); i > 0; i--) OK(tidings_post(topic, bytes, sizeof bytes, NULL, NULL));
+        drain(slow);
+    }
+}

@@ -84,6 +84,8 @@ STORY(payloads_of_every_size_arrive_whole)
 STORY(a_delivery_says_who_posted_what_and_when)
 STORY(a_reservation_grows_and_arrives)
 STORY(history_and_what_comes_meet_without_a_seam)
+STORY(places_for_payloads_are_found_in_order_and_history_stays)
+STORY(a_place_that_is_free_is_found_before_a_post_is_held_back)
 
 // bare.c
 STORY(topics_in_the_callers_memory_post_like_any)

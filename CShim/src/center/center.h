@@ -6,6 +6,7 @@
 
 #include "platform/thread.h"
 #include "registry/name_table.h"
+#include "ring/chunk.h"
 #include "ring/claim.h"
 #include "ring/record.h"
 #include "segment/segment.h"
@@ -22,7 +23,7 @@ struct tidings_center {
     bool home;            // TIDs of this process may stand in claims
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
-    _Atomic uint32_t chunk_turn[TIDINGS__CLASSES];
+    tidings__chunk_turns chunk_turns;
 
     // In an observable center: up to where this process has seen everything decided, and since when it has found that position claimed (0: not yet).
     _Atomic uint64_t watch, watched_since;

@@ -31,12 +31,17 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
     if (place) return place;
     for (;;) {
         tidings__chunk_room room;
-        int error = tidings__chunk_take(s, center->participant, size, center->chunk_turn, chunk, &room);
+        int error = tidings__chunk_take(s, center->participant, size, &center->chunk_turns, chunk, &room);
         if (error != -EAGAIN) return error;
         uint32_t holder = 0;
         if (room.least) {
             error = tidings__evict_to(center, room.most, &holder);
             if (error == -EAGAIN && (int64_t)(tidings__oldest(s) - room.least) >= 0) continue;  // held back, and there is one all the same
+            if (error == -EAGAIN && room.order) {
+                // Nobody is held back while there is one that is free.
+                tidings__set_relaxed(room.order, 0);
+                continue;
+            }
             if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline);
             if (error) return error;
             continue;

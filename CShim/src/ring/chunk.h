@@ -25,15 +25,21 @@ static inline bool tidings__chunk_before(uint64_t word, uint64_t start) {
     return tidings__chunk_position(word) != TIDINGS__CHUNK_NOWHERE && tidings__chunk_distance(word, start) < 0;
 }
 
+// Where this process looks next, by size of chunk. `order`: how often it may still take the chunks from there on for those that eviction frees first, without a look at all others;
+// some times after each look that found none free.
+typedef struct tidings__chunk_turns {
+    _Atomic uint32_t next[TIDINGS__CLASSES], order[TIDINGS__CLASSES];
+} tidings__chunk_turns;
+
 // Up to which position to evict: that frees one chunk, that a few.
 typedef struct tidings__chunk_room {
     uint64_t least, most;
+    _Atomic uint32_t *order;  // not all were looked at: there may be a free one, which is looked for once this is 0. NULL: all were
 } tidings__chunk_room;
 
-// Takes a free chunk of at least `size` bytes for this participant, backed with memory. `*turn` remembers where to look next.
+// Takes a free chunk of at least `size` bytes for this participant, backed with memory.
 // 0; -EMSGSIZE; -ENOSPC; -EAGAIN: none free, and `*room` says what would help (`least` is 0: nothing, all are being filled).
-int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, _Atomic uint32_t *turn, uint32_t *chunk,
-                        tidings__chunk_room *room);
+int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, tidings__chunk_turns *turns, uint32_t *chunk, tidings__chunk_room *room);
 // Gives an owned chunk back.
 void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t chunk);
 
