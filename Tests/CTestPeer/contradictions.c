@@ -5,6 +5,7 @@
 #include "center/center.h"
 #include "center/observer.h"
 #include "peer.h"
+#include "registry/doorbell.h"
 #include "registry/name_table.h"
 #include "registry/participants.h"
 #include "segment/eviction.h"
@@ -194,4 +195,28 @@ void lossless_observers_of_nobody_are_asked_after_once_a_range(void) {
     uint32_t holder;
     ENDS(tidings__evict_to(center, tidings__frontier(s, 0), &holder));
     CHECK(tidings__oldest(s) >= 16384, "evicted to %lu", (unsigned long)tidings__oldest(s));
+}
+
+// Bits of observers that there is no place for, as members and as asleep: what lies behind the places is not taken for their doorbells.
+void who_has_no_place_is_not_rung(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .participants = 4, .observers = 100});
+    tidings__segment *s = &center->segment;
+    tidings_observer *observer = observer_of(center, NAME);
+    const uint32_t places = s->shape.observers;
+    CHECK(places < TIDINGS__OBSERVERS_MAX && places % 64 != 0, "%u places", places);
+    tidings__name *name = &s->names[tidings__relaxed(&observer->table)->of[0]->entry];
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) {
+        atomic_store(&name->members[i], UINT64_MAX);
+        atomic_store(&s->header->asleep[i], UINT64_MAX);
+    }
+    atomic_store(&name->crowd, UINT32_MAX);
+    static tidings__observer_entry behind[64];
+    for (uint32_t i = 0; i < 64; i++) {
+        atomic_store(&s->observers[places + i].doorbell, TIDINGS__ASLEEP);
+        atomic_store(&s->observers[places + i].beds[0], (uint32_t)(name - s->names));
+    }
+    memcpy(behind, &s->observers[places], sizeof behind);
+    tidings_topic *topic = topic_of(center, NAME);
+    ENDS(tidings_post(topic, "x", 1, NULL, NULL));
+    CHECK(memcmp(behind, &s->observers[places], sizeof behind) == 0, "somebody was rung behind the last place");
 }

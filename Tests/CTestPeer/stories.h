@@ -142,6 +142,7 @@ STORY(a_participant_with_all_observers_is_looked_at_once)
 STORY(names_that_all_observe_are_counted_without_asking_for_each)
 STORY(a_ring_of_prefixes_is_left_by_who_evicts)
 STORY(lossless_observers_of_nobody_are_asked_after_once_a_range)
+STORY(who_has_no_place_is_not_rung)
 
 // wakes.c
 STORY(a_post_with_nobody_asleep_on_its_name_makes_no_system_call)
