@@ -3,8 +3,8 @@
  * (every one of these is a locked instruction or follows one, so that no store buffer is needed here).
  *
  * Configuration:  POSTS per poster (2)    DEATHS (1)    SPURIOUS wake-ups (1)    REVOKE (0): observers may revoke what they wait for
- *                 POSTERS 2: poster 0 posts name 0, poster 1 posts name 1
- *                 OBS 2: observer 0 looks at name 0 and 1, observer 1 at name 0 only
+ *                 POSTERS 2: poster 0 posts name 0, poster 1 posts name 1 (SAME: name 0, too)
+ *                 OBS (2): observer 0 looks at name 0 and 1, observer 1 at name 0 only
  *                 REG: observer 1 registers for name 0 while all this goes on, and nobody looked at name 0 before (observer 0: only name 1)
  *                 CROWD n: n listed sleepers or more are woken by the name's crowd word. LIST0, LIST1: which names (bits) the observers list;
  *                 chosen anew before each sleep among these and fewer, or (ALWAYS) always these. Without CROWD nothing of this is there.
@@ -25,6 +25,9 @@
 #define LAST (2 * POSTS + REVOKE)
 #endif
 
+#ifndef OBS
+#define OBS 2
+#endif
 #ifndef LIST0
 #define LIST0 3
 #endif
@@ -64,6 +67,11 @@ byte queued[2]; /* per observer, the kernel's: on which words futex_waitv has it
 #endif
 #endif
 
+#ifdef SAME
+#define name(poster) 0
+#else
+#define name(poster) (poster)
+#endif
 #ifdef REG
 #define matches(o, p) ((o) == 1 && recname[p] == 0 || (o) == 0 && recname[p] == 1)
 #else
@@ -160,12 +168,12 @@ proctype poster(byte me) {
     {
         /* a resolution from long ago */
         atomic { d_step { g = G } };
-        atomic { d_step { has = entry[me] } };
+        atomic { d_step { has = entry[name(me)] } };
         do
         :: k < POSTS ->
 fresh:      atomic {
                 if :: front >= LAST -> goto done :: else fi;
-                p = front; front++; W[p] = CLAIMED; at[me] = p + 1; recname[p] = me;
+                p = front; front++; W[p] = CLAIMED; at[me] = p + 1; recname[p] = name(me);
 #ifdef BUG_TICKET
                 W[p] = NOTHING; at[me] = 0
 #endif
@@ -175,13 +183,13 @@ fresh:      atomic {
 #endif
 #ifndef BUG_NO_LOOK_AT_G
             atomic { if :: G == g -> goto resolved :: else g = G fi };
-            atomic { d_step { has = entry[me] } };
+            atomic { d_step { has = entry[name(me)] } };
 #endif
 resolved:
 #ifdef BUG_COMMIT_FIRST
             atomic { d_step { recentry[p] = has; C[p] = 1; at[me] = 0 } };
 #endif
-            atomic { d_step { m = (has -> members[me] : 0) } };
+            atomic { d_step { m = (has -> members[name(me)] : 0) } };
             atomic { d_step { m = m & asleepMap } };
             o = 0;
 #ifdef CROWD
@@ -190,12 +198,12 @@ resolved:
                 if
                 :: m & (1 << o) ->
 #ifdef BUG_BEDS_BEFORE_BELL
-                    atomic { d_step { if :: beds[o] & (1 << me) -> r = r | (1 << o) :: else fi } };
+                    atomic { d_step { if :: beds[o] & (1 << name(me)) -> r = r | (1 << o) :: else fi } };
                     atomic { d_step { if :: bell[o] & 1 -> if :: r & (1 << o) -> d[o] = bell[o] :: else fi
                                       :: else -> r = r & (255 - (1 << o)); m = m & (255 - (1 << o)) fi } }
 #else
                     atomic { if :: bell[o] & 1 -> d[o] = bell[o] :: else m = m & (255 - (1 << o)); goto looked fi };
-                    atomic { d_step { if :: beds[o] & (1 << me) -> r = r | (1 << o) :: else d[o] = 0 fi } }
+                    atomic { d_step { if :: beds[o] & (1 << name(me)) -> r = r | (1 << o) :: else d[o] = 0 fi } }
 #endif
                 :: else
                 fi;
@@ -210,14 +218,14 @@ looked:
                 clear_flags();
 #endif
 #if !defined(BUG_NO_BUMP) && !defined(BUG_BUMP_AFTER_WAKE)
-                atomic { d_step { crowd[me] = next_crowd(crowd[me]) } };
+                atomic { d_step { crowd[name(me)] = next_crowd(crowd[name(me)]) } };
 #endif
 #ifdef BUG_CROWD_AWAKE_BEFORE_WAKE
                 clear_flags();
 #endif
-                wake_crowd(me);
+                wake_crowd(name(me));
 #ifdef BUG_BUMP_AFTER_WAKE
-                atomic { d_step { crowd[me] = next_crowd(crowd[me]) } };
+                atomic { d_step { crowd[name(me)] = next_crowd(crowd[name(me)]) } };
 #endif
 #if !defined(BUG_CROWD_AWAKE_BEFORE_BUMP) && !defined(BUG_CROWD_AWAKE_BEFORE_WAKE)
                 clear_flags();
@@ -428,7 +436,9 @@ init {
         run poster(0);
         run poster(1);
         run observer(0);
+#if OBS > 1
         run observer(1);
+#endif
         run killer();
         run spurious()
     }
