@@ -84,6 +84,32 @@ void a_name_on_its_way_out_is_turned_back_or_made_anew(void) {
     CHECK(again != first && tidings__name_find(s, &key) == again, "entry %u again", again);
 }
 
+// Who is about to sleep in a crowd has read its count, and may be stopped then: an entry that serves other names meanwhile has another when it goes on.
+void an_entry_used_again_goes_on_counting_its_crowds(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
+    tidings__segment *s = &center->segment;
+    tidings_observer *observer = observer_of_nothing(center);
+    uint32_t first = 0, used_again = 0;
+    for (uint32_t i = 0; i < 1000 && used_again < 3; i++) {
+        char name[16];
+        uint32_t interest;
+        snprintf(name, sizeof name, "name.%u", i);
+        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &interest));
+        const uint32_t entry = tidings__relaxed(&observer->table)->of[0]->entry;
+        if (i == 0) {
+            first = entry;
+            tidings__fetch_add(&s->names[entry].crowd, 5 * TIDINGS__CROWD_RUNG);
+        }
+        if (i > 0 && entry == first) {
+            const uint32_t crowd = tidings__relaxed(&s->names[entry].crowd);
+            CHECK(crowd / TIDINGS__CROWD_RUNG == 5 && crowd % TIDINGS__CROWD_RUNG == 1, "%x for its next name", crowd);
+            used_again++;
+        }
+        OK(tidings_observer_remove(observer, interest));
+    }
+    CHECK(used_again == 3, "entry %u was used again %u times", first, used_again);
+}
+
 static _Atomic uint32_t *kind;
 
 // Leaves an entry in a state that its death in the middle of joining leaves, by hand.

@@ -126,6 +126,7 @@ STORY(names_whose_value_was_cleared_make_room)
 STORY(retained_posts_that_failed_leave_no_name)
 STORY(values_that_have_taken_every_place_can_be_cleared)
 STORY(a_name_on_its_way_out_is_turned_back_or_made_anew)
+STORY(an_entry_used_again_goes_on_counting_its_crowds)
 STORY(half_made_names_of_the_dead_are_freed)
 STORY(names_that_another_made_room_for_are_found)
 
@@ -150,6 +151,7 @@ STORY(a_sleeper_is_left_alone_by_posts_on_other_names)
 STORY(an_interrupt_ends_one_wait_and_no_more)
 STORY(a_signal_does_not_end_a_wait)
 STORY(a_descriptor_tells_of_everything_also_beside_blocking_waits)
+STORY(an_armed_descriptor_of_a_crowd_takes_no_time)
 
 // states.c
 STORY(a_cell_of_zeros_says_nothing_of_any_position_it_will_have)
@@ -321,6 +323,7 @@ RETOLD(on_an_old_kernel, names_that_find_no_room_are_refused_until_there_is_some
 RETOLD(on_an_old_kernel, stopped_anywhere_in_a_chunk_post)
 RETOLD(on_an_old_kernel, an_interrupt_ends_one_wait_and_no_more)
 RETOLD(on_an_old_kernel, a_descriptor_tells_of_everything_also_beside_blocking_waits)
+RETOLD(on_an_old_kernel, an_armed_descriptor_of_a_crowd_takes_no_time)
 
 // on one processor
 RETOLD(on_one_processor, posters_killed_at_random_leave_no_gap_and_no_trace)

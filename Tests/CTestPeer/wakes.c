@@ -204,6 +204,34 @@ static void posts_now_and_then(void) {
     }
 }
 
+static uint64_t processor_ns(void) {
+    struct timespec now;
+    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0, "%s", strerror(errno));
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+// Who waits by a descriptor for a name that many look at sleeps meanwhile, also where one may sleep on one word alone.
+void an_armed_descriptor_of_a_crowd_takes_no_time(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_observer *observer = observer_of(center, NAME);
+    for (uint32_t i = 0; i < 5; i++) (void)observer_of(center, NAME);
+    int fd;
+    OK(tidings_observer_descriptor(observer, &fd));
+    tidings_delivery delivery;
+    for (uint32_t round = 0; round < 3; round++) {
+        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "nothing was posted");
+        const uint64_t before = processor_ns();
+        CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 300) == 0, "readable, though there is nothing");
+        const uint64_t used = processor_ns() - before;
+        CHECK(used < 50000000, "%lu ns of processor time in 300 ms of sleep", (unsigned long)used);
+        post_number(topic, round);
+        CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
+        delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == round, "%u instead of %u", stamp_of(&delivery).number, round);
+    }
+}
+
 // The loop of an event loop, edge-triggered and level-triggered, with blocking waits in between: nothing is lost, nothing waits for ever.
 void a_descriptor_tells_of_everything_also_beside_blocking_waits(void) {
     how_many = 3000;

@@ -142,10 +142,10 @@ inline clear_flag(o) {
         :: bell[o] == d[o] -> bell[o] = crowd_awake(d[o]); m = m & (255 - (1 << o))
         :: bell[o] != d[o] && !(bell[o] & 1) -> m = m & (255 - (1 << o))
         :: else ->
-#ifdef CROWD_NO_RING_AFTER
-            m = m & (255 - (1 << o))
-#else
+#ifdef CROWD_RING_AFTER
             skip /* asleep still, or again: rung by itself */
+#else
+            m = m & (255 - (1 << o))
 #endif
         fi;
         d[o] = 0

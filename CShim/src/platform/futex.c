@@ -34,11 +34,12 @@ typedef struct waiter {
 #define WITHOUT_WAITV_NS 5000000
 #define MOVED_NS 1000000000
 
-static _Atomic int without_waitv;
+enum { UNKNOWN, THERE, MISSING };
+static _Atomic int waitv;
 
 static int wait_vector(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
 {
-    if (atomic_load_explicit(&without_waitv, memory_order_relaxed)) return -ENOSYS;
+    if (atomic_load_explicit(&waitv, memory_order_relaxed) == MISSING) return -ENOSYS;
     const int saved = errno;
     waiter waiters[TIDINGS__FUTEX_WORDS] = {{0}};
     for (uint32_t i = 0; i < count; i++) {
@@ -57,31 +58,47 @@ static int wait_vector(const tidings__futex_value *values, uint32_t count, int64
     const int error = result < 0 ? errno : 0;
     errno = saved;
     if (error != ENOSYS && error != EPERM) return -error;  // EPERM is a filter's way to say it
-    atomic_store_explicit(&without_waitv, 1, memory_order_relaxed);
+    atomic_store_explicit(&waitv, MISSING, memory_order_relaxed);
     return -ENOSYS;
 }
 
-int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
+// Without the call, for a while: a change of the others isn't heard.
+static int wait_first(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
 {
-    const int result = wait_vector(values, count, timeout_ns);
-    if (result != -ENOSYS) return result;
     for (uint32_t i = 1; i < count; i++) {
         if (atomic_load_explicit(values[i].word, memory_order_relaxed) != values[i].value) return -EAGAIN;
     }
     return tidings__futex_wait(values[0].word, values[0].value, timeout_ns >= 0 && timeout_ns < WITHOUT_WAITV_NS ? timeout_ns : WITHOUT_WAITV_NS);
 }
 
+int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
+{
+    const int result = wait_vector(values, count, timeout_ns);
+    return result != -ENOSYS ? result : wait_first(values, count, timeout_ns);
+}
+
 int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
 {
     const int result = wait_vector(values, count, timeout_ns);
     if (result != -ENOSYS) return result;
-    // The others are rung in place of the first one, and nobody says so there.
-    if (count > 2) return -EAGAIN;
+    // Those beyond the second are rung in place of the first.
+    if (count > 2) return wait_first(values, count, timeout_ns);
     // Now and then: who may write can move a sleeper to another futex (FUTEX_REQUEUE), where nobody rings.
     return tidings__futex_wait(values[0].word, values[0].value, timeout_ns >= 0 && timeout_ns < MOVED_NS ? timeout_ns : MOVED_NS);
 }
 
-bool tidings__futex_takes_several(void) { return !atomic_load_explicit(&without_waitv, memory_order_relaxed); }
+bool tidings__futex_takes_several(void)
+{
+    int known = atomic_load_explicit(&waitv, memory_order_relaxed);
+    if (known == UNKNOWN) {
+        const int saved = errno;
+        // None at all is refused by who knows the call.
+        known = syscall(WAITV, NULL, 0, 0, NULL, 0) < 0 && errno == EINVAL ? THERE : MISSING;
+        errno = saved;
+        atomic_store_explicit(&waitv, known, memory_order_relaxed);
+    }
+    return known == THERE;
+}
 
 int tidings__futex_wake(_Atomic uint32_t *word, int count)
 {

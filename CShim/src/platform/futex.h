@@ -20,10 +20,10 @@ typedef struct tidings__futex_value {
 int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
 
 // Sleeps while each of `count` words has its value. The first is rung by whoever rings; the second is one of this process's own memory: off the others another process can
-// move us (FUTEX_REQUEUE), or wake somebody else in our stead. Without FUTEX_WAITV it sleeps on the first alone, and, if there are more than two, not at all.
+// move us (FUTEX_REQUEUE), or wake somebody else in our stead. Without FUTEX_WAITV it sleeps on the first alone; if there are more than two, for 5 ms at most.
 int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
 
-// May one sleep on several words? True until it has been tried in vain.
+// Is there FUTEX_WAITV? Asked of the kernel once; a filter that comes later is found out by the first sleep.
 bool tidings__futex_takes_several(void);
 
 // Wakes up to `count`; how many it woke, or a negative errno. Leaves errno alone. Async-signal-safe.

@@ -53,8 +53,10 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
             for (uint64_t left = crowd; left; left &= left - 1) {
                 const uint32_t bit = (uint32_t)__builtin_ctzll(left);
                 uint32_t was = announced[bit];
-                if (tidings__cas(tidings__doorbell(s, word * 64 + bit), &was, (was + 2) & ~TIDINGS__ASLEEP)) asleep &= ~(UINT64_C(1) << bit);
+                // If not, it has been awake since, and saw our claim.
+                tidings__cas(tidings__doorbell(s, word * 64 + bit), &was, (was + 2) & ~TIDINGS__ASLEEP);
             }
+            asleep &= ~crowd;
         }
         for (; asleep; asleep &= asleep - 1) tidings__doorbell_ring(s, word * 64 + (uint32_t)__builtin_ctzll(asleep));
     }

@@ -230,7 +230,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             taken++;
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
-            tidings__set_relaxed(&entry->crowd, 0);
+            tidings__fetch_and(&entry->crowd, ~(TIDINGS__CROWD_RUNG - 1));  // not the count: who sleeps on it late finds no value again
             // No record of the name that it stood for is in the ring any more, and none of the new one: counted from 0, so that who finds it knows how many there were.
             tidings__tally_restart(&entry->tally, tidings__oldest(s));
             // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it was.
