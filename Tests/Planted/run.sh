@@ -25,7 +25,7 @@ mistakes=(
 )
 
 plant() { # plant MISTAKE FILE: by what the lines say, so that a change of them is noticed
-    local lock='(_Atomic uint64_t *)(void *)\&center->segment.observers[center->segment.shape.observers - 1].unused[3]'
+    local lock='(_Atomic uint64_t *)(void *)\&center->segment.observers[center->segment.shape.observers - 1].unused[1]'
     case $1 in
         # A place in the order is taken before its slot says so.
         ticket) sed -i "$2" \
