@@ -5,6 +5,7 @@
 
 #include "center/observer.h"
 #include "foreign.h"
+#include "registry/doorbell.h"
 
 #define MOST 64
 
@@ -215,4 +216,54 @@ static void runs_without_standard_descriptors(void) {
 // A daemon's: what it, or the next library, prints must not end up in a center, or ring a doorbell.
 void standard_descriptors_that_are_closed_stay_free(void) {
     ends_well(start(runs_without_standard_descriptors));
+}
+
+// Its place as a participant and as an observer is another's now, who sleeps: whatever the one that was taken for dead goes on to do, the other's entry stays as it is.
+void who_was_taken_for_dead_leaves_its_successor_alone(void) {
+    tidings_center *dead = join_center(256);
+    tidings__segment *s = &dead->segment;
+    tidings_topic *own_topic = topic_of(dead, NAME);
+    tidings_observer *of_dead = observer_with(dead, NAME, TIDINGS_OBSERVE_LOSSLESS, 0), *second = observer_of(dead, NAME);
+    uint32_t interest;
+    OK(tidings_observer_add(second, "other", 5, NULL, 0, 0, &interest));
+    tidings_observer_spin(of_dead, 0);
+    CHECK(close(s->fd) == 0, "%s", strerror(errno));
+    tidings_center *living = join_center(0);
+    CHECK(tidings_tidy(living) > 0, "it was taken for dead");
+    tidings_observer *successors[2] = {observer_with(living, NAME, TIDINGS_OBSERVE_LOSSLESS, 0), observer_of(living, NAME)};
+    CHECK(successors[0]->index == of_dead->index && successors[1]->index == second->index, "%u and %u, not %u and %u", successors[0]->index, successors[1]->index, of_dead->index, second->index);
+    OK(tidings_observer_add(successors[1], "other", 5, NULL, 0, 0, &interest));
+    tidings__observer_entry before[2], after[2];
+    for (int i = 0; i < 2; i++) tidings__doorbell_announce(&living->segment, successors[i]->index);
+    memcpy(before, &s->observers[of_dead->index], sizeof before);
+    const uint64_t asleep = atomic_load(&s->header->asleep[0]), lossless = atomic_load(&s->header->lossless[0]);
+    const uint32_t entry = tidings__relaxed(&successors[1]->table)->of[0]->entry, other = tidings__relaxed(&successors[1]->table)->of[1]->entry;
+    tidings_observer *both[2] = {of_dead, second};
+    for (int act = 0; act < 7; act++) {
+        tidings_delivery delivery;
+        switch (act) {
+        case 0: (void)tidings_post(own_topic, "x", 1, NULL, NULL); break;
+        case 1: while (tidings_next(of_dead, 0, &delivery) == 0) {} break;
+        case 2:
+            for (int i = 0; i < 2; i++) CHECK(tidings_next(both[i], -1, &delivery) == (i == 0 ? -EBADF : 0), "%d sleeps on another's doorbell", i);
+            CHECK(tidings_next(second, -1, &delivery) == -EBADF, "it sleeps on another's doorbell");
+            break;
+        case 3: CHECK(tidings_observer_add(second, "third", 5, NULL, 0, 0, &interest) == -EBADF, "it observes in another's place"); break;
+        case 4: OK(tidings_observer_remove(second, 2)); break;
+        case 5: for (int i = 0; i < 2; i++) tidings_observer_close(both[i]); break;
+        default: tidings_topic_close(own_topic), tidings_close(dead), s = &living->segment;
+        }
+        memcpy(after, &s->observers[successors[0]->index], sizeof after);
+        // The post rings them, as it should.
+        if (act == 0) memcpy(before, after, sizeof before);
+        CHECK(memcmp(before, after, sizeof before) == 0 && atomic_load(&s->header->asleep[0]) == asleep && atomic_load(&s->header->lossless[0]) == lossless, "act %d changes the other's entry",
+              act);
+        CHECK(tidings__name_members(&s->names[entry]) == 2 && tidings__name_members(&s->names[other]) == 1, "act %d takes the other's name away", act);
+        CHECK(statistics_of(living).participants == 1, "act %d takes the other's place", act);
+    }
+    for (int i = 0; i < 2; i++) {
+        tidings__doorbell_withdraw(&living->segment, successors[i]->index);
+        const account account = drain(successors[i]);
+        CHECK(account.received == 1 && account.missed == 0, "%lu", (unsigned long)account.received);
+    }
 }

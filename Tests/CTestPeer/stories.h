@@ -241,6 +241,7 @@ STORY(no_descriptor_survives_an_exec)
 
 // descriptors.c
 STORY(descriptors_closed_behind_its_back_harm_nobody)
+STORY(who_was_taken_for_dead_leaves_its_successor_alone)
 STORY(descriptors_that_became_devices_harm_nobody)
 STORY(descriptors_that_became_files_leave_them_as_they_were)
 STORY(descriptors_that_became_pipes_are_not_read)

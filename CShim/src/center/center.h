@@ -80,7 +80,13 @@ static inline int tidings__center_check(tidings_center *center, const tidings__t
     return tidings__center_rejoin(center);
 }
 
-// Is our place still ours? Whoever closes the descriptor behind our back takes our lock, and with it the proof that we live. 0, -EBADF with the line written.
+// Is our place still ours? Whoever closes the descriptor behind our back takes our lock, and with it the proof that we live. Asked before anything that belongs to the place
+// (an observer's entry, memberships) is written: it may be another's, who lives.
+static inline bool tidings__has_place(const tidings_center *center) {
+    const tidings__segment *s = &center->segment;
+    return __builtin_expect(!s->writable || tidings__acquire(&s->participants[center->participant].instance) == center->instance, 1);
+}
+// 0, -EBADF with the line written.
 int tidings__center_place(const tidings_center *center);
 
 // Who claims: this thread by its TID, where the kernel will tell of its death; otherwise this participant. A post from a signal handler on top of

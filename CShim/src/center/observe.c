@@ -69,7 +69,7 @@ static void leave(const tidings_observer *observer, const tidings__interest *int
 void tidings_observer_close(tidings_observer *observer) {
     if (!observer) return;
     tidings__segment *s = &observer->center->segment;
-    bool ours = !observer->reader && observer->fork_epoch == tidings__thread_self()->fork_epoch;
+    bool ours = !observer->reader && observer->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(observer->center);
     tidings__descriptor_close(observer);
     tidings__table *table = tidings__relaxed(&observer->table);
     for (uint32_t i = 0; i < table->count; i++) {
@@ -244,6 +244,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
     int error = name ? tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX) : 0;
     if (!error && subject) error = tidings__check_text("subject", subject, subject_length, 0, TIDINGS_SUBJECT_MAX);
+    if (!error) error = tidings__center_place(center);
     if (error) return error;
     const bool prefix = flags & TIDINGS_ADD_PREFIX && name;
     if (subject && (!name || prefix)) return tidings__fail(EINVAL, "can't observe %s by subject; name one, or look at the subject in the delivery", name ? "many names" : "all names");
@@ -335,7 +336,7 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     tidings__table_find(table, gone->entry, &others);
     // First the table: nobody accounts by an entry that may serve another name.
     tidings__table_swap(observer, table);
-    if (others == 0 && !observer->reader) leave(observer, gone);
+    if (others == 0 && !observer->reader && tidings__has_place(observer->center)) leave(observer, gone);
     tidings__interest_bury(observer, gone);
     pthread_mutex_unlock(&observer->lock);
     return 0;

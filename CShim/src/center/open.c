@@ -148,7 +148,7 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 
 void tidings_close(tidings_center *center) {
     if (!center) return;
-    if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch) {
+    if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(center)) {
         // Reservations that were never posted or abandoned end here.
         tidings__chunk_tidy(&center->segment, center->participant);
         tidings__participant_leave(&center->segment, center->participant);
@@ -171,7 +171,7 @@ int tidings__center_rejoin(tidings_center *center) {
 
 int tidings__center_place(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
-    if (__builtin_expect(!s->writable || tidings__acquire(&s->participants[center->participant].instance) == center->instance, 1)) return 0;
+    if (tidings__has_place(center)) return 0;
     return tidings__fail(EBADF, "can't go on in center \"%s\": others took this process for dead, because descriptor %d, its lock, was closed by this program; close only your own, and open the center again",
                          s->name, s->companion ? s->companion_fd : s->fd);
 }

@@ -176,6 +176,7 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
 void tidings__publish_cursor(tidings_observer *o, bool wake) {
     if (!o->lossless || (o->published == o->cursor && (!wake || o->woken == o->cursor))) return;
     tidings__segment *s = &o->center->segment;
+    if (!tidings__has_place(o->center)) return;
     tidings__lossless_advance(s, o->index, o->cursor);
     o->published = o->cursor;
     // A poster that found no room is not woken for every bit of it: a wake-up costs as much as hundreds of posts.
@@ -238,15 +239,17 @@ int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery
     // Our own bell first: who changes the table, or interrupts, rings it afterwards.
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->own_bell));
     if (o->reader) return tidings__reader_announce(o, d);
+    const int place = tidings__center_place(o->center);
+    if (place) return place;
     make_beds(o);
     *announced = tidings__doorbell_announce(s, o->index);
     int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
-    // Taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings once more after saying so.
+    // Once more: taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings once more after saying so.
     return result == TIDINGS__NOTHING ? tidings__center_place(o->center) : result;
 }
 
 void tidings__withdraw(tidings_observer *o) {
-    if (!o->reader) tidings__doorbell_withdraw(&o->center->segment, o->index);
+    if (!o->reader && tidings__has_place(o->center)) tidings__doorbell_withdraw(&o->center->segment, o->index);
 }
 
 // Announces, looks once more, and sleeps. TIDINGS__DELIVERED, IN_FLIGHT, an error, or NOTHING: slept (or not), look again.
