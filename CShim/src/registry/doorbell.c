@@ -34,6 +34,19 @@ static uint64_t in_crowd(const tidings__segment *s, uint32_t entry, uint32_t wor
     return crowd;
 }
 
+// Wakes all who sleep on the entry's word, and takes down the flags of these.
+static void ring_crowd(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t crowd, const uint32_t announced[64]) {
+    // Counted up first: who comes too late to be woken finds another value. The flags come down last: if we die on the way, the next poster rings again.
+    tidings__fetch_add(&name->crowd, TIDINGS__CROWD_RUNG);
+    tidings__futex_wake(&name->crowd, INT_MAX);
+    for (; crowd; crowd &= crowd - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctzll(crowd);
+        uint32_t was = announced[bit];
+        // If not, it has been awake since, and saw our claim.
+        tidings__cas(tidings__doorbell(s, word * 64 + bit), &was, (was + 2) & ~TIDINGS__ASLEEP);
+    }
+}
+
 uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
     const uint32_t entry = (uint32_t)(name - s->names);
     uint32_t rung = 0, many = TIDINGS__CROWD;
@@ -45,17 +58,9 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
         uint32_t announced[64];
         // Others than members could take them off a word that they may read: where such are, doorbells are elsewhere, and there is no crowd.
         const uint64_t crowd = s->companion || (uint32_t)__builtin_popcountll(asleep) < many ? 0 : in_crowd(s, entry, word, asleep, announced);
-        if (crowd && (uint32_t)__builtin_popcountll(crowd) >= many) {
-            // Counted up first: who comes too late to be woken finds another value. The flags come down last: if we die on the way, the next poster rings again.
-            tidings__fetch_add(&name->crowd, TIDINGS__CROWD_RUNG);
-            tidings__futex_wake(&name->crowd, INT_MAX);
+        if ((uint32_t)__builtin_popcountll(crowd) >= many) {
+            ring_crowd(s, name, word, crowd, announced);
             many = 1;  // awake, all of them, but each word's doorbells are to be read before a count
-            for (uint64_t left = crowd; left; left &= left - 1) {
-                const uint32_t bit = (uint32_t)__builtin_ctzll(left);
-                uint32_t was = announced[bit];
-                // If not, it has been awake since, and saw our claim.
-                tidings__cas(tidings__doorbell(s, word * 64 + bit), &was, (was + 2) & ~TIDINGS__ASLEEP);
-            }
             asleep &= ~crowd;
         }
         for (; asleep; asleep &= asleep - 1) tidings__doorbell_ring(s, word * 64 + (uint32_t)__builtin_ctzll(asleep));
