@@ -22,6 +22,11 @@ final class Dispatcher: @unchecked Sendable {
     /// The observation whose closure the leader is in. The leader's own reference keeps it until this is `nil` again.
     @exclusivity(unchecked) var running: Unmanaged<Observation>?
     @exclusivity(unchecked) var table = InterestTable()
+    /// The order of each object's registrations.
+    private var lanes: [ObjectIdentifier: Lane] = [:]
+    /// The leader's number, and what it had spent its time on when the watch first saw it in the present closure.
+    var leaderNumber: Int32?
+    var begun: ThreadTime?
     /// Where the leader stands that waits for room in a lossless observation's buffer.
     @exclusivity(unchecked) var waitsAt: UInt64?
     private var core: CenterCore?
@@ -74,6 +79,11 @@ final class Dispatcher: @unchecked Sendable {
             observation.interests.append(number)
             table.add(observation, name: name, as: number)
         }
+        guard isShared, let object = observation.object else { return }
+        let lane = lanes[object] ?? Lane()
+        lanes[object] = lane
+        lane.members.append(observation)
+        observation.lane = lane
     }
 
     private func leave(_ observation: Observation) {
@@ -82,6 +92,10 @@ final class Dispatcher: @unchecked Sendable {
             table.remove(number)
         }
         observation.interests = []
+        // The lane itself stays the observation's: its closure may be running.
+        guard let object = observation.object, let lane = observation.lane else { return }
+        lane.members.removeAll { $0 === observation }
+        if lane.members.isEmpty, lanes[object] === lane { lanes[object] = nil }
     }
 
     /// Lets an observation go, with the lock held. What it returns is for `finish`, without the lock.

@@ -9,9 +9,12 @@ final class HandlerWatch: @unchecked Sendable {
     private static let local = ForkLocal { HandlerWatch() }
     static var shared: HandlerWatch { local.object }
 
-    /// How long a closure may keep the thread: at least once this, at most twice. Long against any well-behaved closure and the
-    /// time slices of a busy machine, short enough that others' waiting is not taken for a hang.
+    /// How long a closure may keep the thread, running or blocked, beside other observers: at least once this, usually at most twice, in
+    /// nanoseconds. Time in which the thread only waits for a processor does not count (`ThreadTime`), so a busy machine makes no closure look
+    /// hung, but for one that waits for a lock of a thread that has no processor.
     static let interval: UInt64 = 50_000_000
+    /// What counts as an interval: two looks are as far apart, but for what the thread waited for its processor meanwhile.
+    static let enough: UInt64 = interval / 10 * 9
 
     private let lock = Lock()
     private var watched: [Dispatcher] = []

@@ -5,7 +5,12 @@ extension Dispatcher {
     /// A thread's life: leads until it is deposed, or nobody is left to serve.
     func lead(_ tenure: Roles.Tenure, resuming: Bool) {
         // Whoever started this thread still had the lock, and what it wrote belongs before this.
-        let own = lock.withLock { isShared ? nil : table.entries.first?.observation.takeUnretainedValue() }
+        let own = lock.withLock { () -> Observation? in
+            guard isShared else { return table.entries.first?.observation.takeUnretainedValue() }
+            // A deposed leader may be as late as this.
+            if roles.leads(tenure) { leaderNumber = WorkerThread.currentNumber }
+            return nil
+        }
         if let own, own.interest.isLossless { _ = LosslessRun.begin(own) }
         var scratch = PayloadScratch()
         var resuming = resuming
@@ -113,7 +118,7 @@ extension Dispatcher {
             pulse.add(1, ordering: .relaxed)
             running = nil
             finished._withUnsafeGuaranteedRef {
-                $0.machine.returns()
+                $0.returns()
                 if $0.machine.isCancelled { ending = $0.ended() }
             }
         }
@@ -125,7 +130,7 @@ extension Dispatcher {
             // The table holds it while the lock is held.
             let observation = table.entries[index].observation
             let arrives = observation._withUnsafeGuaranteedRef {
-                routes(to: $0) ? $0.machine.arrives(on: thread!) : .ignore
+                routes(to: $0) ? $0.arrives(on: thread!) : .ignore
             }
             switch arrives {
             case .ignore: continue
@@ -161,11 +166,11 @@ extension Dispatcher {
         var pulling: UnsafeContinuation<Item?, Never>?
         var pulled: Item?
         let keeps = lock.withLock {
-            var keeps = observation.machine.keep(item, isImmediate: isImmediate)
+            var keeps = observation.keep(item, isImmediate: isImmediate)
             while keeps == .wait {
                 waitsAt = observer.position
                 lock.wait()
-                keeps = observation.machine.keep(item, isImmediate: isImmediate)
+                keeps = observation.keep(item, isImmediate: isImmediate)
             }
             waitsAt = nil
             if observation.notesArrivals { observation.note(item) }
@@ -197,13 +202,22 @@ extension Dispatcher {
         lock.withLock {
             switch roles.look(pulse: pulse.load(ordering: .acquiring)) {
             case .rest: return false
-            case .again: return true
+            case .again:
+                begun = leaderNumber.flatMap(ThreadTime.look)
+                return true
             case .depose:
-                // A whole interval in one closure. If there is no thread to be had, it is tried again at the next look.
+                // The same closure as at the last look. Without /proc the clock has to do.
+                if let begun, let now = leaderNumber.flatMap(ThreadTime.look),
+                    now.spent(since: begun) < HandlerWatch.enough
+                {
+                    return true
+                }
+                // If there is no thread to be had, it is tried again at the next look.
                 guard let running, let old = thread, (try? startLeader(resuming: true)) != nil else { return true }
                 old.detach()
+                (leaderNumber, begun) = (nil, nil)
                 running._withUnsafeGuaranteedRef {
-                    $0.queue = $0.queue ?? DispatchQueue(label: "tidings.observer")
+                    $0.queue = $0.queue ?? $0.lane?.queue ?? DispatchQueue(label: "tidings.observer")
                     $0.machine.setAside()
                 }
                 // Even for the new leader, who is in no closure yet.

@@ -44,6 +44,26 @@ struct WorkerThread: Equatable, Sendable {
     /// The calling thread, whoever made it.
     static var current: WorkerThread { WorkerThread(pthread_self()) }
 
+    /// The calling thread's number, by which the kernel knows it. `nil`: there is no `/proc`.
+    static var currentNumber: Int32? {
+        currentNumbers?.thread
+    }
+
+    /// The calling thread runs the program's `main`.
+    static var isMain: Bool {
+        currentNumbers.map { $0.process == $0.thread } ?? false
+    }
+
+    // "12/task/12": glibc has no name for it, and its gettid is out of Swift's sight.
+    private static var currentNumbers: (process: Int32, thread: Int32)? {
+        var buffer = [CChar](repeating: 0, count: 64)
+        guard readlink("/proc/thread-self", &buffer, buffer.count - 1) > 0 else { return nil }
+        let parts = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+            separator: "/")
+        guard parts.count == 3, let process = Int32(parts[0]), let thread = Int32(parts[2]) else { return nil }
+        return (process, thread)
+    }
+
     func join() {
         pthread_join(thread, nil)
     }

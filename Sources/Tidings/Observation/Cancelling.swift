@@ -1,5 +1,3 @@
-import Glibc
-
 extension Observation {
     /// The observation whose asynchronous closure the current task runs.
     @TaskLocal static var current: Observation?
@@ -65,15 +63,6 @@ extension Observation {
 
     /// Whether a running asynchronous closure might need this thread, or the actor it works for, to come to its end.
     private static var mustNotBlock: Bool {
-        withUnsafeCurrentTask { $0 != nil } || isMainThread
-    }
-
-    private static var isMainThread: Bool {
-        // "12/task/12": glibc has no name for it, and its gettid is out of Swift's sight. Rare: a running asynchronous closure is cancelled.
-        var buffer = [CChar](repeating: 0, count: 64)
-        guard readlink("/proc/thread-self", &buffer, buffer.count - 1) > 0 else { return false }
-        let parts = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
-            separator: "/")
-        return parts.count == 3 && parts[0] == parts[2]
+        withUnsafeCurrentTask { $0 != nil } || WorkerThread.isMain
     }
 }

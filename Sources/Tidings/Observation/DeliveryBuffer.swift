@@ -35,6 +35,13 @@ struct DeliveryBuffer {
     var count: Int { items.count - first }
     var isEmpty: Bool { count == 0 && missed.count == 0 && missedLast.count == 0 }
 
+    /// Where in the order the next stands that `pop` returns; a loss stands before all others. `nil`: there is none.
+    var next: UInt64? {
+        if isEmpty { return nil }
+        guard missed.count == 0, first < items.count, case .arrival(let arrival) = items[first] else { return 0 }
+        return arrival.envelope.sequence
+    }
+
     /// Whether pushing it drops nothing. One always fits.
     func hasRoom(for item: Item) -> Bool {
         count == 0 || count < bounds.items && bytes + item.size <= bounds.bytes

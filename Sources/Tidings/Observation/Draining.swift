@@ -3,10 +3,11 @@ internal import Dispatch
 // Emptying an observation's buffer into its closure, wherever that runs.
 extension Observation {
     /// How many items a block on a queue or an actor handles before others there get their turn.
-    private static let batch = 32
+    static let batch = 32
 
     /// Starts the drain that `ObservationMachine.keep` asked for. Without the lock.
     func startDrain() {
+        if lane != nil { return startLane() }
         // The closure itself is not captured by what is started here: it must be gone when `cancel()` has returned.
         let (manner, queue, isAside) = dispatcher.lock.withLock { () -> (Manner?, DispatchQueue?, Bool) in
             // A plain closure is drained only when it was set aside or suspended.
@@ -25,17 +26,25 @@ extension Observation {
             guard let actor = reference.actor else { return cancel(waiting: false) }
             Task { await self.drain(on: actor) }
         case .task(let executor, _):
-            let task = Task(executorPreference: executor ?? ObserverExecutor.shared) { await self.drainInTask() }
-            let isLate = dispatcher.lock.withLock {
-                self.task = task
-                return machine.isCancelled
-            }
-            if isLate { task.cancel() }
+            startTask(executor) { while await self.runNextInTask() {} }
         }
+    }
+
+    /// Starts the task that the asynchronous closure runs in. It is cancelled with the observation.
+    func startTask(_ executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void) {
+        let task = Task(executorPreference: executor ?? ObserverExecutor.shared) {
+            await Self.$current.withValue(self) { await body() }
+        }
+        let isLate = dispatcher.lock.withLock {
+            self.task = task
+            return machine.isCancelled
+        }
+        if isLate { task.cancel() }
     }
 
     /// On the thread that was deposed while it was in the closure: hands on what came meanwhile, then the thread ends.
     func drainOnDeposedThread() {
+        if lane != nil { return leaveLane() }
         while runNext(isTimed: false) {}
     }
 
@@ -46,7 +55,7 @@ extension Observation {
     }
 
     /// False: there was nothing left, this drain has ended.
-    private func runNext(isTimed: Bool) -> Bool {
+    func runNext(isTimed: Bool) -> Bool {
         guard let (item, manner) = take(for: .thread(.current)) else { return false }
         guard isTimed else {
             run(manner, with: item)
@@ -67,7 +76,7 @@ extension Observation {
     }
 
     @MainActor
-    private func runNextOnMainActor() -> Bool {
+    func runNextOnMainActor() -> Bool {
         switch take(for: .thread(.current)) {
         case nil: return false
         case (.arrival(let arrival), .mainActor(let handler))?: running(arrival) { handler(arrival) }
@@ -84,7 +93,7 @@ extension Observation {
     }
 
     /// Takes on the actor, not before: what its own methods cancel does not run any more.
-    private func runNext(on actor: isolated any Actor) -> Bool {
+    func runNext(on actor: isolated any Actor) -> Bool {
         switch take(for: .thread(.current)) {
         case nil: return false
         case (.arrival(let arrival), .isolated(_, let handler))?: running(arrival) { handler(actor, arrival) }
@@ -94,13 +103,7 @@ extension Observation {
         return true
     }
 
-    private func drainInTask() async {
-        await Self.$current.withValue(self) {
-            while await runNextInTask() {}
-        }
-    }
-
-    private func runNextInTask() async -> Bool {
+    func runNextInTask() async -> Bool {
         switch take(for: .task) {
         case nil: return false
         case (.arrival(let arrival), .task(_, let handler))?:
@@ -128,6 +131,7 @@ extension Observation {
     func pause() {
         let ending = dispatcher.lock.withLock {
             machine.pauses()
+            machine.settles()
             return ended()
         }
         for continuation in ending { continuation.resume() }

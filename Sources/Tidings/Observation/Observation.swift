@@ -34,11 +34,17 @@ final class Observation: @unchecked Sendable {
     var losses = 0
     /// Where a plain closure runs that was set aside.
     var queue: DispatchQueue?
+    /// Whose registration it is: a target's, or an observer's by a protocol.
+    let object: ObjectIdentifier?
+    /// What it shares with the object's other registrations that this dispatcher serves.
+    var lane: Lane?
 
     init(
         interest: Interest, manner: Manner, bounds: DeliveryBuffer.Bounds, dispatcher: Dispatcher,
-        diagnostics: Diagnostics, onMissed: MissedHandler?, held: HeldItems? = nil, notesArrivals: Bool = false
+        diagnostics: Diagnostics, onMissed: MissedHandler?, held: HeldItems? = nil, notesArrivals: Bool = false,
+        object: ObjectIdentifier? = nil
     ) {
+        self.object = object
         self.notesArrivals = notesArrivals
         self.interest = interest
         self.manner = manner
@@ -49,7 +55,7 @@ final class Observation: @unchecked Sendable {
         let needsDrain = if case .pull = manner { false } else { true }
         machine = ObservationMachine(
             isInline: plain != nil, needsDrain: needsDrain, isLossless: interest.isLossless, bounds: bounds,
-            held: held)
+            held: held, isInLane: object != nil && !interest.needsOwnDispatcher)
     }
 
     /// Nobody keeps it any more. If nobody ever did, that was hardly meant: 100 µs are many times what it takes to store a token.

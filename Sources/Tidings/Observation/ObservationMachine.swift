@@ -37,6 +37,8 @@ struct ObservationMachine {
     private var runsInline: Bool
     /// Not for one who asks by himself.
     private let needsDrain: Bool
+    /// Its lane drains it, with the object's others.
+    private let isInLane: Bool
     private(set) var runner = Runner.nobodyYet
     private(set) var isCancelled = false
     private var isDraining = false
@@ -45,8 +47,10 @@ struct ObservationMachine {
 
     /// - Parameter held: for what comes while it is suspended; `nil`: it can't be.
     init(
-        isInline: Bool, needsDrain: Bool, isLossless: Bool, bounds: DeliveryBuffer.Bounds, held: HeldItems? = nil
+        isInline: Bool, needsDrain: Bool, isLossless: Bool, bounds: DeliveryBuffer.Bounds, held: HeldItems? = nil,
+        isInLane: Bool = false
     ) {
+        self.isInLane = isInLane
         self.isInline = isInline
         runsInline = isInline
         self.held = held
@@ -87,7 +91,7 @@ struct ObservationMachine {
 
     private mutating func drains() -> Keeps {
         if isDraining || !needsDrain { return .kept }
-        isDraining = true
+        isDraining = !isInLane
         return .keptAndDrain
     }
 
@@ -103,11 +107,16 @@ struct ObservationMachine {
         self.runner = .nobody
         guard !isCancelled, let item = buffer.pop() else {
             isDraining = false
-            if buffer.isEmpty, aside?.isOver == true { aside = nil }
+            settles()
             return nil
         }
         self.runner = runner
         return item
+    }
+
+    /// Nothing waits: one that has returned promptly often enough is not aside any more.
+    mutating func settles() {
+        if buffer.isEmpty, aside?.isOver == true { aside = nil }
     }
 
     /// Takes ahead of the drain, which finds nothing then. `nil`: there is nothing, or the closure is running.
@@ -186,7 +195,7 @@ struct ObservationMachine {
     mutating func setAside() {
         aside = Aside(owed: Self.promptRuns << min(timesAside, 16))
         timesAside += 1
-        isDraining = true
+        isDraining = !isInLane
     }
 
     /// A run on the queue took so many nanoseconds.

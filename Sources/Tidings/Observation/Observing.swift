@@ -18,7 +18,8 @@ extension SharedNotificationCenter {
     /// token's ``ObservationToken/cancel()`` has returned, the closure is not running and will not run again.
     ///
     /// Without a queue the closure runs on the center's own dispatcher thread, which costs no hand-over: keep it short. One that takes
-    /// longer than about 50 ms is set aside with its thread, and another thread serves the other observers.
+    /// longer than about 50 ms (it runs or is blocked; waiting for a processor does not count) is set aside with its thread, and another thread
+    /// serves the other observers.
     /// On a queue it may take its time: up to 8,192 notifications or 64 MiB wait for it, then the oldest are dropped
     /// and reported as missed (with `lossless`: posters are held back instead).
     ///

@@ -109,7 +109,7 @@ final class TargetTable: Sendable {
                     return take(address, subscription, from: &entries)
                 }
                 let registration = Registration(target, action, subscription, in: self)
-                let anchor = try core.observe(interest, onMissed: onMissed, as: manner(registration))
+                let anchor = try core.observe(interest, onMissed: onMissed, of: address, as: manner(registration))
                 entries[address, default: [:]][subscription] = Entry(registration: registration, anchor: anchor)
                 return nil
             }

@@ -20,6 +20,9 @@ extension SharedNotificationCenter {
     ///   next notification). While the method runs, the target lives.
     /// - A target has one action for each message type and subject. Added again it is still called once, with the options of the first time,
     ///   and nothing is lost or repeated by it. Functions can't be compared, so another action takes the place of the one before.
+    /// - All actions of one target keep one order, for all its message types, keys and subjects, wherever they run: at most one of them runs at a
+    ///   time, and one that takes long makes the target's others wait. Registrations with a thread of their own (`lossless`, or `from` anything
+    ///   but `.now`) are in order each by itself.
     /// - When ``removeTarget(_:)`` has returned, no action of the target is running (unless it is the caller) or will run.
     /// - The registrations belong to this center object and end with it.
     ///

@@ -320,7 +320,8 @@
                 ) { () throws(SharedNotificationError) in
                     let relay = ProtocolRelay(names, reference)
                     let anchor = try core.observe(
-                        request.interest(in: names), onMissed: request.onMissed, as: manner(relay))
+                        request.interest(in: names), onMissed: request.onMissed,
+                        of: ObjectIdentifier(observer as AnyObject), as: manner(relay))
                     relay.anchor.withLock { $0.anchor = anchor }
                     return anchor
                 })

@@ -1,0 +1,208 @@
+import Dispatch
+import Glibc
+import Testing
+
+@testable import Tidings
+
+/// The registrations of one object keep one order; and a closure whose thread only waits for a processor is not taken for one that hangs.
+@Suite(.timeLimit(.minutes(10)))
+struct ObjectOrderTests {
+    struct Play: Center.Message {
+        static let name: Center.Name = "order.play"
+        var number: Int
+    }
+    struct Stop: Center.Message {
+        static let name: Center.Name = "order.stop"
+        var number: Int
+    }
+
+    final class Player: Sendable {
+        let heard = Events<String>()
+        let gate = Gate()
+
+        func play(_ play: Play) {
+            if play.number == 0 { gate.pass() }
+            heard.add("play \(play.number)")
+        }
+        func stop(_ stop: Stop) { heard.add("stop \(stop.number)") }
+        @MainActor func stopOnMain(_ stop: Stop) { heard.add("stop \(stop.number)") }
+        func stopLater(_ stop: Stop) async {
+            await Task.yield()
+            heard.add("stop \(stop.number)")
+        }
+    }
+
+    /// While one action hangs, another leader serves the witness, and keeps what is for the target's other actions.
+    @Test func theActionsOfOneTargetKeepTheirOrderWhileOneHangs() async throws {
+        let test = try TestCenter()
+        let player = Player()
+        let witness = Events<Int>()
+        try test.center.addTarget(player, action: Player.play, for: Play.self)
+        try test.center.addTarget(player, action: Player.stop, for: Stop.self)
+        let token = try test.center.addObserver(for: Stop.self) { witness.add($0.number) }
+        var expected: [String] = []
+        for number in 0..<50 {
+            try test.center.post(Play(number: number))
+            try test.center.post(Stop(number: number))
+            expected += ["play \(number)", "stop \(number)"]
+        }
+        // The watch has set the hanging action aside, and everything has been routed.
+        let seen = await witness.wait(for: 50)
+        #expect(seen == Array(0..<50), "\(seen)")
+        #expect(player.heard.all == [])
+        player.gate.open()
+        let heard = await player.heard.wait(for: 100)
+        #expect(heard == expected, "\(heard)")
+        // And afterwards, back on the dispatcher thread or not yet.
+        for number in 50..<250 {
+            try test.center.post(Play(number: number))
+            try test.center.post(Stop(number: number))
+            expected += ["play \(number)", "stop \(number)"]
+        }
+        let all = await player.heard.wait(for: 500)
+        #expect(all == expected, "\(all)")
+        token.cancel()
+        test.center.removeTarget(player)
+    }
+
+    enum Place: CaseIterable { case queue, otherQueue, main, task }
+
+    /// One action on the dispatcher thread or a queue, the other somewhere else.
+    @Test(arguments: Place.allCases, [false, true])
+    func theActionsOfOneTargetKeepTheirOrderWhereverTheyRun(_ place: Place, _ isQueued: Bool) async throws {
+        let test = try TestCenter()
+        let player = Player()
+        player.gate.open()
+        let queue = DispatchQueue(label: "order")
+        try test.center.addTarget(player, action: Player.play, for: Play.self, queue: isQueued ? queue : nil)
+        switch place {
+        case .queue: try test.center.addTarget(player, action: Player.stop, for: Stop.self, queue: queue)
+        case .otherQueue:
+            try test.center.addTarget(
+                player, action: Player.stop, for: Stop.self,
+                queue: DispatchQueue(label: "other", attributes: .concurrent))
+        case .main: try test.center.addTarget(player, action: Player.stopOnMain, for: Stop.self)
+        case .task: try test.center.addTarget(player, action: Player.stopLater, for: Stop.self)
+        }
+        var expected: [String] = []
+        for number in 0..<300 {
+            // Runs of one, two and three, so that batches begin and end anywhere.
+            for _ in 0...number % 3 {
+                try test.center.post(Play(number: number))
+                expected.append("play \(number)")
+            }
+            try test.center.post(Stop(number: number))
+            expected.append("stop \(number)")
+        }
+        let heard = await player.heard.wait(for: expected.count)
+        #expect(heard == expected, "\(heard)")
+        test.center.removeTarget(player)
+        #expect(try test.center.statistics.observers == 0)
+    }
+
+    /// Removed by one of its own actions while others wait in the lane: nothing more runs, and nothing hangs.
+    @Test func aTargetRemovesItselfWhileItsActionsWait() async throws {
+        final class Leaver: @unchecked Sendable {
+            // Sendable: set before it is registered.
+            var center: Center!
+            let heard = Events<Int>()
+            let gate = Gate()
+            func play(_ play: Play) {
+                gate.pass()
+                heard.add(play.number)
+                if play.number == 2 { center.removeTarget(self) }
+            }
+            func stop(_ stop: Stop) { heard.add(-stop.number) }
+        }
+        let test = try TestCenter()
+        let leaver = Leaver()
+        leaver.center = test.center
+        let witness = Events<Int>()
+        try test.center.addTarget(leaver, action: Leaver.play, for: Play.self)
+        try test.center.addTarget(leaver, action: Leaver.stop, for: Stop.self)
+        let token = try test.center.addObserver(for: Stop.self) { witness.add($0.number) }
+        for number in 1..<10 {
+            try test.center.post(Play(number: number))
+            try test.center.post(Stop(number: number))
+        }
+        await witness.wait(for: 9)
+        leaver.gate.open()
+        await leaver.heard.wait(for: 3)
+        // Waits for whatever still ran; then nothing can come any more.
+        test.center.removeTarget(leaver)
+        try test.center.post(Stop(number: 10))
+        await witness.wait(for: 10)
+        #expect(leaver.heard.all == [1, -1, 2])
+        token.cancel()
+    }
+
+    /// The thread that runs closures gets almost no processor while one runs: every other thread has one before it.
+    @Test func aClosureThatWaitsForAProcessorIsNotSetAside() async throws {
+        let test = try TestCenter()
+        let threads = Events<pthread_t>()
+        let begun = Events<Void>()
+        let isOver = Locked(false)
+        let tokens = [
+            try test.center.addObserver(for: Play.self) { _ in
+                var idle = sched_param()
+                // SCHED_IDLE, for which Swift has no name: runs when nothing else wants to.
+                let before = sched_getscheduler(0)
+                #expect(sched_setscheduler(0, 5, &idle) == 0)
+                begun.add(())
+                // By the thread's own clock: three milliseconds of a processor, in as many seconds as that takes here.
+                let from = Self.processorTime()
+                while Self.processorTime() - from < 3_000_000 {}
+                sched_setscheduler(0, before, &idle)
+                threads.add(pthread_self())
+            },
+            try test.center.addObserver(for: Play.self) { _ in threads.add(pthread_self()) },
+        ]
+        let processors = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        let busy = try (0..<2 * processors).map { _ in
+            try WorkerThread {
+                begun.block(for: 1)
+                while !isOver.withLock({ $0 }) { for _ in 0..<1000 { _ = Self.processorTime() } }
+            }
+        }
+        try test.center.post(Play(number: 0))
+        let ran = await threads.wait(for: 2)
+        isOver.withLock { $0 = true }
+        for thread in busy { thread.join() }
+        // The second closure ran on the same thread, after the first.
+        #expect(ran.count == 2 && pthread_equal(ran[0], ran[1]) != 0, "\(ran)")
+        for token in tokens { token.cancel() }
+    }
+
+    private static func processorTime() -> UInt64 {
+        var now = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+        return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+    }
+
+    /// What counts as time in the closure.
+    @Test func waitingForAProcessorDoesNotCount() {
+        let begin = ThreadTime(at: 1000, ran: 100, waited: 10, isReady: true)
+        #expect(ThreadTime(at: 2000, ran: 300, waited: 10, isReady: true).spent(since: begin) == 200)
+        #expect(ThreadTime(at: 2000, ran: 300, waited: 510, isReady: false).spent(since: begin) == 500)
+        #expect(ThreadTime(at: 2000, ran: 300, waited: 2010, isReady: false).spent(since: begin) == 0)
+    }
+
+    @Test func theKernelTellsWhatAThreadDoes() async throws {
+        let own = try #require(WorkerThread.currentNumber)
+        #expect(try #require(ThreadTime.look(at: own)).isReady)
+        #expect(ThreadTime.look(at: Int32.max) == nil)
+        let gate = Gate()
+        let number = Locked<Int32?>(nil)
+        let ready = Events<Void>()
+        let thread = try WorkerThread {
+            number.withLock { $0 = WorkerThread.currentNumber }
+            ready.add(())
+            gate.pass()
+        }
+        await ready.wait(for: 1)
+        let blocked = try #require(number.withLock { $0 })
+        while try #require(ThreadTime.look(at: blocked)).isReady { await Task.yield() }
+        gate.open()
+        thread.join()
+    }
+}
