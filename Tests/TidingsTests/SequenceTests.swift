@@ -1,3 +1,5 @@
+import Glibc
+import Synchronization
 import Testing
 
 @testable import Tidings
@@ -184,5 +186,34 @@ struct SequenceTests {
         let message = await iterator.next()
         MainActor.assertIsolated()
         #expect(message == Track(1))
+    }
+
+    /// A task is cancelled with a lock of its own held, which the dispatcher thread takes as it resumes the task.
+    @Test func aTaskIsCancelledWhileItIsBeingResumed() async throws {
+        let test = try TestCenter()
+        final class Round: Sendable { let number = Atomic(0) }
+        let rounds = 8000
+        let round = Round()
+        // Posts once a round, a little earlier or later each time.
+        let poster = try WorkerThread {
+            for number in 1...rounds {
+                while round.number.load(ordering: .acquiring) < number { sched_yield() }
+                for _ in 0..<(number % 64) * 16 { _ = round.number.load(ordering: .relaxed) }
+                _ = try? test.center.post(Track(number))
+            }
+        }
+        let interest = Interest(names: [Track.name], start: .now, excludesOwn: false, isLossless: false)
+        for number in 1...rounds {
+            let feed = Feed(core: test.center.core, interest: interest, bounds: .sequence(8, .newest))
+            let observation = try #require(feed.observation)
+            let task = Task { while await feed.next(isolation: nil) != nil {} }
+            while observation.dispatcher.lock.withLock({ observation.pulling.isEmpty }) { await Task.yield() }
+            round.number.store(number, ordering: .releasing)
+            for _ in 0..<(number / 64 % 64) * 16 { _ = round.number.load(ordering: .relaxed) }
+            task.cancel()
+            await task.value
+        }
+        poster.join()
+        #expect(try test.center.statistics.observers == 0)
     }
 }

@@ -19,11 +19,15 @@ final class Feed: Sendable {
     func next(isolation actor: isolated (any Actor)?) async -> Item? {
         guard let anchor else { return nil }
         let observation = anchor.observation
-        return await withTaskCancellationHandler {
+        let item = await withTaskCancellationHandler {
             await withUnsafeContinuation(isolation: actor) { observation.pull($0) }
         } onCancel: {
-            observation.cancel(waiting: false)
+            observation.endPulling()
         }
+        // Here, not in `onCancel`: that runs with a lock of the task held, which the dispatcher thread may be waiting for to resume this task. Whoever
+        // ended that thread there, and waited for it, would wait for ever.
+        if item == nil { observation.cancel(waiting: false) }
+        return item
     }
 
     /// Tells the closure that was given for it, or else the center's diagnostics.
@@ -49,6 +53,19 @@ extension Observation {
             return .none
         }
         if let item { resume(continuation, with: item) }
+    }
+
+    /// Nothing is read any more: those who wait are told. The observation itself is ended later, by `cancel`.
+    fileprivate func endPulling() {
+        // In a forked child nothing of this runs, and the lock may be anybody's.
+        guard !dispatcher.isForked else { return }
+        let pulling = dispatcher.lock.withLock {
+            _ = machine.cancel()
+            dispatcher.lock.wakeAll()  // a leader that waits for room in the buffer
+            defer { self.pulling = [] }
+            return self.pulling
+        }
+        for continuation in pulling { continuation.resume(returning: nil) }
     }
 
     /// Without the lock.
