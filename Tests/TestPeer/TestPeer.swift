@@ -86,6 +86,9 @@ struct TestPeer {
     static func main() throws {
         var words = CommandLine.arguments.dropFirst()
         guard let directory = words.popFirst(), let name = words.popFirst() else { exit(64) }
+        if words.first == "victim" {  // DIRECTORY SEED victim: for Tests/Adversary
+            return Victim.live(directory: directory, seed: UInt64(name) ?? 0)
+        }
         var center = try SharedNotificationCenter(named: name, configuration: .init(directory: directory))
         func word() -> String {
             guard let word = words.popFirst() else { exit(64) }

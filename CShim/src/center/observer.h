@@ -18,6 +18,7 @@ typedef struct tidings__interest {
     uint64_t passed;     // records of the entry before max(cursor, since), counted from the entry's beginning like its tally
     uint64_t accounted;  // up to here the tally has been taken over: what is read before it was told as missed already
     uint64_t missed;     // to be told
+    uint64_t told;       // as missed so far, all together: never more than there are positions before the cursor
     uint64_t *history;   // positions before `since` it still wants
     size_t history_count;
     _Atomic size_t history_next;

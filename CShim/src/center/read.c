@@ -115,6 +115,15 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
     return evicted;
 }
 
+// Each notification missed has a position of its own before the cursor, so more than that cannot have been missed, whatever a tally says that a hostile writer
+// has written to. All that is ever told of one interest stays below 2^52: whoever adds it up overflows nothing. False: nothing is left to tell.
+static bool bound_missed(const tidings_observer *o, tidings__interest *in) {
+    const uint64_t most = o->cursor > in->told ? o->cursor - in->told : 0;
+    if (in->missed > most) in->missed = most;
+    in->told += in->missed;
+    return in->missed != 0;
+}
+
 static void describe_missed(const tidings_observer *o, tidings__interest *in, tidings_delivery *d) {
     memset(d, 0, sizeof *d);
     d->kind = TIDINGS_DELIVERY_MISSED;
@@ -134,7 +143,7 @@ static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_de
     // On from the one that was told last, as there may be a hundred thousand; then once from the beginning, as others may have missed something since.
     for (int rounds = o->telling_at ? 2 : 1; rounds > 0; rounds--, o->telling_at = 0) {
         for (; o->telling_at < t->count; o->telling_at++) {
-            if (t->of[o->telling_at]->missed == 0) continue;
+            if (t->of[o->telling_at]->missed == 0 || !bound_missed(o, t->of[o->telling_at])) continue;
             describe_missed(o, t->of[o->telling_at], d);
             return true;
         }

@@ -80,7 +80,7 @@ final class Diagnostics: @unchecked Sendable {
     }
 
     func countMissed(_ count: Int) {
-        lock.withLock { missed += count }
+        lock.withLock { missed.add(count) }
     }
 
     /// Once for each kind and names, whoever is told.
@@ -140,5 +140,13 @@ extension SharedNotificationCenter {
     /// Tells ``onDiagnostic`` of what could not be forwarded.
     package func reportPostFailed(_ name: Name, _ error: SharedNotificationError) {
         core.diagnostics.report(.postFailed(name, error))
+    }
+}
+
+extension Int {
+    /// Adds a count that another process may have had a hand in: at `Int.max` it stays.
+    mutating func add(_ count: Int) {
+        let (sum, isOver) = addingReportingOverflow(count)
+        self = isOver ? .max : sum
     }
 }

@@ -94,7 +94,7 @@ struct DeliveryBuffer {
                 case .missed(let count, let name): (count, name)
                 }
             self.name = count == 0 || self.name == name ? name : nil
-            count += more
+            count.add(more)
         }
 
         mutating func take() -> Item? {

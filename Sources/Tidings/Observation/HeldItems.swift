@@ -112,7 +112,7 @@ struct HeldItems {
             case .missed(let count, let name): (count, name)
             }
         missedName = missed == 0 || missedName == name ? name : nil
-        missed += lost
+        missed.add(lost)
         if case .arrival(let arrival) = item, case .coalesce = kind {
             places[Key(arrival)] = nil
         }
