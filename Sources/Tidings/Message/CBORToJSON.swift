@@ -4,8 +4,9 @@
     import Foundation
 #endif
 
-/// CBOR as JSON, along RFC 8949 section 6.1: byte strings as base64, infinities, NaN and undefined as null, tags left out, keys that are
-/// no strings as their JSON text, but not within such a key: each further time would escape everything once more, and double it.
+/// CBOR as JSON, along RFC 8949 section 6.1: byte strings as base64, infinities, NaN and undefined as null, tags left out, dates as seconds
+/// since 1970 whichever form they have (the encoder chooses it by the date's last bit), keys that are no strings as their JSON text, but not
+/// within such a key: each further time would escape everything once more, and double it.
 struct CBORToJSON {
     private let bytes: [UInt8]
     private var place = 0
@@ -58,8 +59,9 @@ struct CBORToJSON {
         guard depth < JSONRendering.maximumDepth else { throw Failure.malformed }
         var (major, information, argument) = try head()
         var tags = 0
+        var tag: UInt64?
         while major == 6 {
-            _ = try definite(argument)
+            tag = try definite(argument)
             tags += 1
             guard tags <= CBORLimit.tags else { throw Failure.malformed }
             (major, information, argument) = try head()
@@ -71,7 +73,13 @@ struct CBORToJSON {
             // −1 − value, which one bit more than Int64 may need.
             result += value == .max ? "-18446744073709551616" : "-\(value + 1)"
         case 2: result += "\"" + Data(try string(major, argument)).base64EncodedString() + "\""
-        case 3: result += JSONRendering.quoted(try text(argument))
+        case 3:
+            let text = try text(argument)
+            if tag == CBORTag.dateText, let date = CBORDateText.parse(text) {
+                append(date.timeIntervalSince1970)
+            } else {
+                result += JSONRendering.quoted(text)
+            }
         case 4:
             result += "["
             try elements(argument) { try $0.item(depth: depth + 1) }

@@ -190,7 +190,9 @@ struct JSONPropertyReader {
             if isSmall { exponent = -exponent }
         }
         if let integer = JSONPropertyReader.integer(isNegative, whole, fraction, exponent) { return .integer(integer) }
-        guard let double = Double(String(decoding: bytes[start..<place], as: UTF8.self)), double.isFinite else {
+        guard let double = Double(String(decoding: bytes[start..<place], as: UTF8.self)), double.isFinite,
+            !double.isZero || (whole + fraction).allSatisfy({ $0 == UInt8(ascii: "0") })
+        else {
             throw CBORFault(.floatRange, at: start)
         }
         return .double(double)

@@ -39,6 +39,12 @@ extension SharedNotificationCenter {
     ///
     /// A field that changes its type, or its meaning, is another message: give it another name.
     ///
+    /// ### Numbers
+    ///
+    /// An observer may have another type for a number than the poster. One rule holds for CBOR and JSON: an integer is exact, or the payload is
+    /// undecodable (`1.0` is the integer 1; 1.5, and 300 for a `UInt8`, are none); a `Double` or `Float` is the nearest to the number, and the
+    /// payload undecodable where that would be an infinity, or 0 for another number. A ``BitwiseMessage`` converts nothing.
+    ///
     /// ### What the fields may be
     ///
     /// The library's decoder refuses what is not a value, whoever posted it. For a type with an `init(from:)` of its own, this is up to that:
@@ -67,9 +73,10 @@ extension SharedNotificationCenter {
     /// try center.post(Moved(x: 1, y: 2))
     /// ```
     ///
-    /// Before the bytes go 8 bytes of fingerprint of the type's ``Message/name``, size, stride and alignment. A notification with
-    /// another fingerprint is undecodable (fields that changed places without changing those are not noticed: give a changed
-    /// type a new name). One encoded in another way, say as JSON by the command, is decoded as such.
+    /// Before the bytes go 8 bytes of fingerprint of the type's ``Message/name``, size, stride, alignment, and of what its fields are in their
+    /// order: signed or unsigned integers, or floating-point numbers. A notification with another fingerprint is undecodable, for no number is
+    /// converted (two fields of a kind that changed places are not noticed: give a changed type a new name). One encoded in another way, say
+    /// as JSON by the command, is decoded as such.
     ///
     /// A poster can put any bits there. Adopt it only for types of which every bit pattern is a value, such as structs of
     /// integers and floating-point numbers; not with `Bool`, enumerations or pointers inside, unless every process that may

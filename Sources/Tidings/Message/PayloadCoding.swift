@@ -26,7 +26,7 @@ enum PayloadCoding {
         do {
             guard bytes.count < 1 << 31 else { throw CBORFault(.tooLarge, at: 0) }
             var decoder = SharedNotificationCenter.FieldDecoder(bytes)
-            let message = try M(decodingField: &decoder)
+            let message = try type.init(decodingField: &decoder)
             try decoder.finish()
             return message
         } catch {
@@ -110,8 +110,8 @@ enum PayloadCoding {
         fingerprints.insert(computedFingerprint(of: type), for: ObjectIdentifier(type))
     }
 
-    /// FNV-1a, 64 bits, of the name's bytes and the numbers that say how the type lies in memory. Part of the format: all processes must
-    /// come to the same.
+    /// FNV-1a, 64 bits, of the name's bytes, the numbers that say how the type lies in memory, and its fields' kinds. Part of the format: all
+    /// processes must come to the same.
     private static func computedFingerprint<M: SharedNotificationCenter.Message>(of type: M.Type) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         func mix(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
@@ -119,7 +119,27 @@ enum PayloadCoding {
         for number in [MemoryLayout<M>.size, MemoryLayout<M>.stride, MemoryLayout<M>.alignment] {
             withUnsafeBytes(of: UInt64(number).littleEndian) { for byte in $0 { mix(byte) } }
         }
+        if M.self is any SharedNotificationCenter.BitwiseMessage.Type {
+            let zeros = UnsafeMutableRawPointer.allocate(
+                byteCount: max(1, MemoryLayout<M>.size), alignment: MemoryLayout<M>.alignment)
+            defer { zeros.deallocate() }
+            zeros.initializeMemory(as: UInt8.self, repeating: 0, count: MemoryLayout<M>.size)
+            // Such a type has a value of any bits. Only its fields' types are looked at.
+            kinds(of: zeros.assumingMemoryBound(to: M.self).pointee) { mix($0) }
+        }
         return hash
+    }
+
+    /// Of each field, or each of the fields that a field has: which kind of number it is. The rest has only its size, which the whole's depends on.
+    private static func kinds(of value: Any, _ mix: (UInt8) -> Void) {
+        let kind: UInt8? =
+            switch value {
+            case let number as any FixedWidthInteger: type(of: number).isSigned ? 1 : 2
+            case is any BinaryFloatingPoint: 3
+            default: nil
+            }
+        if let kind { return mix(kind) }
+        for field in Mirror(reflecting: value).children { kinds(of: field.value, mix) }
     }
 
     /// Throws unless they are the fingerprint and a value of that size.

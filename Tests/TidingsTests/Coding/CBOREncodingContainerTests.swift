@@ -259,9 +259,13 @@ import Testing
             }
         ])
         #expect(cborHex(other) == "81a1636f776e02")
-        #expect(throws: EncodingError.self) {
-            try cborEncode(Custom { _ in _ = encoder?.container(keyedBy: CBORKey.self) })
-        }
+        // Nothing can be thrown here; the encoding under way has no part in it.
+        #expect(
+            try cborEncode(
+                Custom {
+                    _ = encoder?.container(keyedBy: CBORKey.self)
+                    _ = $0.container(keyedBy: CBORKey.self)
+                }) == [0xA0])
     }
 
     @Test func anotherPayloadInsideOne() throws {
@@ -290,8 +294,7 @@ import Testing
         #expect(pathOf(["a": [[1: "x"]], "b": []] as [String: [[Int: String]]]) == nil)
         #expect(pathOf(["a": ["b": [Refusing()]]]) == "a.b.[0]")
         #expect(pathOf([["x"]: [[Refusing()]]] as [[String]: [[Refusing]]]) == "[1].[0].[0]")
-        #expect(pathOf([Date(timeIntervalSince1970: .nan)]) == "[0]")
-        #expect(pathOf(["d": Date(timeIntervalSince1970: .infinity)]) == "d")
+        #expect(pathOf([Date(timeIntervalSince1970: .nan)]) == nil)
         let long = String(repeating: "long key ", count: 40)
         #expect(pathOf([long: ["": Refusing()]]) == long + ".")
         let mixed = Custom { encoder throws in

@@ -51,6 +51,10 @@ struct CBORInteropTests {
         try line("optionals", [nil, 1] as [Int?], "[null, 1]")
         try line("data", Data([0, 1, 255]), #"{"$bytes": "0001ff"}"#)
         try line("date", Date(timeIntervalSince1970: 1_363_896_240.5), #"{"$date": 1363896240.5}"#)
+        // Between two doubles since 1970, so in text.
+        let between = Date(timeIntervalSinceReferenceDate: 816_580_444.1)
+        #expect(try cborEncode(between)[0] == 0xC0)
+        try line("date in text", between, #"{"$date": 1794887644.1}"#)
         try line(
             "uuid", UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF"),
             #"{"$uuid": "01234567-89ab-cdef-0123-456789abcdef"}"#)

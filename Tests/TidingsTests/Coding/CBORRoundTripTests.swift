@@ -75,8 +75,8 @@ import Testing
         #expect(throws: DecodingError.self) { try cborDecode(Int.self, cborEncode(3.5)) }
         #expect(throws: DecodingError.self) { try cborDecode(Int.self, cborEncode(1e300)) }
         #expect(throws: DecodingError.self) { try cborDecode(Int.self, cborEncode(Double.nan)) }
-        // 2⁵³ + 1 is no double.
-        #expect(throws: DecodingError.self) { try cborDecode(Double.self, cborEncode(9_007_199_254_740_993)) }
+        // 2⁵³ + 1 is no double: the nearest.
+        #expect(try cborDecode(Double.self, cborEncode(9_007_199_254_740_993)) == 9_007_199_254_740_992)
         #expect(try cborDecode(Float.self, cborEncode(0.1)) == 0.1)
         #expect(throws: DecodingError.self) { try cborDecode(Float.self, cborEncode(1e300)) }
     }
@@ -106,9 +106,7 @@ import Testing
         #expect(
             try cborHex(cborEncode(UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF")!))
                 == "d825500123456789abcdef0123456789abcdef")
-        // Dates of the clock survive to within the precision that seconds since 1970 have.
-        let now = Date()
-        #expect(abs(try cborDecode(Date.self, cborEncode(now)).timeIntervalSince(now)) < 1e-6)
+        try cborRoundTrip(Date())
     }
 
     @Test func otherFormsOfFoundationTypes() throws {

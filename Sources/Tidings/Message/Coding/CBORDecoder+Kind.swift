@@ -19,7 +19,7 @@ extension CBORDecoder {
         case .bytes: return tag == CBORTag.positiveBignum || tag == CBORTag.negativeBignum ? .integer : .data
         case .text: return tag == CBORTag.dateText ? .date : .string
         case .array: return tag == CBORTag.decimalFraction ? .other : .array
-        case .map: return .dictionary
+        case .map: return tag == CBORTag.extendedTime ? .date : .dictionary
         case .simple:
             switch head.info {
             case 20, 21: return .boolean

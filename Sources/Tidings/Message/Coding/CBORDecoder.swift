@@ -8,7 +8,7 @@ struct CBORDecoder: Decoder {
     let place: CBORPlace
 
     var codingPath: [any CodingKey] { reader.path(step, at: place) }
-    var userInfo: [CodingUserInfoKey: Any] { reader.userInfo }
+    var userInfo: [CodingUserInfoKey: Any] { reader.isLive ? reader.userInfo : [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         do {
@@ -88,7 +88,7 @@ extension CBORReader {
             if state.pointee.indexed.count > savedIndexes { forgetIndexes(downTo: savedIndexes) }
             state.pointee.steps.removeLast(max(steps.count - savedSteps, 0))
         }
-        return try T(from: CBORDecoder(reader: self, step: add(step, spot, to: place), place: place))
+        return try type.init(from: CBORDecoder(reader: self, step: add(step, spot, to: place), place: place))
     }
 }
 
@@ -123,8 +123,10 @@ extension CBORDecoder: SingleValueDecodingContainer {
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         if CBORReader.knows(type) { return try single { try $0.known(type, at: $1) } }
+        // Said here: a type without fields would ask for nothing.
+        guard reader.isLive else { throw CBORFault(.finished, at: 0).error(expecting: type, path: []) }
         let savedHint = reader.hint
         defer { reader.hint = savedHint }
-        return try T(from: self)
+        return try type.init(from: self)
     }
 }

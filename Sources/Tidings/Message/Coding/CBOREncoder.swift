@@ -4,7 +4,7 @@ struct CBOREncoder: Encoder {
     let frame: CBORFrameID
 
     var codingPath: [any CodingKey] { writer.path(to: frame) }
-    var userInfo: [CodingUserInfoKey: Any] { writer.userInfo }
+    var userInfo: [CodingUserInfoKey: Any] { writer.number(of: frame) == nil ? [:] : writer.userInfo }
 
     /// Asked for twice, as a subclass and its superclass may do, it is the same map.
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -21,10 +21,10 @@ struct CBOREncoder: Encoder {
 
 extension CBORWriter {
     /// Turns a place into a container, and returns it; on failure the whole encoding fails, for nothing can be thrown
-    /// here, and every use of the returned frame does.
+    /// here, and every use of the returned frame does. Only the latter if the place belongs to an encoding that is over.
     func become(_ kind: CBORFrame.Kind, _ id: CBORFrameID) -> CBORFrameID {
+        guard let number = number(of: id) else { return .none }
         do {
-            guard let number = number(of: id) else { throw CBORMisuse.finished.error(path: []) }
             if frames[number].kind == kind { return id }
             guard frames[number].kind == .empty || frames[number].kind == .reserved else {
                 throw CBORMisuse.twice.error(path: path(to: id))
@@ -63,13 +63,13 @@ extension CBORWriter {
     }
 
     /// Writes the key of a nested container and its header, or of a place for later.
-    func addEntry(_ kind: CBORFrame.Kind, keyLength: Int, index: Int) throws -> CBORFrameID {
+    func addEntry(_ kind: CBORFrame.Kind, keyLength: Int, index: Int, intKey: Int? = nil) throws -> CBORFrameID {
         let isContainer = kind == .map || kind == .array
         let depth = frames[Int(current.number)].depth + (isContainer ? 1 : 0)
         // In bounds: the callers activated the current frame.
         let start = cursor
         try write(byte: kind == .array ? CBORByte.emptyArray : CBORByte.emptyMap)
-        let id = add(kind, start: start, keyLength: keyLength, index: index, depth: depth)
+        let id = add(kind, start: start, keyLength: keyLength, index: index, intKey: intKey, depth: depth)
         frames[Int(id.number)].end = cursor
         guard depth <= CBORLimit.depth else { throw CBORMisuse.tooDeep.error(path: path(to: id)) }
         return id

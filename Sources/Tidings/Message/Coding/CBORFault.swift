@@ -10,7 +10,7 @@ struct CBORFault: Error {
         case truncated, reserved, indefinite, simpleForm, stop, tags, chunk, depth, trailing, tooLarge, notUTF8
         case longString, longArray, longMap
         // No value of the type.
-        case keys, integerRange, bignumRange, inexact, floatRange, decimalRange, decimalPair
+        case keys, integerRange, bignumRange, floatRange, decimalRange, decimalPair
         case dateText, dateRange, uuidSize, uuidText, url
         // Of payloads in JSON.
         case json, encoding
@@ -100,9 +100,8 @@ extension CBORFault.Reason {
         case .longArray: "an array is longer than the payload"
         case .longMap: "a map is longer than the payload"
         case .keys: "a map with keys that are neither text nor integers"
-        case .integerRange: "an integer out of the type's range"
+        case .integerRange: "a number that the integer type does not have"
         case .bignumRange: "a bignum of more than 128 bits"
-        case .inexact: "an integer that the floating-point type can't hold exactly"
         case .floatRange: "a number out of the type's range"
         case .decimalRange: "a number out of Decimal's range"
         case .decimalPair: "a decimal fraction that is not a pair"

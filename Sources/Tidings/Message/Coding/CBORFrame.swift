@@ -25,6 +25,10 @@ struct CBORFrame {
     var keyLength: Int
     /// The place in the parent array, or −1.
     var index: Int
+    /// The key's own number, of which the output has only the text.
+    var intKey: Int?
+    /// Of a map: which keys it may have, see `CBORWriter.noteKey`.
+    var keys: UInt64 = 0
     /// The parent's number, or −1.
     var parent: Int
     /// Arrays and maps around the item's contents.
@@ -32,6 +36,8 @@ struct CBORFrame {
     /// Tells this use of the frame's storage from earlier ones.
     var serial: UInt32
     var kind: Kind
+    /// Its value is being encoded: it is dropped when that is done. Otherwise it is a nested container's, and dropped with what it is in.
+    var isPushed = false
 }
 
 /// What encoders and containers hold of a frame: enough to find it, and to notice that it is gone.
@@ -39,6 +45,8 @@ struct CBORFrameID: Equatable {
     var number: UInt32
     var serial: UInt32
 
-    /// No frame. Serials start at 1.
+    /// No frame: what a container holds that could not be made. Serials start at 1.
     static let none = CBORFrameID(number: .max, serial: 0)
+    /// The current frame of a writer that is not encoding. No container holds it, so none takes itself for the current one then.
+    static let idle = CBORFrameID(number: .max, serial: .max)
 }

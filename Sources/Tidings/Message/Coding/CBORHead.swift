@@ -29,6 +29,15 @@ enum CBORTag {
     static let decimalFraction: UInt64 = 4
     static let uri: UInt64 = 32
     static let uuid: UInt64 = 37
+    static let extendedTime: UInt64 = 1001
+}
+
+/// The keys of extended time (RFC 9581) that we write.
+enum CBORExtendedTime {
+    /// Seconds since 1970, as near as a double has them.
+    static let seconds: UInt64 = 1
+    /// What `Date` stores, exactly. A text: who doesn't know it passes over it.
+    static let sinceReferenceDate = "secondsSince2001"
 }
 
 enum CBORLimit {

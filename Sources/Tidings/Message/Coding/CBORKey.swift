@@ -13,5 +13,10 @@ struct CBORKey: CodingKey {
         self.intValue = intValue
     }
 
+    init(stringValue: String, intValue: Int?) {
+        self.stringValue = stringValue
+        self.intValue = intValue
+    }
+
     static let `super` = CBORKey(stringValue: "super")
 }

@@ -52,6 +52,6 @@ extension CBORKeyedDecodingContainer {
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         guard let hit = try hit(key) else { return nil }
         if (try? reader.isNull(at: hit.value)) ?? false { return nil }
-        return try reader.value(type, at: hit.value, step: step, .key(hit.key))
+        return try reader.value(type, at: hit.value, step: step, .key(hit.key, key.intValue))
     }
 }

@@ -107,7 +107,7 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         let hit = try self.hit(key)
         guard let hit else { throw notFound(key) }
-        return try reader.value(type, at: hit.value, step: step, .key(hit.key))
+        return try reader.value(type, at: hit.value, step: step, .key(hit.key, key.intValue))
     }
 
     func hit(_ key: Key) throws -> CBORHit? {
@@ -140,7 +140,7 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     private func decoder(_ key: some CodingKey, orNull: Bool = false) throws -> CBORDecoder {
         do {
             if let hit = try reader.find(key, in: map, keeping: true) {
-                let step = reader.add(step, .key(hit.key), to: hit.value)
+                let step = reader.add(step, .key(hit.key, key.intValue), to: hit.value)
                 return CBORDecoder(reader: reader, step: step, place: hit.value)
             }
         } catch {

@@ -5,12 +5,13 @@ struct CBORKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
 
     var codingPath: [any CodingKey] { writer.path(to: frame) }
 
-    /// Counts the pair, writes its key, and leaves the cursor where the value goes.
+    /// Writes the pair's key, counts it, and leaves the cursor where the value goes.
     @inline(__always)
     private func entry(_ key: Key, _ write: (CBORWriter) throws -> Void) throws {
         try writer.activate(frame)
-        try writer.countEntry(.map)
+        let start = writer.cursor
         try writer.write(key.stringValue)
+        if try writer.noteKey(from: start, to: writer.cursor) { try writer.countEntry(.map) }
         try write(writer)
     }
 
@@ -37,7 +38,13 @@ struct CBORKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         try writer.activate(frame)
         let start = writer.cursor
         try writer.write(key.stringValue)
-        try writer.write(value, keyLength: writer.cursor - start, index: -1)
+        let length = writer.cursor - start
+        guard writer.markKey(from: start, to: writer.cursor) else {
+            return try writer.writeAgain(value, keyFrom: start, length: length, intKey: key.intValue)
+        }
+        if try !writer.writeKnown(value) {
+            try writer.writeOther(value, keyLength: length, index: -1, intKey: key.intValue)
+        }
         try writer.countEntry(.map)
     }
 
@@ -63,13 +70,22 @@ struct CBORKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
 
 extension CBORWriter {
     /// A pair whose value comes later. Fails like `become`.
+    ///
+    /// As in Foundation, a second container of the same kind for one key is the first one, and a `superEncoder` brings another value.
     func addPair(_ kind: CBORFrame.Kind, _ key: some CodingKey, to map: CBORFrameID) -> CBORFrameID {
+        guard number(of: map) != nil else { return .none }
         do {
             try activate(map)
-            try countEntry(.map)
             let start = cursor
             try write(key.stringValue)
-            return try addEntry(kind, keyLength: cursor - start, index: -1)
+            let keyLength = cursor - start
+            if !markKey(from: start, to: cursor), !isNewInLargeMap(from: start, to: cursor) {
+                if kind != .reserved, let old = try reopen(kind, keyFrom: start) { return old }
+                if try noteAgain(from: start, to: cursor) { try countEntry(.map) }
+            } else {
+                try countEntry(.map)
+            }
+            return try addEntry(kind, keyLength: keyLength, index: -1, intKey: key.intValue)
         } catch {
             fail(error)
             return .none

@@ -24,7 +24,7 @@ struct CBORPayloadDecoder: Sendable {
         } catch {
             throw error.error(expecting: type, path: [])
         }
-        return try T(from: CBORDecoder(reader: reader, step: CBORStep.root, place: root))
+        return try type.init(from: CBORDecoder(reader: reader, step: CBORStep.root, place: root))
     }
 
     /// Decodes an item that is `depth` maps and arrays deep in a payload, and says where it ends. Paths in errors begin with it.
@@ -46,7 +46,7 @@ struct CBORPayloadDecoder: Sendable {
         } catch {
             throw error.error(expecting: type, path: [])
         }
-        return (try T(from: CBORDecoder(reader: reader, step: CBORStep.root, place: place)), end)
+        return (try type.init(from: CBORDecoder(reader: reader, step: CBORStep.root, place: place)), end)
     }
 }
 

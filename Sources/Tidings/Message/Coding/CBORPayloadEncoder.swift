@@ -1,8 +1,8 @@
 /// Encodes one value as CBOR (RFC 8949), straight into memory somebody else owns.
 ///
 /// Structs and classes become maps with text keys in the order of encoding, enums with payloads what Codable makes of
-/// them, `Data` a byte string, `Date` tag 1 with a double, `UUID` tag 37, `URL` tag 32, `Decimal` tag 4. Lengths are
-/// definite, integers and lengths in shortest form, `Float` 32 and `Double` 64 bits wide.
+/// them, `Data` a byte string, `Date` tag 1 with a double or, where that would round, tag 0 with a text, `UUID` tag 37, `URL` tag 32, `Decimal`
+/// tag 4. Lengths are definite, integers and lengths in shortest form, `Float` 32 and `Double` 64 bits wide.
 struct CBORPayloadEncoder: Sendable {
     var userInfo = [CodingUserInfoKey: any Sendable]()
 
@@ -19,7 +19,7 @@ struct CBORPayloadEncoder: Sendable {
         try withUnsafeMutablePointer(to: &buffer) { buffer in
             writer.begin(buffer, userInfo: userInfo)
             defer { writer.end() }
-            let root = writer.push(keyLength: 0, index: -1)
+            let root = writer.push(keyLength: 0, index: -1, intKey: nil)
             if depth > 0 { writer.frames[0].depth = depth }
             // In bounds: the root is frame 0 until the end.
             do {
@@ -57,13 +57,14 @@ extension CBORWriter {
         if failure != nil { failure = nil }
         if !userInfo.isEmpty { userInfo = [:] }
         frameCount = 0
-        current = .none
+        current = .idle
+        if hasKeySets { dropKeySets(from: 0) }
         shrinkFrames()
     }
 
     /// As `write`, for the value at the top.
     func writeRoot<T: Encodable>(_ value: T, _ root: CBORFrameID) throws {
-        if try writeKnown(value, keyLength: 0, index: -1) { return }
+        if try writeKnown(value) { return }
         try value.encode(to: CBOREncoder(writer: self, frame: root))
         // As JSONEncoder does at the top.
         // In bounds: the root is frame 0 until the end.

@@ -31,9 +31,10 @@ extension CBORReader {
         preconditionFailure("\(type) is not one of the types that `knows` lists")
     }
 
-    /// A number of seconds since 1970 with or without tag 1, or the text of tag 0.
+    /// A number of seconds since 1970 with or without tag 1, the text of tag 0, or extended time as we write it.
     private func date(at place: CBORPlace) throws(CBORFault) -> Date {
         let (head, tag) = try bytes.content(at: place)
+        if head.major == .map && tag == CBORTag.extendedTime { return try extendedTime(head, at: place) }
         if head.major == .text && tag == CBORTag.dateText {
             guard let date = CBORDateText.parse(try string(at: place)) else {
                 throw CBORFault(.dateText, at: Int(place.offset))
@@ -43,6 +44,17 @@ extension CBORReader {
         let seconds = try double(at: place)
         guard seconds.isFinite else { throw CBORFault(.dateRange, at: Int(place.offset)) }
         return Date(timeIntervalSince1970: seconds)
+    }
+
+    /// A map with the number that a `Date` stores. Without it: another's map, of which no part may be passed over unseen.
+    private func extendedTime(_ head: CBORHead, at place: CBORPlace) throws(CBORFault) -> Date {
+        let (map, saved) = (try map(at: place), hint)
+        defer { hint = saved }
+        guard let hit = try find(CBORKey(stringValue: CBORExtendedTime.sinceReferenceDate), in: map, keeping: false)
+        else {
+            throw .mismatch(head, at: place.offset)
+        }
+        return Date(timeIntervalSinceReferenceDate: try double(at: hit.value))
     }
 
     /// Sixteen bytes with or without tag 37, or the usual text.

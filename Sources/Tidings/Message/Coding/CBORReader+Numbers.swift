@@ -1,3 +1,5 @@
+// What a type can't hold exactly. One rule, which is JSON's as well (`JSONDecoder`): an integer is exact or refused, also where the sender wrote it as
+// a floating-point number; a floating-point number is the nearest, and neither infinite nor 0 where the number is not. Bitwise payloads convert nothing.
 extension CBORReader {
     func bool(at place: CBORPlace) throws(CBORFault) -> Bool {
         let head = try bytes.content(at: place).head
@@ -72,39 +74,48 @@ extension CBORReader {
 
     // MARK: Floating-point numbers
 
-    /// A floating-point number of any width, or an integer that a double represents exactly.
+    /// The nearest to any number, as JSON's are read; a finite number stays finite, and only 0 is 0.
     func double(at place: CBORPlace) throws(CBORFault) -> Double {
         let (head, tag) = try bytes.content(at: place)
         if head.major == .simple, let value = try float(head) { return value }
-        let value: Double?
-        switch head.major {
-        case .unsigned: value = Double(exactly: head.argument)
-        case .negative: value = Double(exactly: ~Int128(head.argument))
-        case .bytes:
-            let (isNegative, magnitude) = try bignum(head, tag, at: place)
-            guard magnitude <= UInt128(Int128.max) else {
-                throw CBORFault(.inexact, at: Int(place.offset))
-            }
-            value = Double(exactly: isNegative ? ~Int128(magnitude) : Int128(magnitude))
-        default: throw .mismatch(head, at: place.offset)
-        }
-        guard let value else {
-            throw CBORFault(.inexact, at: Int(place.offset))
-        }
-        return value
+        return try nearest(Double.self, head, tag, at: place)
     }
 
-    /// As `double(at:)`, rounded to the nearest; a finite number must stay finite.
+    /// As `double(at:)`.
     func float(at place: CBORPlace) throws(CBORFault) -> Float {
-        let head = try bytes.content(at: place).head
+        let (head, tag) = try bytes.content(at: place)
         if head.major == .simple && head.info == 26 {
             return Float(bitPattern: UInt32(truncatingIfNeeded: head.argument))
             // The argument of such a head has 32 bits. Not by way of a double, which would quieten a signalling NaN.
         }
-        let wide = try double(at: place)
+        guard head.major == .simple, let wide = try float(head) else {
+            // Not by way of a double either, which would round twice.
+            return try nearest(Float.self, head, tag, at: place)
+        }
         let value = Float(wide)
-        if value.isInfinite && wide.isFinite { throw CBORFault(.floatRange, at: Int(place.offset)) }
+        if (value.isInfinite && wide.isFinite) || (value.isZero && !wide.isZero) {
+            throw CBORFault(.floatRange, at: Int(place.offset))
+        }
         return value
+    }
+
+    /// Of an integer, or a bignum of up to 128 bits.
+    @inline(never)
+    private func nearest<F: BinaryFloatingPoint>(
+        _ type: F.Type, _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
+    ) throws(CBORFault) -> F {
+        var isNegative = head.major == .negative
+        var magnitude = UInt128(head.argument)
+        if head.major == .bytes {
+            (isNegative, magnitude) = try bignum(head, tag, at: place)
+        } else if head.major != .unsigned && head.major != .negative {
+            throw .mismatch(head, at: place.offset)
+        }
+        // A negative one stands for −1 − magnitude.
+        let (next, overflow) = magnitude.addingReportingOverflow(isNegative ? 1 : 0)
+        let value = overflow ? F(sign: .plus, exponent: 128, significand: 1) : F(next)
+        if value.isInfinite { throw CBORFault(.floatRange, at: Int(place.offset)) }
+        return isNegative ? -value : value
     }
 
     /// The number in a head of major type 7, nil if it holds something else.

@@ -1,8 +1,8 @@
 /// One step from a container to a value in it. Errors make coding paths of them, nothing else reads them.
 struct CBORStep {
     enum Spot {
-        /// The offset of the value's key.
-        case key(UInt32)
+        /// The offset of the value's key, and the number that the key has besides.
+        case key(UInt32, Int? = nil)
         case index(Int)
         /// A key that the map doesn't have.
         case absent(any CodingKey)
@@ -30,6 +30,8 @@ extension CBORReader {
     /// The path to the value that a step led to. Empty if the step has been forgotten, as it is when a decoder is kept
     /// and used after the value that it was made for.
     func path(_ step: UInt32, at place: CBORPlace? = nil) -> [any CodingKey] {
+        // Of another decoding by now.
+        guard isLive else { return [] }
         let number = Int(step)
         if let place, number < steps.count, steps[number].place != place { return [] }
         return builtPath(number) ?? []
@@ -54,21 +56,21 @@ extension CBORReader {
         switch spot {
         case .index(let index): return CBORKey(intValue: index)
         case .absent(let key): return key
-        case .key(let offset):
+        case .key(let offset, let number?): return CBORKey(stringValue: text(ofKeyAt: offset), intValue: number)
+        case .key(let offset, nil):
             guard let head = try? bytes.head(at: Int(offset)) else { return CBORKey(stringValue: "") }
             if head.major == .unsigned, let number = Int(exactly: head.argument) { return CBORKey(intValue: number) }
             if head.major == .negative, head.argument <= UInt64(Int64.max) {
                 return CBORKey(intValue: ~Int(truncatingIfNeeded: head.argument))
                 // Exact: the argument fits 63 bits.
             }
-            if head.major == .text {
-                let text =
-                    try? head.isIndefinite
-                    ? bytes.joinedText(head)
-                    : bytes.text(from: head.end, to: bytes.endOfString(head))
-                if let text { return CBORKey(stringValue: text) }
-            }
-            return CBORKey(stringValue: "")
+            return CBORKey(stringValue: text(ofKeyAt: offset))
         }
+    }
+
+    /// Empty if it is not there any more.
+    private func text(ofKeyAt offset: UInt32) -> String {
+        guard let form = try? key(at: CBORPlace(offset: offset, span: .max)).0 else { return "" }
+        return (try? name(form)) ?? ""
     }
 }

@@ -22,8 +22,9 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
 
     var isAtEnd: Bool {
         if let count, currentIndex >= count { return true }
-        // A payload that has gone is at its end too.
-        if !reader.isLive || next.offset >= reader.bytes.count { return true }
+        // The next call says so: a loop that ended here would take what it has for all there is.
+        if !reader.isLive { return false }
+        if next.offset >= reader.bytes.count { return true }
         if count != nil { return false }
         return (try? reader.bytes.isStop(at: Int(next.offset))) ?? true
     }
@@ -31,7 +32,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     /// Reads the next element, and moves behind it unless that fails.
     @inline(__always)
     private mutating func element<V>(_ read: (CBORReader, CBORPlace) throws -> V) throws -> V {
-        if isAtEnd { throw atEnd(V.self) }
+        try checkNotAtEnd(V.self)
         do {
             let value = try read(reader, next)
             next = try reader.skip(next)
@@ -40,6 +41,12 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
         } catch {
             throw CBORFault.describe(error, expecting: V.self, path: reader.path(step, .index(currentIndex)))
         }
+    }
+
+    @inline(__always)
+    private func checkNotAtEnd(_ type: Any.Type) throws {
+        if !reader.isLive { throw CBORFault(.finished, at: 0).error(expecting: type, path: []) }
+        if isAtEnd { throw atEnd(type) }
     }
 
     @inline(never)
@@ -53,7 +60,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
 
     /// Moves on only if there is a null.
     mutating func decodeNil() throws -> Bool {
-        if isAtEnd { throw atEnd(Any?.self) }
+        try checkNotAtEnd(Any?.self)
         do {
             guard try reader.isNull(at: next) else { return false }
             next = try reader.skip(next)
@@ -82,7 +89,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try element { try $0.integer(type, at: $1) } }
 
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        if isAtEnd { throw atEnd(type) }
+        try checkNotAtEnd(type)
         let value = try reader.value(type, at: next, step: step, .index(currentIndex))
         try moveOn()
         return value
@@ -109,7 +116,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     }
 
     private func decoder(_ type: Any.Type) throws -> CBORDecoder {
-        if isAtEnd { throw atEnd(type) }
+        try checkNotAtEnd(type)
         return CBORDecoder(reader: reader, step: reader.add(step, .index(currentIndex), to: next), place: next)
     }
 

@@ -57,6 +57,7 @@ struct CBORUnkeyedEncodingContainer: UnkeyedEncodingContainer {
 
     /// An element that comes later. Fails like `CBORWriter.become`.
     private func add(_ kind: CBORFrame.Kind) -> CBORFrameID {
+        guard writer.number(of: frame) != nil else { return .none }
         do {
             try writer.activate(frame)
             let index = writer.currentCount

@@ -2,15 +2,17 @@ extension CBORWriter {
     // MARK: Opening and closing
 
     /// Adds a frame without making it the current one.
-    func add(_ kind: CBORFrame.Kind, start: Int, keyLength: Int, index: Int, depth: Int) -> CBORFrameID {
+    func add(
+        _ kind: CBORFrame.Kind, start: Int, keyLength: Int, index: Int, intKey: Int?, depth: Int
+    ) -> CBORFrameID {
         if frameCount == frameCapacity { growFrames() }
         lastSerial &+= 1
         // A serial comes round after 2³² frames of one thread; a stale container that lived as long is told apart by
         // nothing, and would write into a wrong place of this encoding, which is no worse than its use to begin with.
         if lastSerial == 0 { lastSerial = 1 }
         frames[frameCount] = CBORFrame(
-            start: start, end: start, count: 0, keyLength: keyLength, index: index,
-            parent: current == .none ? -1 : Int(current.number), depth: depth, serial: lastSerial, kind: kind)
+            start: start, end: start, count: 0, keyLength: keyLength, index: index, intKey: intKey,
+            parent: current == .idle ? -1 : Int(current.number), depth: depth, serial: lastSerial, kind: kind)
         // In bounds: `frameCount < frameCapacity`, ensured above.
         frameCount += 1
         return CBORFrameID(number: UInt32(truncatingIfNeeded: frameCount - 1), serial: lastSerial)
@@ -36,19 +38,25 @@ extension CBORWriter {
     }
 
     /// Makes a frame for the value that comes next, at the cursor, and makes it the current one.
-    func push(keyLength: Int, index: Int) -> CBORFrameID {
+    func push(keyLength: Int, index: Int, intKey: Int?) -> CBORFrameID {
         let depth = frameCount == 0 ? 0 : frames[Int(current.number)].depth
-        let id = add(.empty, start: cursor, keyLength: keyLength, index: index, depth: depth)
-        if current != .none { frames[Int(current.number)].count = currentCount }
+        let id = add(.empty, start: cursor, keyLength: keyLength, index: index, intKey: intKey, depth: depth)
+        frames[Int(id.number)].isPushed = true
+        if current != .idle {
+            frames[Int(current.number)].count = currentCount
+            frames[Int(current.number)].keys = currentKeys
+        }
         // The current frame is always one of the first `frameCount`.
         current = id
         currentStart = cursor
         currentCount = 0
+        currentKeys = 0
         return id
     }
 
     /// Drops `child` and everything made since, and goes on at the end of `parent`.
     func pop(_ child: CBORFrameID, to parent: CBORFrameID) {
+        if hasKeySets { dropKeySets(from: Int(child.number)) }
         if current == child && !isInserting {
             // The usual case: both end where the output does.
             frameCount = Int(child.number)
@@ -84,8 +92,9 @@ extension CBORWriter {
     }
 
     /// Writes what is known of the current chain into its frames, before leaving it.
-    private func settle() {
+    func settle() {
         frames[Int(current.number)].count = currentCount
+        frames[Int(current.number)].keys = currentKeys
         if isInserting { return }
         used = cursor
         var number = Int(current.number)
@@ -100,6 +109,7 @@ extension CBORWriter {
         current = id
         currentStart = frames[number].start
         currentCount = frames[number].count
+        currentKeys = frames[number].keys
     }
 
     /// Only with `used` and the frames' ends settled.
@@ -165,14 +175,18 @@ extension CBORWriter {
             if frame.index >= 0 {
                 path.append(CBORKey(intValue: frame.index))
             } else if frame.keyLength > 0 {
-                path.append(CBORKey(stringValue: key(before: frame.start, length: frame.keyLength)))
+                path.append(
+                    CBORKey(stringValue: key(before: frame.start, length: frame.keyLength), intValue: frame.intKey))
             }
             number = frame.parent
         }
         return path.reversed()
     }
 
-    private func key(before end: Int, length: Int) -> String {
+    private func key(before end: Int, length: Int) -> String { text(ofKey: end - length..<end) }
+
+    func text(ofKey key: Range<Int>) -> String {
+        let (end, length) = (key.upperBound, key.count)
         var text = length
         // The head's size follows from the key's total size: the shortest form is one of these.
         for head in [1, 2, 3, 5, 9] where length > head && CBORHead.size(UInt64(length - head)) == head {

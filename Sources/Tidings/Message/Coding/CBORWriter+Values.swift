@@ -7,12 +7,16 @@
 extension CBORWriter {
     /// Encodes any value at the cursor of the current frame. If the value throws, nothing is left of it or of its key.
     ///
-    /// `keyLength` is the size of the key that was just written, `index` the place in an array or −1.
+    /// `keyLength` is the size of the key that was just written, `index` the place in an array or −1, `intKey` the key's number if it has one.
     func write<T: Encodable>(_ value: T, keyLength: Int, index: Int) throws {
-        if try writeKnown(value, keyLength: keyLength, index: index) { return }
+        if try !writeKnown(value) { try writeOther(value, keyLength: keyLength, index: index, intKey: nil) }
+    }
+
+    /// The same for a value of a type that has no form of its own here.
+    func writeOther<T: Encodable>(_ value: T, keyLength: Int, index: Int, intKey: Int?) throws {
         let parent = current
         let entries = currentCount
-        let child = push(keyLength: keyLength, index: index)
+        let child = push(keyLength: keyLength, index: index, intKey: intKey)
         do {
             try value.encode(to: CBOREncoder(writer: self, frame: child))
             // As JSONEncoder does inside a container: a value that encodes nothing is an empty map.
@@ -35,7 +39,7 @@ extension CBORWriter {
     /// Encodes a value of a type that has a form of its own here. Returns false for all other types.
     ///
     /// The comparisons are of two pointers each; the most frequent come first.
-    func writeKnown<T: Encodable>(_ value: T, keyLength: Int, index: Int) throws -> Bool {
+    func writeKnown<T: Encodable>(_ value: T) throws -> Bool {
         // Each bit cast is between a type and itself, as the comparison before it says.
         if T.self == String.self {
             try write(unsafeBitCast(value, to: String.self))
@@ -52,7 +56,7 @@ extension CBORWriter {
         } else if T.self == Data.self {
             try unsafeBitCast(value, to: Data.self).withUnsafeBytes { try write(.bytes, bytes: $0) }
         } else if T.self == Date.self {
-            try write(unsafeBitCast(value, to: Date.self), keyLength: keyLength, index: index)
+            try write(unsafeBitCast(value, to: Date.self))
         } else if T.self == UUID.self {
             try write(.tag, CBORTag.uuid)
             try withUnsafeBytes(of: unsafeBitCast(value, to: UUID.self).uuid) { try write(.bytes, bytes: $0) }
@@ -67,19 +71,36 @@ extension CBORWriter {
         return true
     }
 
-    /// Tag 1 and a double: seconds since 1970.
-    private func write(_ date: Date, keyLength: Int, index: Int) throws {
+    /// Seconds since 1970 in a double (tag 1) where that is exact. `Date` stores seconds since 2001, and half of the present ones are
+    /// between two doubles of the larger number: these are text (tag 0), with as many digits as it takes.
+    private func write(_ date: Date) throws {
         let seconds = date.timeIntervalSince1970
-        guard seconds.isFinite else {
-            let parent = current
-            let child = push(keyLength: keyLength, index: index)
-            let error = CBORMisuse.notFinite.error(path: path(to: child), value: date)
-            pop(child, to: parent)
-            takeBack(to: cursor - keyLength)
-            throw error
+        let back = Date(timeIntervalSince1970: seconds).timeIntervalSinceReferenceDate
+        if back.bitPattern == date.timeIntervalSinceReferenceDate.bitPattern && seconds.isFinite {
+            try write(.tag, CBORTag.epochTime)
+            try write(seconds)
+        } else {
+            try writeInexactSince1970(date, seconds)
         }
-        try write(.tag, CBORTag.epochTime)
-        try write(seconds)
+    }
+
+    /// Beyond the years that RFC 3339 has, and for what is no time at all: extended time (tag 1001, RFC 9581), with the stored number under a
+    /// key that other readers may pass over.
+    @inline(never)
+    private func writeInexactSince1970(_ date: Date, _ seconds: Double) throws {
+        let number = date.timeIntervalSinceReferenceDate
+        // Of the two zeros text has one.
+        if number != 0, let text = CBORDateText.format(date) {
+            try write(.tag, CBORTag.dateText)
+            try write(text)
+        } else {
+            try write(.tag, CBORTag.extendedTime)
+            try write(.map, 2)
+            try write(.unsigned, CBORExtendedTime.seconds)
+            try write(seconds)
+            try write(CBORExtendedTime.sinceReferenceDate)
+            try write(number)
+        }
     }
 
     /// Tag 4 and [exponent, mantissa] (RFC 8949, 3.4.4), which is exact. Not a number is the float of that name.

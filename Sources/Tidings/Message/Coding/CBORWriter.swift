@@ -21,9 +21,13 @@ struct CBORWriter {
         var isInserting = false
 
         // The current frame, the one whose item ends at the cursor: what every entry needs of it.
-        var current = CBORFrameID.none
+        var current = CBORFrameID.idle
         var currentStart = 0
         var currentCount = 0
+        var currentKeys: UInt64 = 0
+        /// The keys of large maps that are being written, in the order of their frames.
+        var keySets: ContiguousArray<CBORKeySet> = []
+        var hasKeySets = false
 
         var frames = UnsafeMutablePointer<CBORFrame>.allocate(capacity: 16)
         var frameCount = 0
@@ -88,6 +92,11 @@ extension CBORWriter {
         get { state.pointee.currentCount }
         nonmutating set { state.pointee.currentCount = newValue }
     }
+    var currentKeys: UInt64 {
+        get { state.pointee.currentKeys }
+        nonmutating set { state.pointee.currentKeys = newValue }
+    }
+    var hasKeySets: Bool { state.pointee.hasKeySets }
     var frames: UnsafeMutablePointer<CBORFrame> {
         get { state.pointee.frames }
         nonmutating set { state.pointee.frames = newValue }
