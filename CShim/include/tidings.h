@@ -127,7 +127,7 @@ enum {
 };
 
 enum {
-    TIDINGS_POST_RETAIN = 1,     ///< keep it for those who register later, until the next retained one of the same name
+    TIDINGS_POST_RETAIN = 1,     ///< keep it for observers that register later, until the next retained one of the same name. Not with a subject: -EINVAL
     TIDINGS_POST_IMMEDIATE = 2,  ///< told to observers (TIDINGS_DELIVERY_IMMEDIATE), not interpreted: for those who put off what comes meanwhile
 };
 
@@ -246,7 +246,7 @@ bool tidings_nothing_since(const tidings_center *center, uint64_t sequence);
 /// Makes the running or the next wait of `tidings_next` return -EINTR, once. Async-signal-safe.
 void tidings_observer_interrupt(tidings_observer *observer);
 
-/// A descriptor that is readable while there may be something for `tidings_next` (for poll, epoll, Dispatch). Call `tidings_next` with time-out 0 until -EAGAIN, which makes it unreadable again.
+/// A descriptor that is readable while there may be something for `tidings_next` (for poll, epoll, Dispatch). Call `tidings_next` with time-out 0 until -EAGAIN, which makes it unreadable again. After any other error it stays readable: end the loop.
 /// It belongs to the observer: don't close or read it. Starts one helper thread.
 int tidings_observer_descriptor(tidings_observer *observer, int *descriptor);
 
@@ -257,6 +257,7 @@ void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 // MARK: State
 
 /// Keeps a value for the topic's name, and tells observers: `tidings_post` with TIDINGS_POST_RETAIN. Size 0 with payload NULL clears it; observers are told (TIDINGS_DELIVERY_CLEARED).
+/// A name has one value. A topic with a subject has none: -EINVAL, here, of a retained post and of `tidings_state_get`. Values that stand side by side have names of their own.
 int tidings_state_set(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options);
 /// Copies the kept value of a name. `size` holds the buffer's size, and gets the value's: -ENOBUFS if it doesn't fit (buffer may be NULL). -ENOENT: none was set, or it was cleared. `format` and `sequence` may be NULL.
 int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);

@@ -145,7 +145,7 @@ struct Demo: ParsableCommand {
             try host.center.post(
                 PlayerState(
                     number: number, isPlaying: true, volume: 0.5, queue: ["Naima", "Lush Life"], at: monotonicNow()),
-                subject: "player-1", retain: isRetained)
+                subject: isRetained ? nil : "player-1", retain: isRetained)
         }
         try show("PlayerState\(isRetained ? ", retained" : "")", latencies, host)
     }

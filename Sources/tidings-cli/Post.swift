@@ -35,7 +35,9 @@ struct Post: ParsableCommand {
     @Option(help: "Whom or what it is about; observers can ask for one subject only.")
     var subject: String?
 
-    @Flag(help: "Keep it for observers that register later, until the next retained one of this name.")
+    @Flag(
+        help: "Keep it for observers that register later, until the next retained one of this name. Not with --subject."
+    )
     var retain = false
 
     @Option(help: ArgumentHelp("Post it that many times.", valueName: "n"))
@@ -51,6 +53,10 @@ struct Post: ParsableCommand {
         }
         guard count >= 1 else { throw ValidationError("--count must be at least 1.") }
         guard count == 1 || !stdinLines else { throw ValidationError("--count doesn't go with --stdin-lines.") }
+        guard !retain || subject == nil else {
+            throw ValidationError(
+                "--retain doesn't go with --subject: a name has one value; put the subject into the name.")
+        }
         if let deadline, !(deadline >= 0) { throw ValidationError("--deadline can't be negative.") }
         if let json, !isJSON(json) { throw ValidationError("What follows --json isn't JSON: \(json.printable)") }
     }

@@ -6,7 +6,7 @@ struct State: ParsableCommand {
         abstract: "Get or set the value that is kept for a name.",
         discussion: """
             The value is the last notification of that name that was posted with --retain, or set here; setting it tells the \
-            name's observers.
+            name's observers. A name has one value: where each of several subjects has one, put the subject into the name.
 
               tidings state set com.example.player.volume 0.5
               tidings state get com.example.player.volume
@@ -27,16 +27,13 @@ struct State: ParsableCommand {
 
         @OptionGroup var options: CenterOptions
 
-        @Option(help: "The value kept for this subject of the name.")
-        var subject: String?
-
         @Flag(help: "Print the value's bytes as they are.")
         var raw = false
 
         func run() throws {
             let center = try options.openToRead()
-            guard let value = try center.rawState(for: Center.Name(name), subject: subject) else {
-                throw Failure("center \(options.center) keeps no value for \(name)\(subject.map { " [\($0)]" } ?? "")")
+            guard let value = try center.rawState(for: Center.Name(name)) else {
+                throw Failure("center \(options.center) keeps no value for \(name)")
             }
             if raw {
                 try Terminal.write(value.bytes)
@@ -64,9 +61,6 @@ struct State: ParsableCommand {
 
         @OptionGroup var options: CenterOptions
 
-        @Option(help: "Keep it for this subject of the name.")
-        var subject: String?
-
         @Flag(help: "Keep the value as text, even if it is JSON.")
         var text = false
 
@@ -82,11 +76,11 @@ struct State: ParsableCommand {
         func run() throws {
             let name = Center.Name(name)
             guard let value else {
-                try options.openExisting().clearState(for: name, subject: subject)
+                try options.openExisting().clearState(for: name)
                 return
             }
             let payload: Center.RawPayload = !text && isJSON(value) ? .json(value) : .text(value)
-            try options.open().setState(payload, for: name, subject: subject)
+            try options.open().setState(payload, for: name)
         }
     }
 }

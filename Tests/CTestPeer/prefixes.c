@@ -43,7 +43,7 @@ void a_prefix_gets_what_begins_so(void) {
         for (uint32_t n = 0; n < NAMES; n++) {
             for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
                 tidings_topic *topic = topic_with(center, names[n], i % 3 == 1 ? "subject" : NULL);
-                const tidings_post_options options = {.flags = round == 2 ? TIDINGS_POST_RETAIN : 0};
+                const tidings_post_options options = {.flags = round == 2 && i % 3 != 1 ? TIDINGS_POST_RETAIN : 0};
                 uint64_t sequence;
                 memset(bytes, (int)(n + i), sizes[i]);
                 OK(tidings_post(topic, bytes, sizes[i], &options, &sequence));

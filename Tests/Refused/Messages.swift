@@ -47,6 +47,12 @@ try center.addObserver(forName: "com.example.changed", object: nil) { print($0.n
 // refused: result of call to 'addObserver
 center.addObserver(for: Paused.self) { print($0.at) }
 
+// A name has one value, without a subject.
+// refused: extra argument 'subject'
+try center.setState(TrackChanged(title: "So What"), subject: "player-1")
+// refused: extra argument 'subject'
+_ = try center.state(for: TrackChanged.self, subject: "player-1")
+
 // A message is what can travel.
 // refused: cannot convert value of type 'Int'
 try center.post(7)

@@ -24,7 +24,7 @@ extension TestPeer {
         case "argument": try center.setState(number, for: one)
         case "arguments": try center.setState(pair, for: two)
         case "post": try center.post(name: name, payload: nil, retain: true)
-        case "post-payload": try center.post(name: name, payload: payload, subject: "s", retain: true)
+        case "post-payload": try center.post(name: name, payload: payload, retain: true)
         case "post-message": try center.post(kept, retain: true)
         case "post-key": try center.post(two, nil, retain: true)
         case "post-argument": try center.post(one, number, retain: true, deadline: .seconds(600))

@@ -64,6 +64,8 @@ struct EndingTests {
             ["observe", "a", "--all"], ["observe", "a", "--count", "0"], ["observe", "a", "--timeout", "-1"],
             ["observe", "a", "--timeout", "nan"], ["observe", "a", "--from", "newest"],
             ["observe", "a", "--format", "xml"], ["state", "set", "a"], ["state", "set", "a", "1", "--clear"],
+            ["state", "set", "a", "1", "--subject", "s"], ["state", "get", "a", "--subject", "s"],
+            ["post", "a", "--text", "x", "--retain", "--subject", "s"],
             ["remove"], ["bench", "--rounds", "0"],
         ])
     func wrongUsageIsStatus64(arguments: [String]) async throws {

@@ -123,7 +123,7 @@ struct ClearingTests {
         #expect(try center.rawState(for: "text") == .text("x") && center.rawState(for: "literal") == .text("y"))
         try center.setState(Optional(Kept(number: 2)))
         #expect(try center.state(for: Kept.self) == Kept(number: 2))
-        try center.post(Optional(Kept(number: 3)), subject: "s", retain: true)
+        try center.post(Optional(Kept(number: 3)), retain: true)
         #expect(try center.state(for: Kept.self) == Kept(number: 3))
         try center.post(name: "text", payload: Optional(.text("z")), retain: true)
         #expect(try center.rawState(for: "text") == .text("z"))

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Glibc
 import Testing
 
@@ -22,13 +23,29 @@ struct PollableTests {
         while let delivery = try observer.next() { numbers.append(number(delivery)) }
     }
 
+    /// The descriptor of an observer that fails stays readable: a loop that takes an error for "nothing there" is called again at once.
+    @Test(arguments: [
+        "Sources/Tidings/Observation/PollableObserver.swift", "Examples/Sources/EveryWay/EventLoop.swift", "README.md",
+    ])
+    func documentedLoopsEndOnAnError(file: String) throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
+        #expect(text.contains("pollableObserver") && !text.contains("try? observer.next()"))
+    }
+
     @Test func dispatchCallsForAnotherProcesssPosts() async throws {
         let test = try TestCenter()
         let observer = try test.center.pollableObserver(forNames: ["ticks"])
         let got = Events<Int>()
         let source = DispatchSource.makeReadSource(fileDescriptor: observer.fileDescriptor)
         source.setEventHandler {
-            while let delivery = try? observer.next() { got.add(Self.number(delivery)) }
+            do {
+                while let delivery = try observer.next() { got.add(Self.number(delivery)) }
+            } catch {
+                Issue.record(error)
+                source.cancel()
+            }
         }
         source.setCancelHandler { withExtendedLifetime(observer) {} }
         source.activate()

@@ -128,12 +128,28 @@ struct StateTests {
         #expect(retained.envelope.isRetained && !retained.envelope.isOwn)
     }
 
-    @Test func aNameHasOneValueWhateverTheSubject() throws {
+    /// A name has one value: a post that asks for another one by a subject is refused, however it is posted, and changes nothing.
+    @Test func aSubjectHasNoValue() throws {
+        struct Kept: SharedNotificationCenter.Message { var number: Int }
+        struct Plain: SharedNotificationCenter.BitwiseMessage { var number: Int }
         let test = try TestCenter()
-        try test.center.setState(1, for: "a", subject: "x")
-        try test.center.setState(2, for: "a", subject: "y")
-        #expect(try test.center.state(for: "a", as: Int.self) == 2)
-        #expect(try test.center.state(for: "a", as: Int.self, subject: "x") == 2)
+        let center = test.center
+        let key = SharedNotificationCenter.Key<Int>("a")
+        try center.setState(1, for: "a")
+        let posts: [() throws -> Void] = [
+            { try center.post(Kept(number: 2), subject: "x", retain: true) },
+            { try center.post(Plain(number: 2), subject: "x", retain: true) },
+            { try center.post(name: "a", payload: .text("2"), subject: "x", retain: true) },
+            { try center.post(name: "a", payload: nil, subject: "x", retain: true) },
+            { try center.post(key, 2, subject: "x", retain: true) },
+            { try center.post(name: "a", object: "x", userInfo: ["b": 2], retain: true) },
+        ]
+        for post in posts {
+            let error = #expect(throws: SharedNotificationError.self) { try post() }
+            #expect(error?.code == .invalidArgument && error?.message.contains("put the subject into the name") == true)
+        }
+        #expect(try center.state(for: "a", as: Int.self) == 1)
+        #expect(try center.state(for: Kept.self) == nil && center.state(for: Plain.self) == nil)
     }
 
     /// Where history ends and what is posted now begins, while another process posts: everything once, in order.

@@ -35,6 +35,48 @@ struct SubjectProcessTests {
         var number: Int
     }
 
+    struct Seat: Identifiable, Sendable {
+        var id: UUID
+    }
+    final class Booking: Identifiable, Sendable {
+        let id: UUID
+        init(_ id: UUID) { self.id = id }
+    }
+    struct Taken: Center.AsyncMessage {
+        typealias Subject = Seat
+        static let name: Center.Name = "seat.taken"
+        var number: Int
+    }
+    struct Freed: Center.MainActorMessage {
+        typealias Subject = Seat
+        static let name: Center.Name = "seat.freed"
+        var number: Int
+    }
+
+    /// A struct and an object that are identified by the same UUID are one subject.
+    @Test @MainActor func aUUIDIsASubject() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (seat, other) = (Seat(id: UUID()), Seat(id: UUID()))
+        let got = Events<String>()
+        let tokens = [
+            center.addObserver(of: seat, for: Taken.self) { got.add("taken \($0.number)") },
+            center.addObserver(of: seat, for: Freed.self) { got.add("freed \($0.number)") },
+            center.addObserver(of: seat, for: Center.BaseMessageIdentifier<Taken>()) { got.add("taken \($0.number)") },
+        ]
+        let texts = Events<String?>()
+        let raw = try center.addObserver(forNames: ["seat.freed"]) { texts.add($0.envelope.subject) }
+        center.post(Taken(number: 1), subject: other)
+        center.post(Taken(number: 2), subject: seat)
+        center.post(Freed(number: 3), subject: other)
+        center.post(Freed(number: 4), subject: seat)
+        #expect(await got.wait(for: 3).sorted() == ["freed 4", "taken 2", "taken 2"])
+        #expect(await texts.wait(for: 2) == [other.id.uuidString, seat.id.uuidString])
+        #expect(SubjectIdentity.text(of: Booking(seat.id)) == seat.id.uuidString)
+        for token in tokens { token.cancel() }
+        raw.cancel()
+    }
+
     @Test @MainActor func anIdentifierIsTheSubjectInAllProcesses() async throws {
         let test = try TestCenter()
         let center = test.center

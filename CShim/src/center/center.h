@@ -158,6 +158,9 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
 #define TIDINGS__NAME_WORDS ((TIDINGS_NAME_MAX + 7u) / 8u)
 const _Atomic uint64_t *tidings__record_name(tidings__segment *s, uint64_t position, _Atomic uint64_t copy[TIDINGS__NAME_WORDS], uint32_t *length);
 
+// For a topic with a subject, where a value is to be kept or read. -EINVAL with the line written.
+int tidings__state_subject(const tidings_topic *topic);
+
 uint64_t tidings__deadline(const tidings_post_options *options);
 static inline size_t tidings__text_size(const tidings_topic *topic) {
     return 8 * (size_t)(topic->name_words + topic->subject_words);

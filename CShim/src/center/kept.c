@@ -98,7 +98,7 @@ static bool begin_many(tidings_observer *o, tidings__interest *in) {
     return true;
 }
 
-// Kept under the name, whatever the subject.
+// Kept under the name. A subject has no value of its own.
 static uint32_t entry_of(const tidings_observer *o, const tidings__interest *in) {
     if (!in->with_subject && !o->reader) return in->entry;
     tidings__key plain;

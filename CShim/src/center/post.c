@@ -267,7 +267,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     if (options && options->flags & TIDINGS_POST_RETAIN) {
         flags |= TIDINGS__RECORD_RETAIN | (options->flags & TIDINGS__POST_CLEAR ? TIDINGS__RECORD_CLEAR : 0);
         // The entry must be there before the record is: eviction moves the value to it.
-        error = tidings__join_name(center, &topic->key, TIDINGS__TO_RETAIN, &entry);
+        error = topic->subject_words ? tidings__state_subject(topic) : tidings__join_name(center, &topic->key, TIDINGS__TO_RETAIN, &entry);
     } else if (s->observable) {
         error = tidings__topic_prepare(topic);
     }

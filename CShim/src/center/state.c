@@ -7,6 +7,11 @@
 #include "platform/error.h"
 #include "ring/chunk.h"
 
+__attribute__((noinline, cold)) int tidings__state_subject(const tidings_topic *topic) {
+    return tidings__fail(EINVAL, "can't keep or read a value of \"%.*s\" for subject \"%.*s\": a name has one value, without a subject; put the subject into the name",
+                         (int)topic->key.name_length, topic->key.name, (int)topic->key_subject.subject_length, topic->key_subject.subject);
+}
+
 int tidings_state_set(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options) {
     tidings_post_options with = options ? *options : (tidings_post_options){0};
     with.flags |= TIDINGS_POST_RETAIN;
@@ -19,6 +24,7 @@ int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t 
     tidings_center *center = topic->center;
     tidings__segment *s = &center->segment;
     int error = tidings__center_check(center, tidings__thread_self());
+    if (!error && topic->subject_words) error = tidings__state_subject(topic);
     if (error) return error;
     uint32_t entry = tidings__name_find(s, &topic->key);
     tidings__record record;

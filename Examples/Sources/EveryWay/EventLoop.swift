@@ -5,8 +5,15 @@ func eventLoop(_ center: SharedNotificationCenter) throws {
     let observer = try center.pollableObserver(forNames: ["com.example.changed"])
     let source = DispatchSource.makeReadSource(fileDescriptor: observer.fileDescriptor, queue: .main)
     source.setEventHandler {
-        while let delivery = try? observer.next() {
-            if case .notification(let notification) = delivery { print(notification.name, notification.payload.json) }
+        do {
+            while let delivery = try observer.next() {
+                guard case .notification(let notification) = delivery else { continue }
+                print(notification.name, notification.payload.json)
+            }
+        } catch {
+            // The descriptor stays readable: to go on would be to try again without end.
+            print(error)
+            source.cancel()
         }
     }
     // Until Dispatch has let go of the descriptor.

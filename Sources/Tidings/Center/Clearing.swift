@@ -12,10 +12,10 @@ extension SharedNotificationCenter {
     ///
     /// - Throws: as `post(_:subject:retain:deadline:)`.
     public func setState<M: Message>(
-        _ value: M?, subject: String? = nil, deadline: Duration? = nil
+        _ value: M?, deadline: Duration? = nil
     ) throws(SharedNotificationError) {
-        guard let value else { return try core.clearState(name: M.name, subject: subject, deadline: deadline) }
-        try setState(value, subject: subject, deadline: deadline)
+        guard let value else { return try core.clearState(name: M.name, deadline: deadline) }
+        try setState(value, deadline: deadline)
     }
 
     /// Keeps a value (as CBOR) for a name, or forgets the one that is kept: whatever the optional holds.
@@ -30,10 +30,10 @@ extension SharedNotificationCenter {
     ///
     /// - Throws: as `post(_:subject:retain:deadline:)`.
     public func setState<Value: Encodable>(
-        _ value: Value?, for name: Name, subject: String? = nil, deadline: Duration? = nil
+        _ value: Value?, for name: Name, deadline: Duration? = nil
     ) throws(SharedNotificationError) {
-        guard let value else { return try core.clearState(name: name, subject: subject, deadline: deadline) }
-        try setState(value, for: name, subject: subject, deadline: deadline)
+        guard let value else { return try core.clearState(name: name, deadline: deadline) }
+        try setState(value, for: name, deadline: deadline)
     }
 
     /// Keeps bytes that are encoded already for a name, or forgets what is kept: whatever the optional holds. A plain `nil` means this.
@@ -44,10 +44,10 @@ extension SharedNotificationCenter {
     ///
     /// - Throws: as `post(name:payload:subject:retain:deadline:)`.
     public func setState(
-        _ payload: RawPayload?, for name: Name, subject: String? = nil, deadline: Duration? = nil
+        _ payload: RawPayload?, for name: Name, deadline: Duration? = nil
     ) throws(SharedNotificationError) {
-        guard let payload else { return try core.clearState(name: name, subject: subject, deadline: deadline) }
-        try setState(payload, for: name, subject: subject, deadline: deadline)
+        guard let payload else { return try core.clearState(name: name, deadline: deadline) }
+        try setState(payload, for: name, deadline: deadline)
     }
 
     /// Keeps a key's arguments, or forgets those that are kept: whatever the optional holds.
@@ -62,11 +62,11 @@ extension SharedNotificationCenter {
     /// - Throws: as `post(_:_:subject:retain:deadline:)`.
     @_disfavoredOverload
     public func setState<each Argument>(
-        _ arguments: (repeat each Argument)?, for key: Key<repeat each Argument>, subject: String? = nil,
+        _ arguments: (repeat each Argument)?, for key: Key<repeat each Argument>,
         deadline: Duration? = nil
     ) throws(SharedNotificationError) {
-        guard let arguments else { return try core.clearState(name: key.name, subject: subject, deadline: deadline) }
-        try setState(repeat each arguments, for: key, subject: subject, deadline: deadline)
+        guard let arguments else { return try core.clearState(name: key.name, deadline: deadline) }
+        try setState(repeat each arguments, for: key, deadline: deadline)
     }
 
     // MARK: Posts

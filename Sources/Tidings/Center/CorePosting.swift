@@ -71,27 +71,27 @@ extension CenterCore {
 
     // MARK: State
 
-    func state<M: Message>(message: M.Type, subject: String?) throws(SharedNotificationError) -> M? {
-        let topic = try topics.topic(for: M.self, subject: subject)
+    func state<M: Message>(message: M.Type) throws(SharedNotificationError) -> M? {
+        let topic = try topics.topic(for: M.self, subject: nil)
         return try state(of: topic, M.name) { format, bytes in
             try PayloadCoding.message(M.self, format: format, bytes: bytes)
         }
     }
 
     func state<Value: Decodable>(
-        _ type: Value.Type, name: Name, subject: String?
+        _ type: Value.Type, name: Name
     ) throws(SharedNotificationError) -> Value? {
-        try state(of: try topics.topic(for: name, subject: subject), name) { format, bytes in
+        try state(of: try topics.topic(for: name, subject: nil), name) { format, bytes in
             try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: format), bytes: bytes)
         }
     }
 
-    func rawState(name: Name, subject: String?) throws(SharedNotificationError) -> RawPayload? {
-        guard let (format, bytes) = try topics.topic(for: name, subject: subject).state() else { return nil }
+    func rawState(name: Name) throws(SharedNotificationError) -> RawPayload? {
+        guard let (format, bytes) = try topics.topic(for: name, subject: nil).state() else { return nil }
         return RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes)
     }
 
-    func clearState(name: Name, subject: String?, deadline: Duration? = nil) throws(SharedNotificationError) {
+    func clearState(name: Name, subject: String? = nil, deadline: Duration? = nil) throws(SharedNotificationError) {
         try topics.topic(for: name, subject: subject).clearState(deadline: deadline)
     }
 

@@ -13,7 +13,7 @@ extension SharedNotificationCenter {
     ///   - key: the name, and what goes with it.
     ///   - arguments: encoded as one CBOR array, at most the center's maximum payload size.
     ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8; observers can ask for one subject only.
-    ///   - retain: keep it for those who register later, until the next retained one of the same name, whatever its subject.
+    ///   - retain: keep it for those who register later, until the next retained one of the same name. Not with a subject: `.invalidArgument`.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
@@ -43,13 +43,12 @@ extension SharedNotificationCenter {
     /// - Returns: its place in the center's order.
     @discardableResult
     public func setState<each Argument>(
-        _ arguments: repeat each Argument, for key: Key<repeat each Argument>, subject: String? = nil,
-        deadline: Duration? = nil
+        _ arguments: repeat each Argument, for key: Key<repeat each Argument>, deadline: Duration? = nil
     ) throws(SharedNotificationError) -> UInt64 {
-        try post(key, repeat each arguments, subject: subject, retain: true, deadline: deadline)
+        try post(key, repeat each arguments, retain: true, deadline: deadline)
     }
 
-    /// Forgets a key's arguments, as ``clearState(for:subject:)`` of a name does.
+    /// Forgets a key's arguments, as ``clearState(for:)`` of a name does.
     ///
     /// ```swift
     /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")

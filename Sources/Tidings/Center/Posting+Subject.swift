@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 // Spelled as Foundation's `NotificationCenter` spells it, so without `throws`: failures are diagnostics.
 extension SharedNotificationCenter {
     /// Posts a message of the main actor. ``MainActorMessage`` has an example.
@@ -36,6 +42,16 @@ extension SharedNotificationCenter {
     public func post<M: MainActorMessage>(_ message: M, subject: M.Subject)
     where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
         post(message, subjectText: subject.id.description)
+    }
+
+    /// Posts a message of the main actor about a value that is identified by a UUID, in all processes.
+    ///
+    /// Promise: as for one that is identified by a text or a number. ``MainActorMessage`` has an example.
+    @MainActor
+    @_disfavoredOverload
+    public func post<M: MainActorMessage>(_ message: M, subject: M.Subject)
+    where M.Subject: Identifiable, M.Subject.ID == UUID {
+        post(message, subjectText: subject.id.uuidString)
     }
 
     /// Posts a message, from any thread. ``AsyncMessage`` has an example.
@@ -85,6 +101,15 @@ extension SharedNotificationCenter {
     public func post<M: AsyncMessage>(_ message: M, subject: M.Subject)
     where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
         post(message, subjectText: subject.id.description)
+    }
+
+    /// Posts a message about a value that is identified by a UUID, in all processes.
+    ///
+    /// Promise: as for one that is identified by a text or a number. ``MainActorMessage`` has an example.
+    @_disfavoredOverload
+    public func post<M: AsyncMessage>(_ message: M, subject: M.Subject)
+    where M.Subject: Identifiable, M.Subject.ID == UUID {
+        post(message, subjectText: subject.id.uuidString)
     }
 
     @MainActor

@@ -5,7 +5,8 @@ extension SharedNotificationCenter {
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// let center = try SharedNotificationCenter.default
     /// try center.post(TrackChanged(title: "So What"))
-    /// try center.post(TrackChanged(title: "So What"), subject: "player-1", retain: true)
+    /// try center.post(TrackChanged(title: "So What"), subject: "player-1")
+    /// try center.post(TrackChanged(title: "So What"), retain: true)
     /// ```
     ///
     /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On
@@ -14,11 +15,12 @@ extension SharedNotificationCenter {
     /// - Parameters:
     ///   - message: encoded as its type says (``Message/encoding``), at most the center's maximum payload size.
     ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8; observers can ask for one subject only.
-    ///   - retain: keep it for those who register later, until the next retained one of the same name, whatever its subject.
+    ///   - retain: keep it for observers that register later, until the next retained one of the same name. A name has one value,
+    ///     without a subject: `.invalidArgument` with both.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted` (the center was opened for reading alone).
+    ///   `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained, with a subject).
     @discardableResult
     @inlinable
     public func post<M: Message>(

@@ -23,7 +23,7 @@ extension SharedNotificationCenter {
     /// returned. Other center objects and other processes are called on their main actors, as soon as these get to it.
     ///
     /// What differs from Foundation: values are `Codable`, as they travel; each observer gets its own copy. The name is the same in all processes,
-    /// and so is a subject that is `Identifiable` by a text or a number; any other object is the subject of its own process only.
+    /// and so is a subject that is `Identifiable` by a text, a number or a `UUID`; any other object is the subject of its own process only.
     /// Posting and observing do not throw: failures are told to ``onDiagnostic``. In other processes a ``Message`` of the same name with the same
     /// fields, or the untyped ``Notification``, gets it as well.
     public protocol MainActorMessage: Codable, SendableMetatype {

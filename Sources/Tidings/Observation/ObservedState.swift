@@ -15,7 +15,7 @@ extension SharedNotificationCenter {
     /// try volume.set(0.5)
     /// ```
     ///
-    /// Promise: ``value`` is what ``SharedNotificationCenter/state(for:as:subject:)`` would be, as of the last time the main actor was free: it
+    /// Promise: ``value`` is what ``SharedNotificationCenter/state(for:as:)`` would be, as of the last time the main actor was free: it
     /// follows whoever sets it, in any process, passes over what was set and replaced meanwhile, and never goes back. After `set(_:)` it is what
     /// was set, or something newer. It changes on the main actor only, where it is read as well: who tracks it there misses no change.
     ///
@@ -56,7 +56,7 @@ extension SharedNotificationCenter {
         }
 
         /// Sets it for everybody; ``value`` is that, or something newer, when this returns. The same as
-        /// `SharedNotificationCenter.setState(_:for:subject:deadline:)`.
+        /// `SharedNotificationCenter.setState(_:for:deadline:)`.
         ///
         /// ```swift
         /// let volume = try SharedNotificationCenter.default.observedState(for: "com.example.volume", as: Double.self)
@@ -81,13 +81,13 @@ extension SharedNotificationCenter {
             if let value { try set(value) } else { try clear() }
         }
 
-        /// Forgets it for everybody, as ``SharedNotificationCenter/clearState(for:subject:)`` does; ``value`` is `nil`, or something newer,
+        /// Forgets it for everybody, as ``SharedNotificationCenter/clearState(for:)`` does; ``value`` is `nil`, or something newer,
         /// when this returns. For an example see `set(_:)`.
         ///
         /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; nothing was cleared then. `.decodingFailed` if
         ///   meanwhile somebody has set what is not a `Value`.
         public func clear() throws(SharedNotificationError) {
-            try core.clearState(name: name, subject: nil)
+            try core.clearState(name: name)
             try refresh()
         }
 
@@ -101,7 +101,7 @@ extension SharedNotificationCenter {
 
         /// Takes what the center has now.
         private func refresh() throws(SharedNotificationError) {
-            let new = try core.rawState(name: name, subject: nil)
+            let new = try core.rawState(name: name)
             guard new != raw else { return }
             // Also if it is not a `Value`: that is told once.
             raw = new

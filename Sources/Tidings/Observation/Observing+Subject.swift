@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 // Spelled as Foundation's `NotificationCenter` spells it, so without `throws`: failures are diagnostics.
 extension SharedNotificationCenter {
     // MARK: On the main actor
@@ -86,6 +92,19 @@ extension SharedNotificationCenter {
         observeOnMainActor(subject.id.description, observer)
     }
 
+    /// Calls a closure on the main actor for every message about a value that is identified by a UUID.
+    ///
+    /// Promise: as for one that is identified by a text or a number. ``MainActorMessage`` has an example.
+    @_disfavoredOverload
+    public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
+        of subject: M.Subject,
+        for identifier: Identifier,
+        using observer: @escaping @MainActor (M) -> Void
+    ) -> ObservationToken
+    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID == UUID {
+        observeOnMainActor(subject.id.uuidString, observer)
+    }
+
     /// Calls a closure on the main actor for every message of a type about a value that is identified by a text or a number.
     ///
     /// ```swift
@@ -113,6 +132,18 @@ extension SharedNotificationCenter {
         using observer: @escaping @MainActor (M) -> Void
     ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
         observeOnMainActor(subject.id.description, observer)
+    }
+
+    /// Calls a closure on the main actor for every message of a type about a value that is identified by a UUID.
+    ///
+    /// Promise: as for one that is identified by a text or a number. ``MainActorMessage`` has an example.
+    @_disfavoredOverload
+    public func addObserver<M: MainActorMessage>(
+        of subject: M.Subject,
+        for messageType: M.Type,
+        using observer: @escaping @MainActor (M) -> Void
+    ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID == UUID {
+        observeOnMainActor(subject.id.uuidString, observer)
     }
 
     /// Calls a closure on the main actor for every message about any subject of a type, and those posted without one.
@@ -232,6 +263,19 @@ extension SharedNotificationCenter {
         observeInTask(subject.id.description, observer)
     }
 
+    /// Calls an asynchronous closure for every message about a value that is identified by a UUID.
+    ///
+    /// Promise: as for one that is identified by a text or a number. ``AsyncMessage`` has an example.
+    @_disfavoredOverload
+    public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
+        of subject: M.Subject,
+        for identifier: Identifier,
+        using observer: @escaping @Sendable (M) async -> Void
+    ) -> ObservationToken
+    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID == UUID {
+        observeInTask(subject.id.uuidString, observer)
+    }
+
     /// Calls an asynchronous closure for every message of a type about a value that is identified by a text or a number.
     ///
     /// ```swift
@@ -259,6 +303,18 @@ extension SharedNotificationCenter {
         using observer: @escaping @Sendable (M) async -> Void
     ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
         observeInTask(subject.id.description, observer)
+    }
+
+    /// Calls an asynchronous closure for every message of a type about a value that is identified by a UUID.
+    ///
+    /// Promise: as for one that is identified by a text or a number. ``AsyncMessage`` has an example.
+    @_disfavoredOverload
+    public func addObserver<M: AsyncMessage>(
+        of subject: M.Subject,
+        for messageType: M.Type,
+        using observer: @escaping @Sendable (M) async -> Void
+    ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID == UUID {
+        observeInTask(subject.id.uuidString, observer)
     }
 
     /// Calls an asynchronous closure for every message about any subject of a type, and those posted without one.

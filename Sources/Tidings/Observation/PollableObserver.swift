@@ -7,14 +7,20 @@ extension SharedNotificationCenter {
     /// let observer = try SharedNotificationCenter.default.pollableObserver(forNames: ["com.example.changed"])
     /// let source = DispatchSource.makeReadSource(fileDescriptor: observer.fileDescriptor, queue: .main)
     /// source.setEventHandler {
-    ///     while let delivery = try? observer.next() {
-    ///         if case .notification(let notification) = delivery { print(notification.name, notification.payload.json) }
+    ///     do {
+    ///         while let delivery = try observer.next() {
+    ///             if case .notification(let notification) = delivery { print(notification.name, notification.payload.json) }
+    ///         }
+    ///     } catch {
+    ///         print(error)
+    ///         source.cancel()
     ///     }
     /// }
     /// source.setCancelHandler { withExtendedLifetime(observer) {} }
     /// source.activate()
     /// ```
-    /// With `poll` or `epoll`, level or edge triggered, likewise: when it is readable, ``next()`` until it returns `nil`.
+    /// With `poll` or `epoll`, level or edge triggered, likewise: when it is readable, ``next()`` until it returns `nil`. Where it throws,
+    /// leave the loop: the descriptor stays readable, and the next call throws again.
     ///
     /// Promise:
     /// - the descriptor is the same as long as the object lives, and never closed, in error or hung up before: whatever becomes of posters, of
@@ -55,7 +61,7 @@ extension SharedNotificationCenter {
         /// ```swift
         /// let observer = try SharedNotificationCenter.default.pollableObserver(forNames: ["com.example.changed"])
         /// var loop = pollfd(fd: observer.fileDescriptor, events: Int16(POLLIN), revents: 0)
-        /// while poll(&loop, 1, -1) == 1 {
+        /// while poll(&loop, 1, -1) == 1, loop.revents == Int16(POLLIN) {
         ///     while let delivery = try observer.next() { print(delivery) }
         /// }
         /// ```

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 // Spelled as Foundation's `NotificationCenter` spells it.
 extension SharedNotificationCenter {
     /// The messages about an object, as a sequence.
@@ -94,6 +100,19 @@ extension SharedNotificationCenter {
         SubjectMessages<M>(center: self, subject: subject.id.description, limit: limit)
     }
 
+    /// The messages about a value that is identified by a UUID, as a sequence.
+    ///
+    /// Promise: as for one that is identified by a text or a number. ``AsyncMessage`` has an example.
+    @_disfavoredOverload
+    public func messages<Identifier: MessageIdentifier, M: AsyncMessage>(
+        of subject: M.Subject,
+        for identifier: Identifier,
+        bufferSize limit: Int = 10
+    ) -> some AsyncSequence<M, Never> & Sendable
+    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID == UUID {
+        SubjectMessages<M>(center: self, subject: subject.id.uuidString, limit: limit)
+    }
+
     /// The messages of a type about a value that is identified by a text or a number, as a sequence.
     ///
     /// ```swift
@@ -122,6 +141,19 @@ extension SharedNotificationCenter {
     ) -> some AsyncSequence<M, Never> & Sendable
     where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
         SubjectMessages<M>(center: self, subject: subject.id.description, limit: limit)
+    }
+
+    /// The messages of a type about a value that is identified by a UUID, as a sequence.
+    ///
+    /// Promise: as for one that is identified by a text or a number. ``AsyncMessage`` has an example.
+    @_disfavoredOverload
+    public func messages<M: AsyncMessage>(
+        of subject: M.Subject,
+        for messageType: M.Type,
+        bufferSize limit: Int = 10
+    ) -> some AsyncSequence<M, Never> & Sendable
+    where M.Subject: Identifiable, M.Subject.ID == UUID {
+        SubjectMessages<M>(center: self, subject: subject.id.uuidString, limit: limit)
     }
 
     /// The messages about any subject of a type, and those posted without one, as a sequence.

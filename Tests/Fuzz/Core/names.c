@@ -62,7 +62,7 @@ static void carry(tidings_center *center, input *in)
     MUST(added == (observable ? 0 : -EINVAL), added);
     MUST(opened == (good ? 0 : -EINVAL), opened);
     if (observable) {
-        const tidings_post_options options = {.flags = input_byte(in) & 1 ? TIDINGS_POST_RETAIN : 0};
+        const tidings_post_options options = {.flags = input_byte(in) & 1 && !(with_subject && subject_size) ? TIDINGS_POST_RETAIN : 0};
         tidings_delivery delivery;
         uint64_t sequence = 0;
         MUST(tidings_post(topic, "payload", 7, &options, &sequence) == 0, 0);

@@ -3,7 +3,7 @@
 extension CBORWriter {
     /// Whether the key that was just written is a new one of the current map. If not, the pair that had it is gone, and need not be counted again.
     ///
-    /// A map's `keys` has a bit for each key, by its length and three of its bytes: a bit that is not set yet says that the key is new, and that is
+    /// A map's `keys` has a bit for each key, by its length and two of its bytes: a bit that is not set yet says that the key is new, and that is
     /// all that the usual key costs.
     @inline(__always)
     func noteKey(from start: Int, to end: Int) throws -> Bool {
@@ -14,15 +14,11 @@ extension CBORWriter {
     /// True: the key is new. False: it may be there.
     @inline(__always)
     func markKey(from start: Int, to end: Int) -> Bool {
-        let (key, size) = (UnsafeRawPointer(base + start), end &- start)
-        let first = UInt64(key.load(fromByteOffset: min(1, size &- 1), as: UInt8.self))
-        let middle = UInt64(key.load(fromByteOffset: size &>> 1, as: UInt8.self))
-        let last = UInt64(key.load(fromByteOffset: size &- 1, as: UInt8.self))
+        let size = end &- start
+        let last = UInt64(base.load(fromByteOffset: end &- 1, as: UInt8.self))
+        let other = UInt64(base.load(fromByteOffset: start &+ size &>> 2, as: UInt8.self))
         // In bounds: a key has a head, so that its size is at least 1. What another process makes of the bytes changes a hint.
-        var sum: UInt64 = UInt64(truncatingIfNeeded: size) &* 9
-        sum = sum &+ last &+ first &* 5
-        sum = sum &+ middle &* 25
-        let mark: UInt64 = 1 &<< sum
+        let mark: UInt64 = 1 &<< (UInt64(truncatingIfNeeded: size) &* 9 &+ last &+ other &* 4)
         let keys = currentKeys
         currentKeys = keys | mark
         return keys & mark == 0
