@@ -1,5 +1,11 @@
 // A center whose file is deleted, and one of the same name after it.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "center/center.h"
 #include "foreign.h"
+#include "platform/lock.h"
 
 static pipe_pair ready, removed;
 
@@ -72,4 +78,46 @@ void centers_come_and_go_under_one_name(void) {
     for (int i = 0; i < 4; i++) ends_well(pids[i]);
     CHECK(files_there() <= 1, "%u files are left", files_there());
     works(join_center(256));
+}
+
+typedef struct opening {
+    _Atomic pid_t thread;
+    _Atomic int result;
+} opening;
+
+static void *opens_what_is_being_removed(void *argument) {
+    opening *opening = argument;
+    atomic_store(&opening->thread, (pid_t)syscall(SYS_gettid));
+    tidings_center *center;
+    atomic_store(&opening->result, tidings_open("story", NULL, &center));
+    return NULL;
+}
+
+static void does_nothing(void) {}
+
+// A process that removes a center and is stopped there makes others wait who open the same name, and nobody else.
+void who_waits_for_a_remover_holds_up_no_other_center(void) {
+    tidings_center *center = join_center(256), *other;
+    const int file = open(tidings_path(center), O_RDWR | O_CLOEXEC);
+    CHECK(file >= 0 && tidings__lock_try(file, TIDINGS__LOCK_REMOVAL, true) == 0, "%s", strerror(errno));
+    tidings__set_release(&center->segment.header->removed.word, 1);
+    // It gives up after two seconds. On a machine where another center can't be opened and closed in that time, again.
+    for (uint32_t round = 1;; round++) {
+        opening opening = {.result = 1};
+        pthread_t thread;
+        CHECK(pthread_create(&thread, NULL, opens_what_is_being_removed, &opening) == 0, "no thread");
+        while (atomic_load(&opening.thread) == 0 || thread_state(getpid(), atomic_load(&opening.thread)) != 'S') sched_yield();
+        OK(tidings_open("another", &tidings_small_configuration, &other));
+        tidings_close(other);
+        ends_well(start(does_nothing));
+        const int result = atomic_load(&opening.result);
+        if (result == 1) OK(tidings__lock_release(file, TIDINGS__LOCK_REMOVAL));
+        pthread_join(thread, NULL);
+        if (result == 1) {
+            CHECK(atomic_load(&opening.result) == 0, "it answers %d", atomic_load(&opening.result));
+            break;
+        }
+        CHECK(atomic_load(&opening.result) == -ESTALE && round < 5, "round %u: opening another center, or a fork, waits for it", round);
+    }
+    close(file);
 }

@@ -78,6 +78,7 @@ STORY(a_forked_child_inherits_nothing_that_is_on_its_way)
 // removal.c
 STORY(a_removed_center_takes_no_more_posts)
 STORY(centers_come_and_go_under_one_name)
+STORY(who_waits_for_a_remover_holds_up_no_other_center)
 
 // payloads.c
 STORY(payloads_of_every_size_arrive_whole)

@@ -5,13 +5,14 @@
 
 #include "center/center.h"
 #include "platform/barrier.h"
+#include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/file.h"
 #include "platform/process.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
-static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;  // never held in a wait: openings, closings and forks of the whole process take it
 static tidings_center *centers;  // guarded by centers_lock; read without it by the fork hook, in a child of one thread
 
 static tidings__parcel *parcels;  // likewise
@@ -118,13 +119,20 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     pthread_once(&watched, watch_forks);
     tidings__barrier_register();
     pthread_mutex_init(&center->lock, NULL);
-    pthread_mutex_lock(&centers_lock);
-    int error = find(context, &center->segment);
-    if (!error) {
-        center->next = centers;
-        centers = center;
+    int error;
+    for (;;) {
+        pthread_mutex_lock(&centers_lock);
+        error = find(context, &center->segment);
+        if (!error) {
+            center->next = centers;
+            centers = center;
+        }
+        pthread_mutex_unlock(&centers_lock);
+        if (error != TIDINGS__LATER) break;
+        // Not under the lock: other threads open and close other centers, and fork, meanwhile.
+        tidings__nap(TIDINGS__LATER_NS);
+        center->segment.looks++;
     }
-    pthread_mutex_unlock(&centers_lock);
     if (error) {
         pthread_mutex_destroy(&center->lock);
         free(center);

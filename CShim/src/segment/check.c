@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/file.h"
 #include "platform/process.h"
@@ -11,7 +10,6 @@
 
 // Where files can't be renamed without replacing, a newborn has two names for an instant (file_rename). So that one look doesn't condemn it:
 #define LINK_LOOKS 5
-#define LINK_LOOK_NS 1000000
 
 static const char *kind_of(mode_t mode)
 {
@@ -83,10 +81,7 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
 {
     struct stat status;
     int result = tidings__file_status(fd, &status);
-    for (uint32_t look = 0; result == 0 && S_ISREG(status.st_mode) && status.st_nlink > 1 && look < LINK_LOOKS; look++) {
-        tidings__nap(LINK_LOOK_NS);
-        result = tidings__file_status(fd, &status);
-    }
+    if (result == 0 && S_ISREG(status.st_mode) && status.st_nlink > 1 && segment->looks < LINK_LOOKS && !segment->sealed) return TIDINGS__LATER;
     if (result != 0) return tidings__segment_unopenable(segment, -result, flags, verb);
     if (!S_ISREG(status.st_mode)) {
         return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name", segment->path, kind_of(status.st_mode));

@@ -144,8 +144,10 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
 
 int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment)
 {
+    const uint32_t looks = segment->looks;
     memset(segment, 0, sizeof *segment);
     segment->fd = segment->companion_fd = -1;
+    segment->looks = looks;
     int result = tidings__check_center_name(name);
     if (result != 0) return result;
     memcpy(segment->name, name, strlen(name) + 1);

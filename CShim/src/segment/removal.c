@@ -12,16 +12,13 @@
 
 // A remover holds its lock for some ten microseconds, or, without a processor on a busy machine, for a tenth of a second. One that is stopped there must not hold us for ever.
 #define LOCK_LOOKS 2000
-#define LOCK_LOOK_NS 1000000
 
 static int take_lock(const tidings__segment *segment, int fd, const char *verb)
 {
-    for (uint32_t look = 0; look < LOCK_LOOKS; look++) {
-        const int result = tidings__lock_try(fd, TIDINGS__LOCK_REMOVAL, true);
-        if (result == 0) return 0;
-        if (result != -EAGAIN) return tidings__segment_refuse(segment, -result, verb, "locking %s failed (%s); check its file system", segment->path, strerror(-result));
-        tidings__nap(LOCK_LOOK_NS);
-    }
+    const int result = tidings__lock_try(fd, TIDINGS__LOCK_REMOVAL, true);
+    if (result == 0) return 0;
+    if (result != -EAGAIN) return tidings__segment_refuse(segment, -result, verb, "locking %s failed (%s); check its file system", segment->path, strerror(-result));
+    if (segment->looks < LOCK_LOOKS) return TIDINGS__LATER;
     return tidings__segment_refuse(segment, ESTALE, verb, "another process is just removing %s; try again", segment->path);
 }
 
@@ -71,11 +68,12 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int compani
     return result;
 }
 
-int tidings__segment_remove(const char *name, const tidings_configuration *configuration)
+static int remove_once(const char *name, const tidings_configuration *configuration, uint32_t looks)
 {
     tidings__segment segment;  // for its name and path only
     memset(&segment, 0, sizeof segment);
     segment.fd = -1;
+    segment.looks = looks;
     int result = tidings__check_center_name(name);
     if (result != 0) return result;
     memcpy(segment.name, name, strlen(name) + 1);
@@ -104,5 +102,12 @@ int tidings__segment_remove(const char *name, const tidings_configuration *confi
         tidings__file_close(companion);
     }
     tidings__file_close(fd);
+    return result;
+}
+
+int tidings__segment_remove(const char *name, const tidings_configuration *configuration)
+{
+    int result;
+    for (uint32_t looks = 0; (result = remove_once(name, configuration, looks)) == TIDINGS__LATER; looks++) tidings__nap(TIDINGS__LATER_NS);
     return result;
 }

@@ -2,6 +2,7 @@
 #ifndef TIDINGS__SEGMENT_H
 #define TIDINGS__SEGMENT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,11 +43,17 @@ typedef struct tidings__segment {
     _Atomic uint32_t names_known;    // ours: name entries known to have memory
     dev_t device;
     ino_t inode;
+    uint32_t looks;  // how often this opening, or removal, has been told to look again later
     char path[TIDINGS__PATH_SIZE];
     char name[TIDINGS_CENTER_NAME_MAX + 1];
 } tidings__segment;
 
-// Opens or creates, as the flags say. Errors as `tidings_open`. On failure nothing is left open and `segment` may be forgotten.
+// Another process is at work on the file: nothing is left open, and the caller begins anew after this time, with `looks` one higher. It naps without any lock: opening and closing other
+// centers, and forks, go on meanwhile. Without an error line.
+#define TIDINGS__LATER (-EINPROGRESS)
+#define TIDINGS__LATER_NS 1000000
+
+// Opens or creates, as the flags say. Errors as `tidings_open`, and TIDINGS__LATER. On failure nothing is left open and `segment` may be forgotten.
 int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment);
 
 // sealed.c: centers that are memory without a name. `hand`: descriptors for a peer, to be closed when they have been sent; `adopt` takes them over.
