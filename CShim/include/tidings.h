@@ -11,6 +11,23 @@
 /// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
 /// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere) |
 /// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception, and a *sealed* center rules that out too); an observer can be given read-only access |
+/// | time | every call has an upper bound of processor time, whatever a peer has written: see *Bounds* below |
+///
+/// Bounds. Each function says in a line that begins with *Bound* what it takes at most and whether it waits. The
+/// classes:
+///
+/// | class | processor time | what it does at most |
+/// |---|---|---|
+/// | *constant* | microseconds | looks at some words |
+/// | *copy* | as `memcpy` of what it moves | constant, and the payload or text |
+/// | *walk* | 20 ms in a center of the default shape, 250 ms in the largest (2^20 slots, 4,096 participants, 2^20 names) | one walk or a few along the tables: participants, observers, names, slots |
+/// | *rare walk* | constant otherwise | a walk when room is needed: the ring is evicted, a table is full, a participant died |
+///
+/// The two figures hold on a machine of 2026 and are tested, in spoiled centers too, with twice the time allowed
+/// (Docs/Testing.md). All dead participants are reclaimed in one walk, so their number
+/// adds nothing. A payload is copied beyond that, memory that the kernel gives or takes back is the kernel's time.
+/// *Waits*: the call may sleep, for as long as its line says, and no lock of the process is
+/// held meanwhile. *Never waits*: for no other process and for no thread but those that change the same handle.
 ///
 /// Caveats first. A payload is at most `maximum_payload` bytes of the center (16 MiB unless configured). A name is 1 to 255
 /// bytes of UTF-8 without NUL, a subject 0 to 255 likewise, a center's name also without '/' and not starting with '.', up to 200 bytes. A notification stays in
@@ -46,7 +63,7 @@ typedef struct tidings_configuration {
     const char *directory;     ///< where centers live; NULL: $TIDINGS_DIRECTORY, or /dev/shm
     uint64_t maximum_payload;  ///< bytes, 1 to 1 GiB; 0: 16 MiB
     uint32_t slots;            ///< notifications in the ring: a power of two, 256 to 2^20; 0: 4,096
-    uint32_t participants;     ///< processes at a time, 2 to 4,000; 0: 512
+    uint32_t participants;     ///< processes at a time, 2 to 4,096; 0: 512
     uint32_t observers;        ///< observer handles at a time, 2 to 1,024; 0: 1,024
     uint32_t names;            ///< observed names, 64 to 2^20; 0: 131,072
     uint32_t mode;             ///< permission bits of the file; 0: 0600. Who may read and not write may observe (0644: everyone, 0640: the group), see TIDINGS_OPEN_READ_ONLY
@@ -71,16 +88,22 @@ extern const tidings_configuration tidings_small_configuration;
 /// Opens the center of that name, creating it first if there is none, and makes this process a participant of it.
 /// Blocks for no other process. Fails with -EINVAL (name or configuration), -ENOSPC (directory full; the error says how much is needed), -EACCES,
 /// -EPERM (another user's), -ESTALE (somebody has been removing it for two seconds), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
+/// Bound: walk. Waits up to two seconds while another process removes that center, without holding up other openings,
+/// closings or forks. Not async-signal-safe.
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
 
 /// Leaves the center. Topics and observers of this handle must be closed before. NULL is ignored.
+/// Bound: walk along the places for payloads; the kernel unmaps the file. Never waits.
 void tidings_close(tidings_center *center);
 
 /// Deletes the center's file: nobody can open it any more. Those who have it open go on with each other until they post again: they get -ESTALE. Never touches a file that is not a center.
+/// Bound: constant; the kernel frees the file with its last user. Waits up to two seconds while another process removes
+/// it.
 int tidings_remove(const char *name, const tidings_configuration *configuration);
 
 /// Creates a center without a file: memory that has no name, for peers that it is sent to. Its size is sealed: nobody, whatever code they run, can cut it short under others, which is the one way to
 /// make a process crash that a file leaves open. `name` is for messages; nobody finds it by that. It is gone with the last process that has it. `configuration->directory` is ignored. Fails like `tidings_open`.
+/// Bound: walk (the kernel gives the memory). Never waits.
 int tidings_create_sealed(const char *name, const tidings_configuration *configuration, tidings_center **center);
 
 enum {
@@ -90,31 +113,40 @@ enum {
 /// Hands a sealed center to the process at the other end of a Unix socket, which needs no access to anything else: not to a directory, not to /proc (only a child that it forks does, to go on with
 /// the center; it needs permission to open it, too, by `mode`, and is told -ECHILD otherwise). Waits as `sendmsg` on that socket does. Needs /proc here. A receiver for reading alone that runs as another user, or without /proc, has no way to get more.
 /// -EINVAL: not a sealed one; -EACCES: more than this process has itself; and what sendmsg says.
+/// Bound: constant. Waits as `sendmsg` does on that socket.
 int tidings_send(tidings_center *center, int socket, uint32_t flags);
 
 /// Waits for a center sent by `tidings_send`, as `recvmsg` on that socket does (-EAGAIN, if it doesn't wait), and becomes a participant of it. Whoever sent it: what isn't sealed is refused (-EPERM), and all of
 /// what `tidings_open` checks is checked. -EBADMSG, -EMSGSIZE: something else was sent; -EMFILE: more
 /// descriptors came than this process may have, and they are gone; -ECONNRESET: nothing, and the other end is closed.
+/// Bound: walk. Waits as `recvmsg` does on that socket.
 int tidings_receive(int socket, tidings_center **center);
 
 /// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.
+/// Bound: constant.
 const char *tidings_path(const tidings_center *center);
 
 /// One line about the last failure of a tidings function on this thread; "" if there was none. Valid until the thread's next call.
+/// Bound: constant.
 const char *tidings_last_error(void);
 
 // MARK: Posting
 
 /// Prepares a name (and a subject, or NULL) for posting. Blocks for no other process. -EINVAL for a name or subject that is empty (name only), too long, holds a NUL, or isn't UTF-8.
+/// Bound: constant. Never waits.
 int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
                        tidings_topic **topic);
+/// Bound: constant. Never waits.
 void tidings_topic_close(tidings_topic *topic);
 
 /// The same in memory of the caller's, for who has no heap at hand (a signal handler) or wants it on the stack: `memory` is aligned to 8 bytes and holds `tidings_topic_size` ones, or -EINVAL.
 /// Never closed: it ends with its memory. Async-signal-safe, as long as it succeeds.
+/// Bound: constant. Never waits.
 int tidings_topic_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
                         size_t size, tidings_topic **topic);
-/// Bytes that a topic with a name and subject of these lengths takes; at most TIDINGS_TOPIC_SIZE_MAX.
+/// Bytes that a topic with a name and subject of these lengths takes; at most TIDINGS_TOPIC_SIZE_MAX. Async-signal-
+/// safe.
+/// Bound: constant.
 size_t tidings_topic_size(size_t name_length, size_t subject_length);
 #define TIDINGS_TOPIC_SIZE_MAX 768
 
@@ -142,8 +174,13 @@ typedef struct tidings_post_options {
 /// Posts. `sequence` (or NULL) gets its place in the center's order.
 /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On failure nothing was posted.
 /// Fails with -EMSGSIZE (over the maximum), -ENOSPC (no memory for a payload that does not fit a slot; in a center that others may only read, also: no
-/// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (center was removed), -EBUSY (as many posts as there are slots have been stopped half-way), -EBADMSG (somebody has damaged the center).
+/// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (center was removed), -EBUSY (as many posts as there are
+/// slots have been stopped half-way, or peers have revoked this one 1,000 times), -EBADMSG (somebody has damaged the
+/// center).
 /// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes together, without TIDINGS_POST_RETAIN.
+/// Bound: copy, and a rare walk. It wakes those who sleep on the name, a system call for each of up to four in 64 and
+/// one for more. Waits for lossless observers until the deadline only; dead ones hold it
+/// back by one walk together, however many a peer makes meanwhile.
 int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence);
 
 /// Memory of the center to build a payload in, private to the caller until it is posted. Two threads can't share one.
@@ -154,13 +191,17 @@ typedef struct tidings_reservation {
 } tidings_reservation;
 
 /// Reserves at least `capacity` bytes. -EMSGSIZE, -ENOSPC as for `tidings_post`, -EAGAIN when all places of that size are being filled by others.
+/// Bound: rare walk. Never waits.
 int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation);
 /// Makes it hold at least `capacity` bytes, keeping the first `used`; `bytes` may change. On failure the reservation is as before.
+/// Bound: copy of `used` bytes, and a rare walk. Never waits.
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity);
 /// Posts the first `size` bytes. The reservation is used up, also on failure. Small ones are moved into a slot, others stay where they are.
+/// Bound and waiting: as `tidings_post`; a large payload is not copied.
 int tidings_post_reserved(tidings_topic *topic, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
                           uint64_t *sequence);
 /// Gives it back unposted.
+/// Bound: constant. Never waits.
 void tidings_abandon(tidings_center *center, tidings_reservation *reservation);
 
 // MARK: Observing
@@ -173,7 +214,10 @@ enum {
 };
 
 /// Opens an observer that looks at nothing yet; it starts at the end of the order, or where `tidings_observer_seek` puts it. -EUSERS: all observer places of the center are taken.
+/// Bound: constant; when all places are taken, a walk that reclaims those of all the dead. Never waits.
 int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer);
+/// Bound: constant for each name it looks at; a walk along the prefixes for each prefix. Waits for its own helper
+/// thread to end.
 void tidings_observer_close(tidings_observer *observer);
 
 enum {
@@ -191,13 +235,20 @@ enum {
 ///
 /// Many names, by TIDINGS_ADD_PREFIX or all: there is no subject to it (-EINVAL; look at the delivery's). What they missed is told
 /// under `name` as it is given here, exactly. Who may only read the center can't look by prefix: -EACCES, as nobody would count what it misses.
+/// Bound: walk along the ring, with TIDINGS_ADD_RETAINED of many names also along the names, and a copy of the names
+/// that it observes. Waits up to 100 ms, all together, for posts in the ring that are not
+/// finished; then they are revoked. Waits for no return of `tidings_next`, but for the moments in which it looks at the
+/// names.
 int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
                          uint32_t flags, uint32_t *interest);
 /// No longer looks at it: nothing of this interest is delivered after this returned. -ENOENT.
+/// Bound: a copy of the names that it observes, and as `tidings_observer_close` for this one. Waits for
+/// the moments in which `tidings_next` looks at the names.
 int tidings_observer_remove(tidings_observer *observer, uint32_t interest);
 
 /// Moves the cursor: UINT64_MAX to the end, 0 to the oldest that is still there, otherwise to that sequence (or the oldest after it). Before the first
 /// `tidings_observer_add` only: -EBUSY later.
+/// Bound: constant. Never waits.
 int tidings_observer_seek(tidings_observer *observer, uint64_t sequence);
 
 enum {
@@ -235,31 +286,41 @@ typedef struct tidings_delivery {
 
 /// The next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While waiting it sleeps: no CPU, no timer.
 /// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed), -EBADF (the program closed the center's descriptor, and others took it for dead: open the center again).
+/// Bound: copy, and a walk along what is in the ring and not for it, and along its names when it was lapped. Waits up
+/// to `timeout_ns`; with 0 never, but for a post in the ring that is not finished: a few
+/// milliseconds until it is revoked.
 int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
 
 /// Where the observer looks next: everything before this place in the order has been delivered, told as missed, or was of other names. For the thread that calls `tidings_next`, between two calls.
+/// Bound: constant.
 uint64_t tidings_observer_position(const tidings_observer *observer);
 
 /// True: nothing has been posted at this place in the order, or after it. One look at one word: how to ask often, and cheaply, whether `tidings_next` would find anything at all. Async-signal-safe.
+/// Bound: constant.
 bool tidings_nothing_since(const tidings_center *center, uint64_t sequence);
 
 /// Makes the running or the next wait of `tidings_next` return -EINTR, once. Async-signal-safe.
+/// Bound: constant. Never waits.
 void tidings_observer_interrupt(tidings_observer *observer);
 
 /// A descriptor that is readable while there may be something for `tidings_next` (for poll, epoll, Dispatch). Call `tidings_next` with time-out 0 until -EAGAIN, which makes it unreadable again. After any other error it stays readable: end the loop.
 /// It belongs to the observer: don't close or read it. Starts one helper thread.
+/// Bound: constant. Never waits.
 int tidings_observer_descriptor(tidings_observer *observer, int *descriptor);
 
 /// How many nanoseconds to look for new notifications before going to sleep: 0 never, UINT32_MAX without end (benchmarks only). Default: adaptive,
 /// at most 20 µs, never on a machine or in a process with one processor.
+/// Bound: constant.
 void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 
 // MARK: State
 
 /// Keeps a value for the topic's name, and tells observers: `tidings_post` with TIDINGS_POST_RETAIN. Size 0 with payload NULL clears it; observers are told (TIDINGS_DELIVERY_CLEARED).
 /// A name has one value. A topic with a subject has none: -EINVAL, here, of a retained post and of `tidings_state_get`. Values that stand side by side have names of their own.
+/// Bound and waiting: as `tidings_post`.
 int tidings_state_set(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options);
 /// Copies the kept value of a name. `size` holds the buffer's size, and gets the value's: -ENOBUFS if it doesn't fit (buffer may be NULL). -ENOENT: none was set, or it was cleared. `format` and `sequence` may be NULL.
+/// Bound: copy, and a walk along the ring. Never waits.
 int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);
 
 // MARK: Looking at a center
@@ -281,6 +342,7 @@ typedef struct tidings_statistics {
     uint32_t format_version;
 } tidings_statistics;
 
+/// Bound: walk. Never waits.
 int tidings_statistics_get(tidings_center *center, tidings_statistics *statistics);
 
 typedef struct tidings_participant_info {
@@ -294,6 +356,7 @@ typedef struct tidings_participant_info {
 } tidings_participant_info;
 
 /// The participant at an index below `participants_max`: -ENOENT if nobody ever was there or it has been tidied up, -ERANGE beyond (both without a line).
+/// Bound: constant. Never waits.
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info);
 
 typedef struct tidings_participant_observers {
@@ -302,7 +365,9 @@ typedef struct tidings_participant_observers {
     uint64_t behind;     ///< of the one of these that is furthest behind: how many posts there are, of whatever name, from the first that it has still to take. Posters are held back when that is the whole ring
 } tidings_participant_observers;
 
-/// What the participant at that index observes with; nothing, if there is none. For each lossless observer it looks along the ring.
+/// What the participant at that index observes with; nothing, if there is none. It looks along the ring once; where
+/// very many prefixes are observed, `behind` may be more than it is.
+/// Bound: walk. Never waits.
 void tidings_participant_observers_get(tidings_center *center, uint32_t index, tidings_participant_observers *observers);
 
 typedef struct tidings_name_info {
@@ -314,6 +379,7 @@ typedef struct tidings_name_info {
 } tidings_name_info;
 
 /// The observed or retained name at an index below `names_max`: -ENOENT if there is none, -ERANGE beyond the last (both without a line).
+/// Bound: walk along the ring. Never waits.
 int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info);
 
 /// What participants that died, or stand still, have left in a center. It harms nobody: whom it concerns tidies it up in passing. True only approximately while others are at work.
@@ -330,9 +396,11 @@ typedef struct tidings_remains {
     int32_t holder;               ///< of one of these: its thread, or (from another pid namespace) its process
 } tidings_remains;
 
+/// Bound: walk. Waits 10 ms if something may be half-way, to look at it twice.
 int tidings_remains_get(tidings_center *center, tidings_remains *remains);
 
 /// Tidies up all of that but slots of posters that live. Happens by itself whenever it matters; returns how many participants were tidied, or a negative errno. Others go on undisturbed.
+/// Bound: walk. Never waits.
 int tidings_tidy(tidings_center *center);
 
 enum {
@@ -351,6 +419,7 @@ typedef struct tidings_leftover {
 
 /// Finds files that creators and removers of this user's centers left when they were killed, and deletes them if asked to. What somebody is just at work on is left alone.
 /// `directory` as in a configuration. Calls `each` for every one until that returns false; returns how many, or a negative errno.
+/// Bound: for each file of the directory constant, for each companion a walk along the directory. Never waits.
 int tidings_leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context);
 
 #ifdef __cplusplus

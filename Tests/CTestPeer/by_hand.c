@@ -27,3 +27,8 @@ void commit_at(tidings_center *center, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(&center->segment, position);
     tidings__set_release(&cell->commit, tidings__c_of(position, tidings__relaxed(&cell->claim) >> 32 & 1));
 }
+
+void claims_of_the_dead(tidings__segment *s, uint32_t participant) {
+    const tidings__participant_set dead = tidings__participant_only(participant);
+    tidings__claims_tidy(s, &dead);
+}

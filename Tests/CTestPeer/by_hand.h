@@ -10,5 +10,7 @@ uint64_t claim_by(tidings_center *center, uint64_t owner);
 // A whole record at a claimed position, as the one before it, up to but without its commit.
 void write_record(tidings_center *center, uint64_t position);
 void commit_at(tidings_center *center, uint64_t position);
+// What reclaiming does to the claims of this participant.
+void claims_of_the_dead(tidings__segment *s, uint32_t participant);
 
 #endif

@@ -33,7 +33,7 @@ static void fill(tidings_center *center) {
 }
 
 static void back_all_names(tidings__segment *s) {
-    CHECK(tidings__name_at(s, s->shape.names - 1) != NULL, "no memory for all names");
+    OK(tidings__back_names(s, s->shape.names));
     atomic_store(&s->header->names_used.word, s->shape.names);
 }
 

@@ -79,7 +79,8 @@ void a_name_on_its_way_out_is_turned_back_or_made_anew(void) {
     tidings__name_leave(s, first, observer->index);
     tidings__set_release(&s->names[first].state, of_another | TIDINGS__NAME_GONE);
     CHECK(tidings__name_find(s, &key) == TIDINGS__NAME_NONE, "it is found, though it is gone");
-    tidings__name_tidy(s, 99);
+    const tidings__participant_set dead = tidings__participant_only(99);
+    tidings__name_tidy(s, &dead, &(tidings__observer_set){0});
     OK(tidings__name_join(s, center->participant, &key, observer->index, &again));
     CHECK(again != first && tidings__name_find(s, &key) == again, "entry %u again", again);
 }

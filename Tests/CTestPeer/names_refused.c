@@ -100,7 +100,7 @@ void names_and_subjects_that_cannot_be_are_refused(void) {
 
 void configurations_that_cannot_be_are_refused(void) {
     const tidings_configuration bad[] = {
-        {.slots = 1000}, {.slots = 128}, {.slots = 1 << 21}, {.participants = 1}, {.participants = 4001}, {.observers = 1}, {.observers = 1025},
+        {.slots = 1000}, {.slots = 128}, {.slots = 1 << 21}, {.participants = 1}, {.participants = 4097}, {.observers = 1}, {.observers = 1025},
         {.names = 63}, {.names = (1 << 20) + 1}, {.maximum_payload = (UINT64_C(1) << 30) + 1}, {.maximum_payload = UINT64_MAX}, {.slots = UINT32_MAX},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

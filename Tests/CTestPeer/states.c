@@ -89,7 +89,7 @@ void passes_over_a_slot_that_is_busy_from_an_earlier_lap(void) {
     account account = drain(late);
     CHECK(account.received + account.missed == posted, "%lu + %lu of %lu", (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)posted);
     // Dead, at last: its slot serves again, and is counted again.
-    tidings__claims_tidy(s, 77);
+    claims_of_the_dead(s, 77);
     bool used = false;
     for (uint32_t i = 0; i < 256; i++, posted++) used |= post_number(topic, i) % 256 == position % 256;
     CHECK(used, "the slot is not used again");
@@ -105,7 +105,7 @@ void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
     post_number(topic, 1);
     comes_next(position + 1);
     CHECK(tidings__look(s, position) == TIDINGS__VOID, "void");
-    tidings__claims_tidy(s, 77);
+    claims_of_the_dead(s, 77);
     // Committed in the meantime: accepted, by whoever reads it.
     position = claim_by(center, TIDINGS__W_FOREIGN | 78);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));

@@ -1,6 +1,7 @@
 // Observers, and those who revoke, ring or tidy up for others, killed or stopped after any number of instructions.
 #include <sched.h>
 
+#include "by_hand.h"
 #include "center/observer.h"
 #include "platform/clock.h"
 #include "platform/futex.h"
@@ -259,7 +260,7 @@ void killed_anywhere_while_revoking(void) {
         CHECK(delivery.sequence == position + 1 && stamp_of(&delivery).number == kill, "killed after %lu of %lu: sequence %lu", (unsigned long)at,
               (unsigned long)length, (unsigned long)delivery.sequence);
         CHECK(tidings__look(s, position) == TIDINGS__VOID, "killed after %lu of %lu: no verdict", (unsigned long)at, (unsigned long)length);
-        tidings__claims_tidy(s, 77);
+        claims_of_the_dead(s, 77);
     }
     for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
     const account account = drain(sluggish);

@@ -146,6 +146,12 @@ STORY(a_ring_of_prefixes_is_left_by_who_evicts)
 STORY(lossless_observers_of_nobody_are_asked_after_once_a_range)
 STORY(who_has_no_place_is_not_rung)
 
+// bounds.c
+STORY(each_call_ends_within_its_bound)
+STORY(each_call_ends_within_its_bound_in_the_largest_center)
+STORY(an_observer_opens_at_once_after_five_hundred_deaths)
+STORY(a_peer_that_makes_dead_lossless_observers_holds_no_post)
+
 // wakes.c
 STORY(a_post_with_nobody_asleep_on_its_name_makes_no_system_call)
 STORY(a_sleeper_is_left_alone_by_posts_on_other_names)

@@ -108,7 +108,8 @@ static void use(tidings_center *center) {
             post_number(topic, i);
         }
         for (uint32_t i = 0; i < 2 * SLOTS; i++) post_number(topic, i);
-        tidings__claims_tidy(&center->segment, ABROAD);
+        const tidings__participant_set abroad = tidings__participant_only(ABROAD);
+        tidings__claims_tidy(&center->segment, &abroad);
         CHECK(tidings_tidy(center) >= 0 && statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
     }
 }

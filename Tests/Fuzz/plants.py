@@ -88,14 +88,14 @@ CORE = {
             "if (index == TIDINGS__NAME_NONE) return NULL;",
         ),
         (
-            "tidings__back_names(s, index + 1) != 0",
-            "index < s->shape.names && tidings__back_names(s, index + 1) != 0",
+            "tidings__names_there(s, index + 1) <= index",
+            "index < s->shape.names && tidings__names_there(s, index + 1) <= index",
         ),
     ),
     "unlinking-unbounded": (
         "image", "registry/name_recycle.c",
         (
-            "if (!step || !spend(effort, 1)) return false;",
+            "if (!step || !spend(effort, LINK)) return false;",
             "if (!step) return false;",
         ),
     ),

@@ -44,7 +44,7 @@ plant() { # plant MISTAKE FILE: by what the lines say, so that a change of them 
         double_count) sed -i "$2" -e '0,/if ((int64_t)(end - range_end) >= 0) return;/s//if ((int64_t)(end - range_end) > 0) return;/' ;;
         # A poster doesn't ask whether it was revoked.
         deaf_owner) sed -i "$2" -e 's/^    return counts;$/    (void)counts;\n    return true;/' ;;
-        lost_chunk) sed -i "$2" -e '/^    tidings__chunk_tidy(s, index);$/d' ;;
+        lost_chunk) sed -i "$2" -e '/^    tidings__chunk_tidy(s, dead);$/d' ;;
         lost_name) sed -i "$2" -e 's/case TIDINGS__NAME_PREPARING: .*$/case TIDINGS__NAME_PREPARING: break;/' ;;
         # A forked child keeps its parent's place.
         kept_lock) sed -i "$2" -e '/^        tidings__segment_reopen(&center->segment);$/d' ;;

@@ -107,13 +107,14 @@ int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder);
 void tidings__evict_finish(tidings_center *center);
 
 // A lossless observer holds us back: waits for it, or for its death, within the deadline (monotonic ns; 0: not at all; UINT64_MAX: without end).
-// 0: try again. -EAGAIN, -ETIMEDOUT with the line written.
-int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline);
+// 0: try again. -EAGAIN, -ETIMEDOUT with the line written. `*passed`, 0 at first: how many dead ones this post has
+// passed by.
+int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline, uint32_t *passed);
 
-// Frees whatever a dead participant held. Call with the lock of its place held.
-void tidings__tidy_remains(tidings__segment *s, uint32_t index);
-// Tidies the remains of one participant if it is dead; true if there was something to tidy.
-bool tidings__tidy_participant(tidings_center *center, uint32_t index);
+// Frees whatever dead participants held. Call with the locks of their entries held.
+void tidings__tidy_remains(tidings__segment *s, const tidings__participant_set *dead);
+// Reclaims what all dead participants left, in one walk of each table; how many there were.
+int tidings__tidy_dead(tidings_center *center);
 // A retained chunk whose name entry points elsewhere is free; finds those. How many.
 uint32_t tidings__tidy_retained(tidings_center *center);
 

@@ -7,6 +7,7 @@
 #include "platform/error.h"
 #include "platform/futex.h"
 #include "registry/observers.h"
+#include "registry/participants.h"
 #include "registry/prefixes.h"
 #include "registry/tally.h"
 #include "ring/chunk.h"
@@ -85,11 +86,14 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     t.used = t.valid = t.retained = 0;
     uint64_t names = 0;  // of the run of records that is being counted; names come in runs
     uint32_t run = 0;
+    bool revoked = false;
     for (uint64_t position = start; position < end; position++) {
         tidings__cell *cell = tidings__cell_at(s, position);
         tidings__finding finding = tidings__look(s, position);
         if (finding == TIDINGS__CLAIMED) {
-            tidings__revoke(s, position);
+            // All of the range once: what is claimed even then is rubbish.
+            if (!revoked) tidings__revoke_all(s, position, end);
+            revoked = true;
             finding = tidings__look(s, position);
         }
         if (finding == TIDINGS__UNDECIDED || finding == TIDINGS__LAPPED) {
@@ -132,10 +136,10 @@ static int evict_range(tidings_center *center, uint64_t ev) {
 
 // Does a lossless observer still need the record at this position? Of those alive only one whose cursor has not passed it, and who looks at its name. One that sleeps on other names
 // holds nobody back: it finds itself lapped when it wakes up, and that it missed nothing. Who has come alive since has changed EV for it.
-static bool needed(const tidings__segment *s, const uint64_t living[TIDINGS__MAP_WORDS], tidings__name *name, uint64_t position, uint32_t *holder) {
+static bool needed(const tidings__segment *s, const tidings__observer_set *living, tidings__name *name, uint64_t position, uint32_t *holder) {
     for (uint32_t word = 0; name && word < TIDINGS__MAP_WORDS; word++) {
-        if (!living[word]) continue;
-        uint64_t bits = tidings__acquire(&name->members[word]) & living[word] & tidings__acquire(&s->header->lossless[word]);
+        if (!living->words[word]) continue;
+        uint64_t bits = tidings__acquire(&name->members[word]) & living->words[word] & tidings__acquire(&s->header->lossless[word]);
         for (; bits; bits &= bits - 1) {
             uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if ((int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0 || !tidings__observer_alive(s, index)) continue;
@@ -147,7 +151,7 @@ static bool needed(const tidings__segment *s, const uint64_t living[TIDINGS__MAP
 }
 
 // EV is idle and only changes to a new value, so what is read here was of this lap if the caller's CAS of it succeeds.
-static bool needed_by_prefix(tidings__segment *s, const uint64_t living[TIDINGS__MAP_WORDS], uint64_t position, uint32_t *holder) {
+static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, uint64_t position, uint32_t *holder) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return false;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
@@ -163,22 +167,28 @@ static bool needed_by_prefix(tidings__segment *s, const uint64_t living[TIDINGS_
 // How much of a range may go without lossless observers losing something.
 static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
     tidings__segment *s = &center->segment;
-    uint64_t living[TIDINGS__MAP_WORDS], history, least = tidings__lossless_least(s, living, &history, holder);
+    tidings__observer_set living;
+    uint64_t history, least = tidings__lossless_least(s, &living, &history, holder);
     if (least == UINT64_MAX) return length;
     if (history != UINT64_MAX && (int64_t)(start + length - history) > 0) length = (int64_t)(history - start) > 0 ? history - start : 0;
+    tidings__observer_set here;
+    uint64_t next = 0;
+    bool revoked = false;
     for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0; position++) {
+        if (position >= next) next = tidings__lossless_at(s, &living, position, &here);
         tidings__cell *cell = tidings__cell_at(s, position);
         tidings__finding finding = tidings__look(s, position);
         if (finding == TIDINGS__CLAIMED) {
-            tidings__revoke(s, position);
+            if (!revoked) tidings__revoke_all(s, position, start + length);
+            revoked = true;
             finding = tidings__look(s, position);
         }
         if (finding != TIDINGS__VALID) continue;
         uint64_t topic = tidings__relaxed(&cell->topic);
-        if (needed(s, living, tidings__name_at(s, (uint32_t)topic & 0xffffff), position, holder) ||
-            needed(s, living, tidings__name_at(s, (uint32_t)(topic >> 32) & 0xffffff), position, holder) ||
-            needed(s, living, &s->names[TIDINGS__NAME_ALL], position, holder) ||
-            needed_by_prefix(s, living, position, holder))
+        if (needed(s, &here, tidings__name_at(s, (uint32_t)topic & 0xffffff), position, holder) ||
+            needed(s, &here, tidings__name_at(s, (uint32_t)(topic >> 32) & 0xffffff), position, holder) ||
+            needed(s, &here, &s->names[TIDINGS__NAME_ALL], position, holder) ||
+            needed_by_prefix(s, &here, position, holder))
             return position - start;
     }
     return length;
@@ -203,8 +213,18 @@ static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) 
     return evict_range(center, ev);
 }
 
+// Each round moves EV on, or a peer has changed it meanwhile. More rounds than these are needed only where a peer sets
+// it back, again and again.
+static bool too_many(const tidings__segment *s, uint64_t rounds) { return rounds > 4 * (uint64_t)s->shape.slots; }
+
+static int set_back(const tidings__segment *s) {
+    return tidings__fail(EBADMSG, "can't go on in center \"%s\": a process sets its oldest position back; find out which has it open, and remove the center", s->name);
+}
+
 int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder) {
-    while ((int64_t)(end - tidings__oldest(&center->segment)) > 0) {
+    const tidings__segment *s = &center->segment;
+    for (uint64_t rounds = 0; (int64_t)(end - tidings__oldest(s)) > 0; rounds++) {
+        if (too_many(s, rounds)) return set_back(s);
         int error = evict_some(center, end, holder);
         if (error) return error;
     }
@@ -221,22 +241,33 @@ int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *hold
     // More than the one slot that is needed: the cost is shared by the next posts. A quarter of a small ring at most.
     uint64_t more = slots / 4 < TIDINGS__EV_LENGTH_MAX ? slots / 4 : TIDINGS__EV_LENGTH_MAX;
     // Signed: others may have evicted far beyond the position we once wanted.
-    while ((int64_t)(position - tidings__oldest(&center->segment)) >= (int64_t)slots) {
+    for (uint64_t rounds = 0; (int64_t)(position - tidings__oldest(&center->segment)) >= (int64_t)slots; rounds++) {
+        if (too_many(&center->segment, rounds)) return set_back(&center->segment);
         int error = evict_some(center, position - slots + more, holder);
         if (error) return error;
     }
     return 0;
 }
 
+// How much history one call gives up for names: all of it, where it isn't to be compared with many prefixes.
+#define COMPARED (UINT64_C(1) << 22)
+static uint64_t history_end(tidings__segment *s) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    uint64_t prefixes = 1;
+    while (tidings__prefix_next(s, &walk) != TIDINGS__NAME_NONE) prefixes++;
+    const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest), most = oldest + COMPARED / prefixes;
+    return (int64_t)(end - most) > 0 ? most : end;
+}
+
 int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t observer, uint32_t *entry) {
     tidings__segment *s = &center->segment;
     int error = key->prefix ? tidings__prefix_room(s, center->participant, key) : 0;
     // All taken: perhaps by the dead.
-    if (error == -ENOSPC && tidings_tidy(center) >= 0) error = tidings__prefix_room(s, center->participant, key);
+    if (error == -ENOSPC && tidings__tidy_dead(center) > 0) error = tidings__prefix_room(s, center->participant, key);
     if (error) return error;
     error = tidings__name_join(s, center->participant, key, observer, entry);
     uint32_t holder;
-    if (error == -ENOSPC && tidings__evict_to(center, tidings__frontier(s, tidings__oldest(s)), &holder) == 0)
+    if (error == -ENOSPC && tidings__evict_to(center, history_end(s), &holder) == 0)
         error = tidings__name_join(s, center->participant, key, observer, entry);
     // What is being evicted may be counted by somebody who knows of the prefix, or by somebody who doesn't. To its end: everybody knows of it in the next. And who knew of it in
     // the last, and has yet to add what it counted, finds that it is too late.
@@ -257,15 +288,22 @@ uint64_t tidings__deadline(const tidings_post_options *options) {
 
 static uint32_t process_of(const tidings__segment *s, uint32_t owner) { return tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid); }
 
-int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline) {
+#define PASSED_MOST 64u
+
+int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline, uint32_t *passed) {
     tidings__segment *s = &center->segment;
     tidings__observer_entry *entry = &s->observers[holder];
     uint32_t owner = tidings__acquire(&entry->owner);
-    // Gone meanwhile: it took its bit away before it gave up its place.
-    if (!(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1)) return 0;
-    // A dead one holds nobody back: this is where its death is noticed. Somebody else may be tidying up after it already; it doesn't count any more either way.
-    if (owner != 0) tidings__tidy_participant(center, owner - 1);
-    if (!tidings__observer_alive(s, holder)) return 0;
+    // Dead observers hold no post back: this is where their death is noticed.
+    const bool died = owner != 0 && tidings__participant_dead(s, owner - 1, center->participant);
+    // All of the dead are reclaimed, in a walk along all names, once a post. Later ones are declared dead, and the next
+    // post reclaims them.
+    if (died && *passed == 0) (void)tidings__tidy_dead(center);
+    // One that closes takes its bit away before it gives up its entry.
+    const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) || !tidings__observer_alive(s, holder);
+    // A peer can make such observers as fast as a post passes them by. All that were dead are known by now, so it
+    // passes a few, and never beyond its deadline.
+    if (gone && (*passed)++ < PASSED_MOST && (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline)) return 0;
     if (deadline == 0)
         return tidings__fail(EAGAIN, "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; give a deadline, or let it catch up",
                              s->name, process_of(s, owner));

@@ -44,15 +44,13 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
         const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
         if (topic >> 24 & TIDINGS__RECORD_RETAIN && tidings__still(s, p) && !note(l, (uint32_t)topic & 0xffffff, p)) return false;
     }
-    const uint64_t used = tidings__acquire(&s->header->names_used.word);
     // Each has a chunk of its own: no more than there are, whatever the words say.
     uint32_t chunks = s->geometry.chunk_count, chunk;
-    for (uint32_t entry = TIDINGS__NAME_FIRST; entry < used && entry < s->shape.names && chunks > 0; entry++) {
-        const tidings__name *name = tidings__name_at(s, entry);
+    const uint32_t names = tidings__names_end(s);
+    for (uint32_t entry = TIDINGS__NAME_FIRST; entry < names && chunks > 0; entry++) {
         uint64_t position;
-        // Without memory, or said to be there by a hostile peer: nor are those behind it.
-        if (!name) break;
-        if (!tidings__retained_in(s, tidings__acquire(&name->retained), &position, &chunk) || (int64_t)(since - position) <= 0) continue;
+        tidings__name_ahead(s, entry);
+        if (!tidings__retained_in(s, tidings__acquire(&s->names[entry].retained), &position, &chunk) || (int64_t)(since - position) <= 0) continue;
         if (!note(l, entry, position)) return false;
         chunks--;
     }

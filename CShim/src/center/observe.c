@@ -35,7 +35,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     if (!observer->reader) error = tidings__observer_take(s, center->participant, &observer->index);
     if (error) {
         // All taken: perhaps by the dead.
-        tidings_tidy(center);
+        (void)tidings__tidy_dead(center);
         error = tidings__observer_take(s, center->participant, &observer->index);
         if (error) {
             free(observer);
@@ -146,6 +146,7 @@ static bool note(positions *list, uint64_t position) {
 }
 
 #define ACCOUNT_NAP_NS 1000000
+#define REVOKED_AT_ONCE 4096u  // positions: a system call for all of them
 #define ACCOUNT_WAIT_NS 100000000u  // for all unfinished posts in the ring together; then they are revoked
 
 // Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses countable. With
@@ -159,7 +160,7 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     tidings__stuck stuck = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
     bool memory = true, impatient = false;
-    uint64_t begun = 0;
+    uint64_t begun = 0, revoked = 0;
     // After the membership and G: what is claimed from here on carries the entry's number.
     tidings__barrier_after_rmw();
     uint64_t since = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
@@ -178,7 +179,11 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
             impatient = tidings__monotonic_ns() - begun > ACCOUNT_WAIT_NS;
         }
         if (finding == TIDINGS__CLAIMED && !observer->reader) {
-            tidings__revoke(s, p);
+            // Once each: what is claimed even then is rubbish.
+            if ((int64_t)(p - revoked) >= 0) {
+                revoked = since - p < REVOKED_AT_ONCE ? since : p + REVOKED_AT_ONCE;
+                tidings__revoke_all(s, p, revoked);
+            }
             finding = tidings__look(s, p);
         }
         if (finding == TIDINGS__VALID) {

@@ -84,7 +84,10 @@ static int join(tidings_center *center) {
     int error = tidings__participant_take(s, &index, &remains);
     if (error) return error;
     center->participant = index;
-    if (remains) tidings__tidy_remains(s, index);
+    if (remains) {
+        const tidings__participant_set dead = tidings__participant_only(index);
+        tidings__tidy_remains(s, &dead);
+    }
     center->instance = tidings__participant_describe(s, index);
     uint64_t namespace = tidings__pid_namespace();
     center->home = namespace != 0 && namespace == s->home_namespace;
@@ -158,7 +161,8 @@ void tidings_close(tidings_center *center) {
     if (!center) return;
     if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(center)) {
         // Reservations that were never posted or abandoned end here.
-        tidings__chunk_tidy(&center->segment, center->participant);
+        const tidings__participant_set own = tidings__participant_only(center->participant);
+        tidings__chunk_tidy(&center->segment, &own);
         tidings__participant_leave(&center->segment, center->participant);
     }
     forget(center);

@@ -4,60 +4,48 @@
 
 #include "center/center.h"
 #include "platform/lock.h"
+#include "registry/observers.h"
 #include "registry/prefixes.h"
 #include "ring/verdict.h"
 
-// Observers, a bit each, as in the members of a name.
-typedef struct observers {
-    uint64_t words[TIDINGS__MAP_WORDS];
-} observers;
-
-static bool one_looks_at(tidings__segment *s, const observers *some, uint32_t entry) {
+static bool one_looks_at(tidings__segment *s, const tidings__observer_set *some, uint32_t entry) {
     const tidings__name *name = tidings__name_at(s, entry);
     for (uint32_t i = 0; name && i < TIDINGS__MAP_WORDS; i++)
         if (some->words[i] && tidings__relaxed(&name->members[i]) & some->words[i]) return true;
     return false;
 }
 
-static bool one_looks_by_prefix(tidings__segment *s, const observers *some, uint64_t position) {
+// `*left`: how many prefixes may still be asked. Then each record is taken for one that is needed.
+static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set *some, uint64_t position, uint64_t *left) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (!tidings__prefixes_any(&walk)) return false;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
-    for (uint32_t entry; name && (entry = tidings__prefix_next_of(s, &walk, name, length)) != TIDINGS__NAME_NONE;)
-        if (one_looks_at(s, some, entry)) return true;
+    for (uint32_t entry; name && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;) {
+        if (*left == 0) return true;
+        --*left;
+        if (tidings__prefix_fits(&s->names[entry], name, length) && one_looks_at(s, some, entry)) return true;
+    }
     return false;
 }
 
-// Of `all`, those whose cursor has come to this position, and where the next of the others stands.
-static uint64_t come_to(const tidings__segment *s, const observers *all, uint64_t position, observers *here) {
-    uint64_t next = UINT64_MAX;
-    memset(here, 0, sizeof *here);
-    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
-        for (uint64_t bits = all->words[word]; bits; bits &= bits - 1) {
-            const uint32_t bit = (uint32_t)__builtin_ctzll(bits);
-            const uint64_t cursor = tidings__acquire(&s->observers[word * 64 + bit].cursor);
-            if (cursor <= position) here->words[word] |= UINT64_C(1) << bit;
-            else if (cursor < next) next = cursor;
-        }
-    }
-    return next;
-}
+// A few milliseconds. A ring of the default size has asked fewer unless no record of it fits any of very many prefixes.
+#define PREFIXES_ASKED (UINT64_C(1) << 19)
 
 // How far the last of some lossless observers is behind: from the first that it needs. What it has passed by of others' names, because it sleeps, doesn't count. Once along the
 // ring for all of them, and each of their cursors is a turn at most: a peer may have written that there are a thousand.
-static uint64_t behind(tidings__segment *s, const observers *all) {
+static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
     const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) return 0;
-    observers here;
-    uint64_t next = 0;
+    tidings__observer_set here;
+    uint64_t next = 0, left = PREFIXES_ASKED;
     for (uint64_t position = oldest; (int64_t)(end - position) > 0; position++) {
-        if (position >= next) next = come_to(s, all, position, &here);
+        if (position >= next) next = tidings__lossless_at(s, all, position, &here);
         if (tidings__look(s, position) != TIDINGS__VALID) continue;
         const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
         if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, (uint32_t)topic & 0xffffff) || one_looks_at(s, &here, (uint32_t)(topic >> 32) & 0xffffff) ||
-            one_looks_by_prefix(s, &here, position))
+            one_looks_by_prefix(s, &here, position, &left))
             return end - position;
     }
     return 0;
@@ -89,13 +77,13 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
 void tidings_participant_observers_get(tidings_center *center, uint32_t index, tidings_participant_observers *out) {
     memset(out, 0, sizeof *out);
     tidings__segment *s = &center->segment;
-    observers lossless = {0};
+    tidings__observer_set lossless = {0};
     for (uint32_t i = 0; index < s->shape.participants && i < s->shape.observers; i++) {
         if (tidings__acquire(&s->observers[i].owner) != index + 1) continue;
         out->observers++;
         if (!(tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1)) continue;
         out->lossless++;
-        lossless.words[i / 64] |= UINT64_C(1) << i % 64;
+        tidings__observer_set_add(&lossless, i);
     }
     if (out->lossless) out->behind = behind(s, &lossless);
 }

@@ -62,7 +62,7 @@ static void watch_for_readers(tidings_center *center, uint64_t position) {
 }
 
 // There was nothing to claim (`error` says why): makes room. 0: try again.
-static __attribute__((noinline)) int make_way(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline, int error) {
+static __attribute__((noinline)) int make_way(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline, int error, uint32_t *passed) {
     // It may have been set for a claim that somebody else got.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
     if (error == -EBUSY)
@@ -72,16 +72,16 @@ static __attribute__((noinline)) int make_way(tidings_center *center, uint32_t o
         return tidings__fail(EBADMSG, "can't post to center \"%s\": its ring contradicts itself; remove the center", center->segment.name);
     uint32_t holder = 0;
     error = tidings__make_room(center, tidings__relaxed(&center->hint), &holder);
-    return error == -EAGAIN ? tidings__held_back(center, holder, deadline) : error;
+    return error == -EAGAIN ? tidings__held_back(center, holder, deadline, passed) : error;
 }
 
 // Inlined, as a post is not much more than this.
 static inline __attribute__((always_inline)) int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline,
                                                                 bool followed, tidings__claim *claim) {
-    for (uint32_t held = 0;;) {
+    for (uint32_t held = 0, passed = 0;;) {
         int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, followed, &held, claim);
         if (__builtin_expect(error == 0, 1)) return 0;
-        error = make_way(center, owner, thread, deadline, error);
+        error = make_way(center, owner, thread, deadline, error, &passed);
         if (error) return error;
     }
 }
@@ -125,6 +125,13 @@ typedef struct posting {
 } posting;
 
 #define AGAIN 1  // revoked, or given up: to be claimed anew
+
+// A post that is stopped for milliseconds is revoked, and posted anew; one that is revoked so often is revoked by a
+// peer that is there for that.
+#define REVOKED_MOST 1000
+static int revoked_again(const tidings_center *center) {
+    return tidings__fail(EBUSY, "can't post to center \"%s\": it was revoked %d times; find out which process revokes posts, and remove the center", center->segment.name, REVOKED_MOST);
+}
 
 // What an earlier try of the same post has found a name to stand for. In a damaged table looking it up can take so long that whoever waits for the claim revokes it,
 // and each further try as well, if the topic can't keep what it found (G was set back).
@@ -189,9 +196,9 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *seque
     tidings__claim claim;
     uint32_t rung = 0;
     resolution before = {0};
-    int anew = 0, result;
-    do result = attempt(*p, observable, &anew, &before, &claim, &rung);
-    while (result == AGAIN);
+    int anew = 0, result = AGAIN;
+    for (int tries = 0; result == AGAIN && tries < REVOKED_MOST; tries++) result = attempt(*p, observable, &anew, &before, &claim, &rung);
+    if (result == AGAIN) result = revoked_again(center);
     tidings__fence_compiler();
     p->thread->inside--;
     if (result) return result;
@@ -284,7 +291,9 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     resolution before = {0};
     uint32_t rung = 0;
     bool done = false;
-    for (int anew = 0; !error && !done;) {
+    for (int anew = 0, tries = 0; !error && !done; tries++) {
+        if (tries == REVOKED_MOST) error = revoked_again(center);
+        if (error) break;
         error = claim_position(center, owner, thread, deadline, true, &claim);
         if (error) break;
         if ((claim.position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {

@@ -1,6 +1,5 @@
 // What the dead, and those who stand still, have left in a center. Read without stopping anybody: what somebody is just at work on is looked at twice.
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "center/center.h"
@@ -21,40 +20,33 @@ typedef struct verdicts {
     uint64_t at[VERDICTS];
 } verdicts;
 
-// Observers of the dead, a bit each.
-typedef struct orphans {
-    uint64_t words[TIDINGS__MAP_WORDS];
-} orphans;
-
-// `dead` has what was found of each participant; a number in a shared word may be anything.
-static bool is_dead(const tidings__segment *s, const bool *dead, uint64_t participant) { return participant < s->shape.participants && dead[participant]; }
-
-// Each participant is asked after once, by system calls: a peer may have written that all observers are one's.
-static void count_observers(const tidings_center *center, const bool *dead, orphans *orphans, tidings_remains *out) {
+// Each participant is asked after once, by system calls: a peer may have written that all observers are one's. A number
+// in a shared word may be anything.
+static void count_observers(const tidings_center *center, const tidings__participant_set *dead, tidings__observer_set *orphans, tidings_remains *out) {
     const tidings__segment *s = &center->segment;
-    memset(orphans, 0, sizeof *orphans);
     for (uint32_t i = 0; i < s->shape.observers; i++) {
-        if (!is_dead(s, dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
-        orphans->words[i / 64] |= UINT64_C(1) << i % 64;
+        if (!tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
+        tidings__observer_set_add(orphans, i);
         out->observers++;
         out->observers_lossless += tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1;
     }
 }
 
 // Observed by the dead alone, or half-way in or out of the table in their hands.
-static void count_names(tidings_center *center, const bool *dead, const orphans *orphans, tidings_remains *out) {
+static void count_names(tidings_center *center, const tidings__participant_set *dead, const tidings__observer_set *orphans, tidings_remains *out) {
     tidings__segment *s = &center->segment;
-    const uint64_t used = tidings__acquire(&s->header->names_used.word);
-    for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names; index++) {
-        const tidings__name *entry = tidings__name_at(s, index);
-        if (!entry) break;
+    const uint32_t names = tidings__names_end(s);
+    for (uint32_t index = TIDINGS__NAME_FIRST; index < names; index++) {
+        const tidings__name *entry = &s->names[index];
         uint64_t preparer;
+        tidings__name_ahead(s, index);
         if (tidings__name_half_way(entry, &preparer)) {
-            out->names += is_dead(s, dead, preparer);
+            out->names += tidings__participant_set_has(dead, preparer);
             continue;
         }
         bool of_the_dead = false, of_others = false;
-        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
+        for (uint32_t words = tidings__member_words(entry); words; words &= words - 1) {
+            const uint32_t word = (uint32_t)__builtin_ctz(words);
             const uint64_t members = tidings__acquire(&entry->members[word]);
             of_the_dead |= (members & orphans->words[word]) != 0;
             of_others |= (members & ~orphans->words[word]) != 0;
@@ -63,23 +55,23 @@ static void count_names(tidings_center *center, const bool *dead, const orphans 
     }
 }
 
-static void count_payloads(const tidings_center *center, const bool *dead, tidings_remains *out) {
+static void count_payloads(const tidings_center *center, const tidings__participant_set *dead, tidings_remains *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && is_dead(s, dead, tidings__chunk_owner(word));
+        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && tidings__participant_set_has(dead, tidings__chunk_owner(word));
     }
 }
 
 // Slots that can't be used: a claim that nobody finishes. The kernel has freed those of the dead that it knew of.
-static void count_slots(const tidings_center *center, const bool *dead, tidings_remains *out) {
+static void count_slots(const tidings_center *center, const tidings__participant_set *dead, tidings_remains *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         const tidings__cell *cell = &s->cells[slot];
         const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit), v = tidings__acquire(&cell->verdict);
         if (!tidings__busy(w, c, v)) continue;
         const uint32_t owner = (uint32_t)(w & TIDINGS__W_OWNER_MASK);
-        if (w & TIDINGS__W_FOREIGN && is_dead(s, dead, owner)) {
+        if (w & TIDINGS__W_FOREIGN && tidings__participant_set_has(dead, owner)) {
             out->claims++;
             continue;
         }
@@ -105,15 +97,17 @@ int tidings_remains_get(tidings_center *center, tidings_remains *out) {
     tidings__segment *s = &center->segment;
     const int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
-    bool *dead = calloc(s->shape.participants, sizeof *dead);
-    if (!dead) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to tell the dead from the living", s->name);
-    for (uint32_t i = 0; i < s->shape.participants; i++) out->participants += dead[i] = tidings__participant_dead(s, i, center->participant);
-    orphans orphans;
-    count_observers(center, dead, &orphans, out);
-    count_names(center, dead, &orphans, out);
-    count_payloads(center, dead, out);
-    count_slots(center, dead, out);
-    free(dead);
+    tidings__participant_set dead = {0};
+    for (uint32_t i = 0; i < s->shape.participants; i++) {
+        if (!tidings__participant_dead(s, i, center->participant)) continue;
+        tidings__participant_set_add(&dead, i);
+        out->participants++;
+    }
+    tidings__observer_set orphans = {0};
+    count_observers(center, &dead, &orphans, out);
+    count_names(center, &dead, &orphans, out);
+    count_payloads(center, &dead, out);
+    count_slots(center, &dead, out);
     const uint64_t ev = tidings__acquire(&s->header->eviction.word);
     verdicts first, second;
     pending_verdicts(s, &first);
@@ -133,8 +127,7 @@ int tidings_tidy(tidings_center *center) {
     const int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
     if (!s->writable) return tidings__center_read_only(center, "tidy up");
-    int tidied = 0;
-    for (uint32_t i = 0; i < s->shape.participants; i++) tidied += tidings__tidy_participant(center, i);
+    const int tidied = tidings__tidy_dead(center);
     tidings__evict_finish(center);
     verdicts open;
     pending_verdicts(s, &open);

@@ -27,6 +27,7 @@ static int no_place(const tidings__segment *s, uint64_t size) {
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
     tidings__segment *s = &center->segment;
     bool tidied = false;
+    uint32_t passed = 0;
     int place = tidings__center_place(center);
     if (place) return place;
     for (;;) {
@@ -42,14 +43,14 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
                 tidings__set_relaxed(room.order, 0);
                 continue;
             }
-            if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline);
+            if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline, &passed);
             if (error) return error;
             continue;
         }
         if (tidied) return no_place(s, size);
         // All are being filled, or retained. Some of their owners may be dead.
         tidied = true;
-        for (uint32_t i = 0; i < s->shape.participants; i++) tidings__tidy_participant(center, i);
+        (void)tidings__tidy_dead(center);
         tidings__tidy_retained(center);
     }
 }

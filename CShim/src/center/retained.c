@@ -115,7 +115,8 @@ bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, 
         uint64_t seen = tidings__acquire(&entry->retained);
         int found = find_once(s, entry, index, from, limit, position, chunk, record);
         if (found >= 0) return found;
-        if (tidings__acquire(&entry->retained) == seen && round > 10) return false;
+        // Not replaced, and not there: no more walks along the ring for it.
+        if (tidings__acquire(&entry->retained) == seen && round >= 2) return false;
     }
     return false;
 }

@@ -14,13 +14,13 @@ static int count_names(tidings__segment *s, uint32_t *count) {
     uint64_t *in_ring = calloc(s->shape.names / 64 + 1, sizeof *in_ring);
     if (!in_ring) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its names", s->name);
     const bool any = tidings__ring_values(s, in_ring);
-    const uint64_t used = tidings__acquire(&s->header->names_used.word);
-    for (uint32_t i = TIDINGS__NAME_FIRST; i < used && i < s->shape.names; i++) {
-        const tidings__name *entry = tidings__name_at(s, i);
-        if (!entry) break;
+    const uint32_t names = tidings__names_end(s);
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < names; i++) {
+        const tidings__name *entry = &s->names[i];
+        tidings__name_ahead(s, i);
         const uint32_t number = (uint32_t)tidings__relaxed(&entry->retained) & 0xffff;
         const bool expected = number == TIDINGS__RETAINED_EXPECTED && (any || in_ring[i / 64] >> i % 64 & 1);
-        if (tidings__name_members(entry) || (number && number != TIDINGS__RETAINED_EXPECTED) || expected)
+        if (tidings__name_observed(entry) || (number && number != TIDINGS__RETAINED_EXPECTED) || expected)
             *count += tidings__name_text(s, i, NULL, NULL, NULL, NULL);
     }
     free(in_ring);

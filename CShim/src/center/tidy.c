@@ -1,32 +1,45 @@
-// Remains of the dead. Whoever gets the lock of a place that still describes somebody has found remains; every step can be done again.
+// Reclaiming what dead participants left. The lock of an entry that still describes a participant proves that this
+// participant is dead; each step can be done again.
 #include "center/center.h"
 #include "platform/lock.h"
 #include "registry/observers.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
-void tidings__tidy_remains(tidings__segment *s, uint32_t index) {
-    tidings__observers_tidy(s, index);
-    tidings__chunk_tidy(s, index);
-    tidings__name_tidy(s, index);
-    tidings__claims_tidy(s, index);
+void tidings__tidy_remains(tidings__segment *s, const tidings__participant_set *dead) {
+    tidings__observers_tidy(s, dead);
+    tidings__chunk_tidy(s, dead);
+    tidings__claims_tidy(s, dead);
 }
 
-bool tidings__tidy_participant(tidings_center *center, uint32_t index) {
+int tidings__tidy_dead(tidings_center *center) {
     tidings__segment *s = &center->segment;
-    if (!s->writable || !tidings__participant_dead(s, index, center->participant)) return false;
-    // Two threads of one handle share its descriptor, and the kernel would grant both the lock: one at a time. Who finds another at it has nothing to do.
-    if (pthread_mutex_trylock(&center->lock) != 0) return false;
-    if (tidings__lock_try(tidings__segment_locks(s), index, true) != 0) {
-        pthread_mutex_unlock(&center->lock);
-        return false;
+    if (!s->writable) return 0;
+    // Two threads of one handle share its descriptor, and the kernel would grant both the locks: one at a time. A
+    // thread that finds another at it only declares who is dead.
+    if (pthread_mutex_trylock(&center->lock) != 0) {
+        for (uint32_t i = 0; i < s->shape.participants; i++) (void)tidings__participant_dead(s, i, center->participant);
+        return 0;
     }
-    bool found = tidings__acquire(&s->participants[index].instance) != 0;
-    if (found) {
-        tidings__tidy_remains(s, index);
-        tidings__set_release(&s->participants[index].instance, 0);
+    const int fd = tidings__segment_locks(s);
+    tidings__participant_set dead = {0};
+    int count = 0;
+    for (uint32_t i = 0; i < s->shape.participants; i++) {
+        if (!tidings__participant_dead(s, i, center->participant) || tidings__lock_try(fd, i, true) != 0) continue;
+        if (tidings__acquire(&s->participants[i].instance) == 0) {
+            tidings__lock_release(fd, i);
+            continue;
+        }
+        tidings__participant_set_add(&dead, i);
+        count++;
     }
-    tidings__lock_release(tidings__segment_locks(s), index);
+    // All of them in one walk of each table.
+    if (count > 0) tidings__tidy_remains(s, &dead);
+    for (uint32_t i = 0; count > 0 && i < s->shape.participants; i++) {
+        if (!tidings__participant_set_has(&dead, i)) continue;
+        tidings__set_release(&s->participants[i].instance, 0);
+        tidings__lock_release(fd, i);
+    }
     pthread_mutex_unlock(&center->lock);
-    return found;
+    return count;
 }

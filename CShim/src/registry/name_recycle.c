@@ -12,16 +12,18 @@ static uint64_t with_state(uint64_t word, uint32_t participant, uint32_t state) 
 
 static bool needed(const tidings__name *entry) {
     uint64_t retained = tidings__acquire(&entry->retained) & 0xffff;
-    return (retained != 0 && retained != TIDINGS__RETAINED_EXPECTED) || tidings__name_members(entry) != 0;
+    return (retained != 0 && retained != TIDINGS__RETAINED_EXPECTED) || tidings__name_observed(entry);
 }
 
 static _Atomic uint64_t *chain_of(const tidings__segment *s, const tidings__name *entry) {
     return tidings__name_chain(s, tidings__relaxed(&entry->hash), tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX);
 }
 
-// How much one call looks at, in links and slots. Honest chains are a few links long; in a damaged table each entry can lead along all of the others, and each can ask for all of
-// the ring.
-uint64_t tidings__name_effort(const tidings__segment *s) { return 4 * (uint64_t)s->shape.names + 64 * (uint64_t)s->shape.slots; }
+// How much one call looks at, in slots; a link costs as much as some, as the next entry lies anywhere. Honest chains
+// are a few links long; in a damaged table each entry can lead
+// along all of the others, and each can ask for all of the ring. A few milliseconds, and twice around the largest ring.
+#define LINK 16u
+uint64_t tidings__name_effort(const tidings__segment *s) { return (UINT64_C(1) << 20) + 2 * (uint64_t)s->shape.slots; }
 
 static bool spend(uint64_t *effort, uint64_t much) {
     const bool enough = *effort >= much;
@@ -45,7 +47,7 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
         uint64_t link = tidings__acquire(from);
         while ((uint32_t)link != index && (uint32_t)link != TIDINGS__NAME_NONE) {
             tidings__name *step = tidings__name_at(s, (uint32_t)link);
-            if (!step || !spend(effort, 1)) return false;
+            if (!step || !spend(effort, LINK)) return false;
             from = &step->next;
             link = tidings__acquire(from);
         }
@@ -98,9 +100,9 @@ bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t 
 uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most) {
     uint32_t done = 0;
     uint64_t effort = tidings__name_effort(s);
-    uint64_t used = tidings__acquire(&s->header->names_used.word);
-    for (uint32_t index = TIDINGS__NAME_FIRST; index < used && index < s->shape.names && done < most && effort > 0; index++) {
-        if (!tidings__name_at(s, index)) break;
+    const uint32_t end = tidings__names_end(s);
+    for (uint32_t index = TIDINGS__NAME_FIRST; index < end && done < most && effort > 0; index++) {
+        tidings__name_ahead(s, index);
         done += tidings__name_take_out(s, participant, index, &effort);
     }
     return done;
@@ -112,15 +114,22 @@ bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant) {
     return STATE(state) == TIDINGS__NAME_PREPARING || STATE(state) == TIDINGS__NAME_LEAVING || STATE(state) == TIDINGS__NAME_GONE;
 }
 
-void tidings__name_tidy(tidings__segment *s, uint32_t participant) {
-    uint64_t effort = tidings__name_effort(s), end = tidings__acquire(&s->header->names_used.word);
+void tidings__name_tidy(tidings__segment *s, const tidings__participant_set *dead, const tidings__observer_set *observers) {
+    uint64_t effort = tidings__name_effort(s);
+    uint32_t end = tidings__names_end(s);
     // An entry is taken before it is counted, and who died in between left one that isn't: never more than one, as who finds it counts it.
     if (end < tidings__acquire(&s->header->names_backed.word)) end++;
-    for (uint32_t index = TIDINGS__NAME_FIRST; index < end && index < s->shape.names; index++) {
-        tidings__name *entry = tidings__name_at(s, index);
-        if (!entry) break;
+    end = tidings__names_there(s, end < s->shape.names ? end : s->shape.names);
+    const uint32_t words = tidings__observer_set_used(observers);
+    for (uint32_t index = TIDINGS__NAME_ALL; index < end; index++) {
+        tidings__name *entry = &s->names[index];
+        tidings__name_ahead(s, index);
+        for (uint32_t left = words & tidings__member_words(entry); left; left &= left - 1) {
+            const uint32_t word = (uint32_t)__builtin_ctz(left);
+            if (tidings__relaxed(&entry->members[word]) & observers->words[word]) tidings__fetch_and(&entry->members[word], ~observers->words[word]);
+        }
         uint64_t state = tidings__acquire(&entry->state);
-        if (PREPARER(state) != (participant & 0xffff)) continue;
+        if (STATE(state) == TIDINGS__NAME_LINKED || STATE(state) == TIDINGS__NAME_FREE || !tidings__participant_set_has(dead, PREPARER(state))) continue;
         switch (STATE(state)) {
             case TIDINGS__NAME_PREPARING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_FREE)); break;
             case TIDINGS__NAME_LEAVING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_LINKED)); break;
@@ -128,4 +137,5 @@ void tidings__name_tidy(tidings__segment *s, uint32_t participant) {
             default: break;
         }
     }
+    if (words) tidings__fetch_add(&s->header->generation.word, 1);
 }

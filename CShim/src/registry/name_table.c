@@ -48,8 +48,14 @@ static uint64_t link_to(uint64_t old, uint32_t index) {
 
 tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
     if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;
-    if (index >= tidings__relaxed(&s->names_known) && tidings__back_names(s, index + 1) != 0) return NULL;
+    // A peer's word gives no memory to it.
+    if (tidings__names_there(s, index + 1) <= index) return NULL;
     return &s->names[index];
+}
+
+uint32_t tidings__names_end(tidings__segment *s) {
+    const uint64_t used = tidings__acquire(&s->header->names_used.word);
+    return tidings__names_there(s, used < s->shape.names ? (uint32_t)used : s->shape.names);
 }
 
 static uint32_t lengths_of(const tidings__key *key) {
@@ -95,12 +101,14 @@ static void moved(tidings__segment *s) {
 // Where to look next for an entry that was given up. A hint, shared by all centers of the process.
 static _Atomic uint32_t turn;
 
-// How many entries have ever been used, as the header says, but nothing that can't be. It only grows: a peer that set it back is put right.
-static uint64_t used_entries(tidings__segment *s) {
+// How many entries have ever been used, as the header says, but nothing that can't be, and none that has no memory. It
+// only grows: a peer that set it back is put right.
+static uint32_t used_entries(tidings__segment *s) {
     _Atomic uint64_t *used = &s->header->names_used.word;
     uint64_t count = tidings__acquire(used);
-    if (count < TIDINGS__NAME_FIRST && tidings__cas(used, &count, TIDINGS__NAME_FIRST)) count = TIDINGS__NAME_FIRST;
-    return count < TIDINGS__NAME_FIRST ? TIDINGS__NAME_FIRST : count > s->shape.names ? s->shape.names : count;
+    if (count < TIDINGS__NAME_FIRST) (void)tidings__cas(used, &count, TIDINGS__NAME_FIRST);
+    const uint32_t end = tidings__names_end(s);
+    return end < TIDINGS__NAME_FIRST ? TIDINGS__NAME_FIRST : end;
 }
 
 // Takes a free entry for preparing: one that was given up and that the ring has forgotten, or a fresh one.
@@ -115,50 +123,67 @@ static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
     return tidings__ev_length(ev) == 0 && tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1));
 }
 
+// Free entries that the ring may still name, met in a walk of the table.
+typedef struct waiting {
+    uint32_t count, entries[SCANS];
+} waiting;
+
+static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index) {
+    tidings__name *entry = &s->names[index];
+    uint64_t state = tidings__acquire(&entry->state);
+    return STATE(state) == TIDINGS__NAME_FREE && tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
+}
+
+// Two walks of the table: what no observer needs is taken out, and a free entry is looked for.
+static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting, uint32_t *index) {
+    tidings__name_recycle(s, participant, 64);
+    uint32_t candidate = tidings__relaxed(&turn);
+    for (uint32_t i = 0; i < limit; i++, candidate++) {
+        if (candidate >= limit || candidate < TIDINGS__NAME_FIRST) candidate = TIDINGS__NAME_FIRST;
+        const tidings__name *entry = &s->names[candidate];
+        tidings__name_ahead(s, candidate);
+        if (STATE(tidings__acquire(&entry->state)) != TIDINGS__NAME_FREE) continue;
+        if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0) {
+            if (waiting->count < SCANS) waiting->entries[waiting->count++] = candidate;
+        } else if (take_free(s, participant, candidate)) {
+            *index = candidate;
+            return true;
+        }
+    }
+    return false;
+}
+
 static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index) {
     _Atomic uint64_t *used = &s->header->names_used.word;
-    uint64_t oldest = tidings__oldest(s);
-    uint32_t scans = 0;
-    for (int round = 0; round < 2; round++) {
-        uint64_t limit = used_entries(s);
-        // Fresh ones first while they are cheap; from then on the table is searched, and only then grown.
-        bool search = round == 1 || limit >= tidings__acquire(&s->header->names_backed.word);
-        if (search) {
-            tidings__name_recycle(s, participant, 64);
-            uint32_t first = tidings__relaxed(&turn);
-            for (uint64_t i = 0; i < limit; i++) {
-                uint32_t candidate = (uint32_t)((first + i) % limit);
-                if (candidate < TIDINGS__NAME_FIRST) continue;
-                tidings__name *entry = tidings__name_at(s, candidate);
-                if (!entry) break;
-                uint64_t state = tidings__acquire(&entry->state);
-                if (STATE(state) != TIDINGS__NAME_FREE) continue;
-                // In quarantine; whether the ring really holds records that carry this number is looked up only if there is no other.
-                if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0 &&
-                    (round == 0 || scans++ >= SCANS || !no_eviction_knows(s, entry) || tidings__ring_may_hold(s, candidate, false)))
-                    continue;
-                if (tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING))) {
-                    tidings__set_relaxed(&turn, candidate + 1);
-                    *index = candidate;
-                    return 0;
-                }
-            }
+    const uint64_t oldest = tidings__oldest(s);
+    uint32_t limit = used_entries(s);
+    waiting waiting = {0};
+    // Fresh ones first while they are cheap; from then on the table is searched, and only then grown.
+    const bool search_first = limit >= tidings__acquire(&s->header->names_backed.word);
+    bool found = search_first && search_table(s, participant, limit, oldest, &waiting, index);
+    for (uint32_t steps = limit; !found && steps < s->shape.names && limit < s->shape.names; steps++) {
+        if (tidings__back_names(s, limit + 1) != 0) return -ENOSPC;  // with the line written
+        const bool taken = (int64_t)(tidings__acquire(&s->names[limit].birth) - oldest) <= 0 && take_free(s, participant, limit);
+        // Taken, by us or by a process that died before counting it: count it.
+        uint64_t expected = limit;
+        tidings__cas(used, &expected, limit + 1);
+        if (taken) {
+            *index = limit;
+            return 0;
         }
-        for (uint64_t steps = limit; steps < s->shape.names && limit < s->shape.names; steps++) {
-            tidings__name *entry = tidings__name_at(s, (uint32_t)limit);
-            if (!entry) return -ENOSPC;  // the line was written by tidings__back_names
-            uint64_t state = tidings__acquire(&entry->state);
-            bool taken = STATE(state) == TIDINGS__NAME_FREE && tidings__acquire(&entry->birth) <= oldest &&
-                         tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
-            // Taken, by us or by somebody who died before counting it: count it.
-            uint64_t expected = limit;
-            tidings__cas(used, &expected, limit + 1);
-            if (taken) {
-                *index = (uint32_t)limit;
-                return 0;
-            }
-            limit = used_entries(s);
-        }
+        limit = used_entries(s);
+    }
+    if (!found && !search_first) found = search_table(s, participant, limit, oldest, &waiting, index);
+    // Whether the ring really holds records that carry this number is looked up only if there is no other.
+    uint64_t effort = tidings__name_effort(s);
+    for (uint32_t i = 0; !found && i < waiting.count && effort >= s->shape.slots; i++) {
+        *index = waiting.entries[i];
+        effort -= s->shape.slots;
+        found = no_eviction_knows(s, &s->names[*index]) && !tidings__ring_may_hold(s, *index, false) && take_free(s, participant, *index);
+    }
+    if (found) {
+        tidings__set_relaxed(&turn, *index + 1);
+        return 0;
     }
     return tidings__fail(ENOSPC, "can't add one more name to center \"%s\": its table of %u names is full; observe or keep fewer, or create it with more names",
                          s->name, s->shape.names);
@@ -181,9 +206,9 @@ static bool set_member(tidings__name *entry, uint32_t observer) {
         return tidings__cas(&entry->retained, &none, TIDINGS__RETAINED_EXPECTED);
     }
     uint64_t bit = UINT64_C(1) << observer % 64;
-    uint64_t before = tidings__fetch_or(&entry->members[observer / 64], bit);
+    // The word's bit first: a walk looks only at words that have it.
     tidings__fetch_or(&entry->crowd, 1u << observer / 64);
-    return !(before & bit);
+    return !(tidings__fetch_or(&entry->members[observer / 64], bit) & bit);
 }
 
 static void clear_member(tidings__name *entry, uint32_t observer) {
@@ -314,29 +339,19 @@ void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer)
     moved(s);
 }
 
-void tidings__name_leave_everything(tidings__segment *s, const uint64_t observers[TIDINGS__MAP_WORDS]) {
-    uint64_t used = tidings__acquire(&s->header->names_used.word);
-    for (uint32_t index = TIDINGS__NAME_ALL; index < used && index < s->shape.names; index++) {
-        tidings__name *entry = tidings__name_at(s, index);
-        if (!entry) break;
-        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++)
-            if (observers[word] && tidings__relaxed(&entry->members[word]) & observers[word]) tidings__fetch_and(&entry->members[word], ~observers[word]);
-    }
-    moved(s);
-}
-
 bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject,
                         uint32_t *subject_length) {
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry || index == TIDINGS__NAME_ALL) return false;
     uint32_t state = STATE(tidings__acquire(&entry->state));
     if (state == TIDINGS__NAME_FREE || state == TIDINGS__NAME_PREPARING) return false;
-    uint64_t text[TIDINGS__KEY_MAX / 8];
-    for (size_t i = 0; i < TIDINGS__KEY_MAX / 8; i++) text[i] = tidings__relaxed(&entry->key[i]);
     uint32_t lengths = tidings__relaxed(&entry->lengths);
     uint32_t first = lengths & (TIDINGS__LENGTHS_PREFIX - 1), second = lengths >> 16;
     if (second > 0) second--;
     if (first > TIDINGS_NAME_MAX || second > TIDINGS_SUBJECT_MAX) return false;
+    if (!name && !subject) return true;
+    uint64_t text[TIDINGS__KEY_MAX / 8];
+    for (size_t i = 0; i < TIDINGS__KEY_MAX / 8; i++) text[i] = tidings__relaxed(&entry->key[i]);
     if (name) {
         memcpy(name, text, first);
         name[first] = 0;

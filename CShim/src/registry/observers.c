@@ -54,15 +54,15 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
     }
 }
 
-uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t living[TIDINGS__MAP_WORDS], uint64_t *history, uint32_t *holder) {
+uint64_t tidings__lossless_least(const tidings__segment *s, tidings__observer_set *living, uint64_t *history, uint32_t *holder) {
     uint64_t least = *history = UINT64_MAX;
     for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
-        living[word] = 0;
+        living->words[word] = 0;
         for (uint64_t bits = tidings__acquire(&s->header->lossless[word]); bits; bits &= bits - 1) {
             uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if (index >= s->shape.observers) break;
             if (!tidings__observer_alive(s, index)) continue;
-            living[word] |= BIT(index);
+            tidings__observer_set_add(living, index);
             uint64_t cursor = tidings__acquire(&s->observers[index].cursor);
             if (cursor < least) least = cursor;
             if (cursor < *history && cursor < tidings__acquire(&s->observers[index].history)) {
@@ -74,22 +74,31 @@ uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t living[TIDI
     return least;
 }
 
-void tidings__observers_tidy(tidings__segment *s, uint32_t participant) {
-    uint64_t own[TIDINGS__MAP_WORDS] = {0};
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < s->shape.observers; i++) {
-        if (tidings__acquire(&s->observers[i].owner) != participant + 1) continue;
-        own[i / 64] |= BIT(i);
-        count++;
+uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer_set *all, uint64_t position, tidings__observer_set *here) {
+    uint64_t next = UINT64_MAX;
+    *here = (tidings__observer_set){0};
+    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
+        for (uint64_t bits = all->words[word]; bits; bits &= bits - 1) {
+            const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            const uint64_t cursor = tidings__acquire(&s->observers[index].cursor);
+            if (cursor <= position) tidings__observer_set_add(here, index);
+            else if (cursor < next) next = cursor;
+        }
     }
-    // All names once, and not once for each: they may be many.
-    if (count > 0) tidings__name_leave_everything(s, own);
-    for (uint32_t i = 0; count > 0 && i < s->shape.observers; i++) {
-        // Asked again: who only seems dead may give it up itself, and another take it.
-        if (!(own[i / 64] & BIT(i)) || tidings__acquire(&s->observers[i].owner) != participant + 1) continue;
+    return next;
+}
+
+void tidings__observers_tidy(tidings__segment *s, const tidings__participant_set *dead) {
+    tidings__observer_set own = {0};
+    for (uint32_t i = 0; i < s->shape.observers; i++)
+        if (tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) tidings__observer_set_add(&own, i);
+    tidings__name_tidy(s, dead, &own);
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        // Asked again: a participant that only seems dead may give the entry up itself, and another take it.
+        if (!tidings__observer_set_has(&own, i) || !tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
         // It may sleep, if it only seems dead because its program closed its lock: it hears of that now.
         tidings__doorbell_ring(s, i);
         tidings__observer_release(s, i);
     }
-    tidings__prefixes_tidy(s, participant);
+    tidings__prefixes_tidy(s, tidings__participant_set_first(dead));
 }

@@ -28,9 +28,14 @@ static inline bool tidings__observer_alive(const tidings__segment *s, uint32_t i
 }
 // The least cursor of lossless observers, UINT64_MAX if there are none. `*history`: the least of those that need every record, `*holder` is whose that is.
 // `living`: those whose participants are alive, a bit each.
-uint64_t tidings__lossless_least(const tidings__segment *s, uint64_t living[TIDINGS__MAP_WORDS], uint64_t *history, uint32_t *holder);
+uint64_t tidings__lossless_least(const tidings__segment *s, tidings__observer_set *living, uint64_t *history, uint32_t *holder);
 
-// Frees what a dead participant observed with. Call with its lock held.
-void tidings__observers_tidy(tidings__segment *s, uint32_t participant);
+// Of `all`, those whose cursor has come to this position; returns where the next of the others stands. A walk along
+// positions asks again there, and not for each position.
+uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer_set *all, uint64_t position, tidings__observer_set *here);
+
+// Frees what dead participants observed with, and finishes what they did to names. Call with the locks of their entries
+// held.
+void tidings__observers_tidy(tidings__segment *s, const tidings__participant_set *dead);
 
 #endif

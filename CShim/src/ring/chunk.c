@@ -131,10 +131,10 @@ bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t po
            tidings__chunk_position(word) == (position & TIDINGS__CHUNK_NOWHERE);
 }
 
-void tidings__chunk_tidy(tidings__segment *s, uint32_t participant) {
+void tidings__chunk_tidy(tidings__segment *s, const tidings__participant_set *dead) {
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        if (tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED || tidings__chunk_owner(word) != (participant & 0xfff)) continue;
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED || !tidings__participant_set_has(dead, tidings__chunk_owner(word))) continue;
         uint64_t desired = 0;
         if (tidings__chunk_position(word) != TIDINGS__CHUNK_NOWHERE) {
             // Unfold 48 bits around what is in the ring. Evicted or committed: "in ring" is right for both; otherwise it was never published.

@@ -56,7 +56,7 @@ static inline void tidings__chunk_publish(tidings__segment *s, uint32_t particip
 // Does this chunk hold the record of `position`, now? To be asked before and after copying from it.
 bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t position);
 
-// Tidies what a dead participant owned. Call with its lock held.
-void tidings__chunk_tidy(tidings__segment *s, uint32_t participant);
+// Frees what dead participants owned. Call with the locks of their entries held.
+void tidings__chunk_tidy(tidings__segment *s, const tidings__participant_set *dead);
 
 #endif

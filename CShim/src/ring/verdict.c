@@ -31,26 +31,44 @@ tidings__finding tidings__look_closely(const tidings__segment *s, uint64_t posit
     return TIDINGS__CLAIMED;
 }
 
-void tidings__revoke(const tidings__segment *s, uint64_t position) {
+// Opens the question, if nobody has yet. False: it is answered.
+static bool ask(const tidings__segment *s, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(s, position);
     const uint64_t pending = tidings__v_of(position, TIDINGS__V_PENDING);
     uint64_t v = tidings__acquire(&cell->verdict);
     while (v >> 2 != position) {
         // Verdicts of a slot only move forward, so that a late revoker can't reopen an earlier question.
-        if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return;
-        if (tidings__look(s, position) != TIDINGS__CLAIMED) return;
-        if (tidings__cas(&cell->verdict, &v, pending)) break;
+        if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return false;
+        if (tidings__look(s, position) != TIDINGS__CLAIMED) return false;
+        if (tidings__cas(&cell->verdict, &v, pending)) return true;
     }
-    // Either our next load sees the owner's commit, or the owner's load of V (after its commit) sees `pending`. Paired with `tidings__commit`.
-    tidings__heavy_barrier();
+    return v == pending;
+}
+
+// After the barrier.
+static void answer(const tidings__segment *s, uint64_t position) {
+    tidings__cell *cell = tidings__cell_at(s, position);
     // "Or later": we may have been stopped since we asked, and the slot may be laps further. Then the commit was there.
     uint64_t c = tidings__acquire(&cell->commit);
     bool committed = c >> 1 != TIDINGS__C_NEVER >> 1 && (int64_t)((c >> 1) - position) >= 0;
     uint64_t verdict = committed ? TIDINGS__V_ACCEPTED : TIDINGS__V_DEAD;
-    v = pending;
+    uint64_t v = tidings__v_of(position, TIDINGS__V_PENDING);
     if (tidings__cas(&cell->verdict, &v, tidings__v_of(position, verdict)) && verdict == TIDINGS__V_DEAD)
         tidings__fetch_add(&s->header->revoked.word, 1);
 }
+
+void tidings__revoke_all(const tidings__segment *s, uint64_t position, uint64_t end) {
+    bool any = false;
+    for (uint64_t p = position; (int64_t)(end - p) > 0; p++) any |= ask(s, p);
+    if (!any) return;
+    // Either our next load sees an owner's commit, or the owner's load of V (after its commit) sees `pending`. Paired
+    // with `tidings__commit`. A system call, and one for all.
+    tidings__heavy_barrier();
+    for (uint64_t p = position; (int64_t)(end - p) > 0; p++)
+        if (tidings__acquire(&tidings__cell_at(s, p)->verdict) == tidings__v_of(p, TIDINGS__V_PENDING)) answer(s, p);
+}
+
+void tidings__revoke(const tidings__segment *s, uint64_t position) { tidings__revoke_all(s, position, position + 1); }
 
 bool tidings__verdict_of_owner(tidings__cell *cell, uint64_t position) {
     uint64_t v = tidings__v_of(position, TIDINGS__V_PENDING);

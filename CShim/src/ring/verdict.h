@@ -32,6 +32,8 @@ static inline bool tidings__still(const tidings__segment *s, uint64_t position) 
 
 // Ends the wait for a claimed position: afterwards it is VALID or VOID (or LAPPED). Never waits for its owner.
 void tidings__revoke(const tidings__segment *s, uint64_t position);
+// The same of all claimed positions up to `end`, by one barrier.
+void tidings__revoke_all(const tidings__segment *s, uint64_t position, uint64_t end);
 
 // The owner of a commit found its position in the verdict word: true if the notification counts.
 bool tidings__verdict_of_owner(tidings__cell *cell, uint64_t position);

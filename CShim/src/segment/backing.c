@@ -121,6 +121,25 @@ static void publish_names(tidings__segment *segment, uint32_t count)
     }
 }
 
+static uint64_t names_hole(const tidings__segment *segment, uint32_t known)
+{
+    return tidings__file_hole(tidings__segment_descriptor(segment), segment->geometry.names + (uint64_t)known * sizeof(tidings__name));
+}
+
+uint32_t tidings__names_there(tidings__segment *segment, uint32_t count)
+{
+    const uint32_t known = atomic_load_explicit(&segment->names_known, memory_order_relaxed);
+    if (known >= count) return count;
+    const uint64_t names = segment->geometry.names, hole = names_hole(segment, known);
+    // A hole "at the end of the file" says nothing to a writer: so answers a file system that doesn't know of holes,
+    // and only reserving makes sure.
+    if (hole >= segment->size && segment->writable) return tidings__back_names(segment, count) == 0 ? count : known;
+    const uint64_t there = hole > names ? (hole - names) / sizeof(tidings__name) : 0;
+    if (there <= known) return known;
+    publish_names(segment, there < segment->shape.names ? (uint32_t)there : segment->shape.names);
+    return there < count ? (uint32_t)there : count;
+}
+
 int tidings__back_names(tidings__segment *segment, uint32_t count)
 {
     const uint32_t known = atomic_load_explicit(&segment->names_known, memory_order_relaxed);
@@ -131,7 +150,7 @@ int tidings__back_names(tidings__segment *segment, uint32_t count)
     }
     const uint64_t names = segment->geometry.names;
     const uint64_t start = names + (uint64_t)known * sizeof(tidings__name);
-    const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), start);
+    const uint64_t hole = names_hole(segment, known);
     if (hole >= names + (uint64_t)count * sizeof(tidings__name) && (hole < segment->size || !segment->writable)) {
         const uint64_t there = (hole - names) / sizeof(tidings__name);
         publish_names(segment, there < segment->shape.names ? (uint32_t)there : segment->shape.names);

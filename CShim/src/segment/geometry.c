@@ -15,7 +15,6 @@ const tidings_configuration tidings_small_configuration = {.slots = 512, .partic
 #define SLOTS_MIN 256u
 #define SLOTS_MAX (1u << 20)
 #define PARTICIPANTS_MIN 2u
-#define PARTICIPANTS_MAX 4000u
 #define OBSERVERS_MIN 2u
 #define NAMES_MIN 64u
 #define NAMES_MAX (1u << 20)
@@ -54,9 +53,9 @@ int tidings__shape_from(const tidings_configuration *configuration, tidings__sha
     if (!within(shape->slots, SLOTS_MIN, SLOTS_MAX) || !power_of_two(shape->slots)) {
         return tidings__fail(EINVAL, "can't use %u slots: a power of two from %u to %u; choose one", shape->slots, SLOTS_MIN, SLOTS_MAX);
     }
-    if (!within(shape->participants, PARTICIPANTS_MIN, PARTICIPANTS_MAX)) {
+    if (!within(shape->participants, PARTICIPANTS_MIN, TIDINGS__PARTICIPANTS_MAX)) {
         return tidings__fail(EINVAL, "can't use room for %u participants: from %u to %u; change it", shape->participants, PARTICIPANTS_MIN,
-                             PARTICIPANTS_MAX);
+                             TIDINGS__PARTICIPANTS_MAX);
     }
     if (!within(shape->observers, OBSERVERS_MIN, TIDINGS__OBSERVERS_MAX)) {
         return tidings__fail(EINVAL, "can't use room for %u observers: from %u to %u; change it", shape->observers, OBSERVERS_MIN,
@@ -80,7 +79,7 @@ int tidings__shape_from(const tidings_configuration *configuration, tidings__sha
 bool tidings__shape_valid(const tidings__shape *shape)
 {
     return within(shape->maximum_payload, 1, PAYLOAD_MAX) && within(shape->slots, SLOTS_MIN, SLOTS_MAX) && power_of_two(shape->slots) &&
-           within(shape->participants, PARTICIPANTS_MIN, PARTICIPANTS_MAX) && within(shape->observers, OBSERVERS_MIN, TIDINGS__OBSERVERS_MAX) &&
+           within(shape->participants, PARTICIPANTS_MIN, TIDINGS__PARTICIPANTS_MAX) && within(shape->observers, OBSERVERS_MIN, TIDINGS__OBSERVERS_MAX) &&
            within(shape->names, NAMES_MIN, NAMES_MAX) && within(shape->buckets, BUCKETS_MIN, BUCKETS_MAX) && power_of_two(shape->buckets) &&
            within(shape->names_first, NAMES_MIN, shape->names);
 }
@@ -156,7 +155,7 @@ uint32_t tidings__layout_stamp(void)
 // What fields have room for: chunk numbers + 1 in 16 bits, names in 24, everything below the lock bytes.
 _Static_assert(512 + 256 + 64 + 32 + 16 + 512 <= 65534, "a chunk's number fits the name entry's retained word, whatever the maximum payload");
 _Static_assert(NAMES_MAX < 1u << 24, "a name entry's number fits a record");
-_Static_assert(PARTICIPANTS_MAX < 1u << 12, "a participant fits a chunk word");
+_Static_assert(TIDINGS__PARTICIPANTS_MAX <= 1u << 12, "a participant fits a chunk word");
 _Static_assert(LAST_CLASS_COUNT * (PAYLOAD_MAX + 8 * KIB) + NAMES_MAX * sizeof(tidings__name) + SLOTS_MAX * sizeof(tidings__cell) + 256 * MIB <
                    TIDINGS__LOCK_BASE,
                "no center reaches the lock bytes");

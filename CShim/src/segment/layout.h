@@ -14,6 +14,7 @@
 #define TIDINGS__PAGE 4096u
 #define TIDINGS__CLASSES 6u  // 1 KiB, 8 KiB, 64 KiB, 512 KiB, 4 MiB, the maximum payload: × 8, so at most 7/8 wasted, mostly far less
 #define TIDINGS__OBSERVERS_MAX 1024u
+#define TIDINGS__PARTICIPANTS_MAX 4096u  // 12 bits of a chunk word
 #define TIDINGS__MAP_WORDS (TIDINGS__OBSERVERS_MAX / 64u)
 #define TIDINGS__BEDS 4u                // names whose crowd an observer can sleep in at a time
 #define TIDINGS__BELLS 32u              // one line each, and a word of bits says which

@@ -9,6 +9,7 @@
 
 #include "segment/geometry.h"
 #include "segment/layout.h"
+#include "segment/sets.h"
 #include "tidings.h"
 
 #define TIDINGS__PATH_SIZE 4096u
@@ -91,6 +92,8 @@ bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64
 
 // The same for the first `count` name entries. Reserves by steps of TIDINGS__NAMES_STEP and moves header->names_backed forward.
 int tidings__back_names(tidings__segment *segment, uint32_t count);
+// How many of them have memory: asks the file at most, and reserves nothing (but where a file system can't tell).
+uint32_t tidings__names_there(tidings__segment *segment, uint32_t count);
 
 // Where a chunk lies and how much it holds; NULL for a number that no chunk has. Not to be touched before `tidings__back_chunk`.
 uint8_t *tidings__chunk_bytes(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity);

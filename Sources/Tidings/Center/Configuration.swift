@@ -30,7 +30,7 @@ extension SharedNotificationCenter {
         public var maximumPayloadSize: Int?
         /// Notifications in the ring: a power of two, 256 to 1,048,576. Default: 4,096.
         public var slots: Int?
-        /// Opened centers at a time (one process usually has one), 2 to 4,000. Default: 512.
+        /// Opened centers at a time (one process usually has one), 2 to 4,096. Default: 512.
         public var participants: Int?
         /// Places for observers at a time, 2 to 1,024. Default: 1,024.
         ///

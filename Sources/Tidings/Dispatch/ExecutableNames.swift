@@ -17,7 +17,7 @@ final class ExecutableNames: @unchecked Sendable {
         lock.withLock {
             let place = Int(index)
             if place < known.count, known[place].pid == pid { return known[place].name }
-            // Places are at most 4,000; more is a spoiled record.
+            // Places are at most 4,096; more is a spoiled record.
             guard place < 4096, let name = center?.executable(ofParticipant: index, pid: pid) else { return nil }
             while known.count <= place { known.append((0, "")) }
             known[place] = (pid, name)

@@ -88,7 +88,7 @@ static uint32_t number(input *in, uint32_t least, uint32_t most, uint32_t small)
 static void birth(input *in)
 {
     tidings_configuration configuration = {.directory = fuzz_directory(), .maximum_payload = 7 + input_number(in, 2), .slots = number(in, 256, 1 << 20, 256)};
-    configuration.participants = number(in, 2, 4000, 4);
+    configuration.participants = number(in, 2, TIDINGS__PARTICIPANTS_MAX, 4);
     configuration.observers = number(in, 2, 1024, 4);
     configuration.names = number(in, 64, 1 << 20, 256);
     configuration.flags = TIDINGS_OPEN_EXCLUSIVE;

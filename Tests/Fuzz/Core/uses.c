@@ -34,7 +34,7 @@ static void is_as_promised(const tidings_center *center)
     const tidings__shape *shape = &center->segment.shape;
     MUST(fstat(center->segment.fd, &status) == 0 && (uint64_t)status.st_size == center->segment.size, center->segment.size);
     MUST(shape->slots >= 256 && shape->slots <= 1 << 20 && (shape->slots & (shape->slots - 1)) == 0, shape->slots);
-    MUST(shape->participants >= 2 && shape->participants <= 4000 && shape->observers >= 2 && shape->observers <= 1024, shape->participants);
+    MUST(shape->participants >= 2 && shape->participants <= TIDINGS__PARTICIPANTS_MAX && shape->observers >= 2 && shape->observers <= 1024, shape->participants);
     MUST(shape->names >= 64 && shape->names <= 1 << 20 && shape->maximum_payload >= 1 && shape->maximum_payload <= 1 << 30, shape->names);
 }
 

@@ -1,0 +1,495 @@
+// The processor time of each public call, in centers that are large, full of the dead, or spoiled. tidings.h states the
+// bounds: 20 ms in a center of the default shape, 250 ms in the
+// largest. What a call waits for is no processor time. Each call meets its center as a process does that has touched
+// none of its pages yet.
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "center/center.h"
+#include "center/observer.h"
+#include "peer.h"
+#include "registry/name_table.h"
+#include "registry/tally.h"
+#include "ring/chunk.h"
+#include "segment/eviction.h"
+#include "segment/position.h"
+
+// The bounds hold where this is developed and are asserted for a machine of half its speed.
+#define SLOWER (SANITIZED ? 60.0 : 2.0)
+#define DEFAULT_MS 20.0
+#define LARGEST_MS 250.0
+
+static const char *world;  // what was done to the center, for the line that tells of a failure
+static double bound_ms;
+static tidings_center *center;
+
+static double processor_ms(void) {
+    struct timespec used;
+    CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0, "%s", strerror(errno));
+    return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
+}
+
+static void untouched(void) {
+    if (center) madvise(center->segment.base, center->segment.size, MADV_DONTNEED);
+}
+
+static void within(double used, double bound, const char *call) {
+    const char *figures = getenv("TIDINGS_TEST_FIGURES");  // prints what takes at least so many milliseconds, and goes on
+    if (figures && used >= atof(figures)) printf("%-24s %9.3f ms of %3.0f  %s\n", world, used, bound, call);
+    CHECK(figures || used <= bound * SLOWER, "%s: %s took %.1f ms of processor time, more than %.0f", world, call, used, bound);
+}
+
+#define MEASURED(bound, call)                      \
+    do {                                           \
+        untouched();                               \
+        const double before = processor_ms();      \
+        (void)(call);                              \
+        within(processor_ms() - before, bound, #call); \
+    } while (0)
+#define BOUNDED(call) MEASURED(bound_ms, call)
+
+static bool count_it(void *context, const tidings_leftover *leftover) {
+    (void)leftover;
+    ++*(uint32_t *)context;
+    return true;
+}
+
+// MARK: Each call once
+
+static void opening(const char *name) {
+    tidings_center *another = NULL;
+    BOUNDED(tidings_open(name, NULL, &another));
+    if (another) BOUNDED(tidings_close(another));
+    another = NULL;
+    BOUNDED(tidings_open(name, &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &another));
+    if (another) BOUNDED(tidings_close(another));
+    BOUNDED(tidings_path(center));
+    BOUNDED(tidings_last_error());
+    uint32_t leftovers = 0;
+    BOUNDED(tidings_leftovers(NULL, false, count_it, &leftovers));
+}
+
+static void posting(void) {
+    static _Alignas(8) char memory[TIDINGS_TOPIC_SIZE_MAX];
+    static char large[100000];
+    tidings_topic *topic = NULL, *other = NULL;
+    BOUNDED(tidings_topic_open(center, NAME, strlen(NAME), "subject", 7, &topic));
+    BOUNDED(tidings_topic_size(3, 3));
+    BOUNDED(tidings_topic_place(center, "new", 3, NULL, 0, memory, sizeof memory, &other));
+    const tidings_post_options retain = {.flags = TIDINGS_POST_RETAIN};
+    tidings_reservation reservation = {0};
+    for (int i = 0; i < 2; i++) {
+        tidings_topic *of = i == 0 ? topic : other;
+        BOUNDED(tidings_post(of, "x", 1, NULL, NULL));
+        BOUNDED(tidings_post(of, large, sizeof large, NULL, NULL));
+        BOUNDED(tidings_post(of, "x", 1, &retain, NULL));
+        BOUNDED(tidings_state_set(of, large, 3000, NULL));
+        size_t size = sizeof large;
+        BOUNDED(tidings_state_get(of, large, &size, NULL, NULL));
+        BOUNDED(tidings_state_set(of, NULL, 0, NULL));
+        if (tidings_reserve(center, 3000, &reservation) == 0) BOUNDED(tidings_abandon(center, &reservation));
+        BOUNDED(tidings_reserve(center, 3000, &reservation));
+        BOUNDED(tidings_reserve_more(center, &reservation, 10, 30000));
+        BOUNDED(tidings_post_reserved(of, &reservation, 20000, NULL, NULL));
+    }
+    BOUNDED(tidings_topic_close(topic));
+}
+
+static void observing_with(uint32_t flags) {
+    tidings_observer *observer = NULL;
+    tidings_delivery delivery;
+    uint32_t interest[4] = {0};
+    int descriptor;
+    BOUNDED(tidings_observer_open(center, flags, &observer));
+    if (!observer) return;
+    BOUNDED(tidings_observer_seek(observer, 0));
+    const uint32_t history = TIDINGS_ADD_HISTORY | TIDINGS_ADD_RETAINED;
+    BOUNDED(tidings_observer_add(observer, NAME, strlen(NAME), "subject", 7, history, &interest[0]));
+    BOUNDED(tidings_observer_add(observer, NULL, 0, NULL, 0, history, &interest[1]));
+    BOUNDED(tidings_observer_add(observer, "com", 3, NULL, 0, history | TIDINGS_ADD_PREFIX, &interest[2]));
+    BOUNDED(tidings_observer_add(observer, "one more", 8, NULL, 0, history, &interest[3]));
+    BOUNDED(tidings_observer_spin(observer, 0));
+    for (int i = 0; i < 3; i++) BOUNDED(tidings_next(observer, 0, &delivery));
+    BOUNDED(tidings_observer_position(observer));
+    BOUNDED(tidings_nothing_since(center, tidings_observer_position(observer)));
+    for (int i = 0; i < 4; i++) BOUNDED(tidings_observer_remove(observer, interest[i]));
+    BOUNDED(tidings_next(observer, 0, &delivery));
+    BOUNDED(tidings_observer_interrupt(observer));
+    BOUNDED(tidings_next(observer, -1, &delivery));
+    if (!flags) BOUNDED(tidings_observer_descriptor(observer, &descriptor));
+    BOUNDED(tidings_observer_close(observer));
+}
+
+static void looking(void) {
+    tidings_statistics statistics;
+    tidings_participant_info participant;
+    tidings_participant_observers observers;
+    tidings_name_info name;
+    tidings_remains remains;
+    BOUNDED(tidings_statistics_get(center, &statistics));
+    for (uint32_t i = 0; i < 2; i++) {
+        BOUNDED(tidings_participant(center, i, &participant));
+        BOUNDED(tidings_participant_observers_get(center, i, &observers));
+    }
+    for (uint32_t i = 0; i < 4; i++) BOUNDED(tidings_name(center, i, &name));
+    BOUNDED(tidings_remains_get(center, &remains));
+}
+
+// MARK: The worlds
+
+// Prepares for one call: everything else is done to the world again and again, as a call mends some of it.
+static void fill_ring(const char *name) {
+    tidings_topic *topic = topic_of(center, name);
+    for (uint32_t i = 0; i < center->segment.shape.slots; i++) OK(tidings_post(topic, "x", 1, NULL, NULL));
+}
+
+// Each entry of the table linked, in chains of the length that as many honest ones would have, and named by a text of
+// its own.
+static void fill_names(void) {
+    tidings__segment *s = &center->segment;
+    OK(tidings__back_names(s, s->shape.names));
+    for (uint32_t i = 0; i < s->shape.buckets; i++) atomic_store(&s->buckets[i], TIDINGS__NAME_NONE);
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        tidings__name *name = &s->names[i];
+        char text[16];
+        tidings__key key;
+        const int length = snprintf(text, sizeof text, "name %u", i);
+        tidings__key_make(&key, text, (size_t)length, NULL, 0);
+        memcpy((void *)name->key, text, (size_t)length);
+        atomic_store(&name->hash, key.hash);
+        atomic_store(&name->lengths, (uint32_t)length);
+        _Atomic uint64_t *chain = tidings__name_chain(s, key.hash, false);
+        atomic_store(&name->next, atomic_load(chain));
+        atomic_store(&name->state, TIDINGS__NAME_LINKED);
+        atomic_store(chain, i);
+        atomic_store(&name->members[i / 64 % TIDINGS__MAP_WORDS], UINT64_C(1) << i % 64);
+        atomic_store(&name->crowd, 1u << i / 64 % TIDINGS__MAP_WORDS);
+    }
+    atomic_store(&s->header->names_used.word, s->shape.names);
+}
+
+// What a death leaves behind in a participant's entry: it is described, and nobody holds its lock. Each observer is one
+// of theirs.
+static void fill_dead(void) {
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < s->shape.participants; i++)
+        if (i != center->participant) atomic_store(&s->participants[i].instance, 2 * i + 1);
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        uint32_t owner = i * (s->shape.participants / s->shape.observers + 1) % s->shape.participants;
+        if (owner == center->participant) owner++;
+        atomic_store(&s->observers[i].owner, owner + 1);
+        atomic_store(&s->observers[i].instance, 2 * owner + 1);
+    }
+}
+
+static void as_it_is(void) {}
+static void of_many_names(void) { fill_names(); }
+
+static void of_the_dead(void) {
+    fill_names();
+    fill_dead();
+}
+
+static void of_the_dead_without_loss(void) {
+    fill_names();
+    fill_dead();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) atomic_store(&s->header->lossless[i], UINT64_MAX);
+    for (uint32_t i = 0; i < s->shape.observers; i++) atomic_store(&s->observers[i].cursor, 0);
+    for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) atomic_store(&s->names[TIDINGS__NAME_ALL].members[i], UINT64_MAX);
+}
+
+// Each name on its way out, in the hands of a dead one, and all in one chain.
+static void of_names_that_go(void) {
+    fill_names();
+    fill_dead();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        tidings__name *name = &s->names[i];
+        atomic_store(&name->state, (uint64_t)(i % s->shape.participants) << 4 | TIDINGS__NAME_GONE);
+        atomic_store(&name->hash, 0);
+        atomic_store(&name->next, TIDINGS__NEXT_MARK | (i + 1 < s->shape.names ? i + 1 : TIDINGS__NAME_NONE));
+    }
+    for (uint32_t i = 0; i < s->shape.buckets; i++) atomic_store(&s->buckets[i], TIDINGS__NEXT_MARK | TIDINGS__NAME_FIRST);
+}
+
+// Each asks whether the ring holds its value, and nobody can tell.
+static void of_values_to_come(void) {
+    fill_names();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        atomic_store(&s->names[i].retained, TIDINGS__RETAINED_EXPECTED);
+        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) atomic_store(&s->names[i].members[word], 0);
+    }
+}
+
+// All free, and the ring may hold records of each.
+static void of_names_in_quarantine(void) {
+    fill_names();
+    tidings__segment *s = &center->segment;
+    const uint64_t end = tidings__frontier(s, tidings__oldest(s));
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        atomic_store(&s->names[i].birth, end);
+        atomic_store(&s->names[i].state, TIDINGS__NAME_FREE);
+    }
+    for (uint32_t i = 0; i < s->shape.buckets; i++) atomic_store(&s->buckets[i], 0);
+}
+
+// As many prefixes as there may be, of which each fits what is in the ring.
+static void of_prefixes(void) {
+    tidings__segment *s = &center->segment;
+    uint32_t last = TIDINGS__NAME_NONE;
+    OK(tidings__back_names(s, 300));
+    for (uint32_t i = 40; i < 40 + TIDINGS_PREFIXES_MAX; i++) {
+        tidings__name *name = &s->names[i];
+        atomic_store(&name->lengths, TIDINGS__LENGTHS_PREFIX | 8);
+        memcpy((void *)name->key, NAME, 8);
+        atomic_store(&name->state, TIDINGS__NAME_LINKED);
+        atomic_store(&name->next, last);
+        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) atomic_store(&name->members[word], UINT64_MAX);
+        atomic_store(&name->crowd, 0xffff);
+        last = i;
+    }
+    atomic_store(&s->names[TIDINGS__NAME_ALL].next, last);
+    if (atomic_load(&s->header->names_used.word) < 300) atomic_store(&s->header->names_used.word, 300);
+}
+
+// All of it at once: prefixes in a circle, dead lossless observers that look at everything.
+static void of_prefixes_and_the_dead(void) {
+    of_the_dead_without_loss();
+    of_prefixes();
+    atomic_store(&center->segment.names[40].next, 295);
+}
+
+// Each living name is taken, and what is evicted for one more has to be counted for each prefix.
+static void of_prefixes_among_many_names(void) {
+    fill_names();
+    of_prefixes();
+}
+
+// Each slot claimed by a participant that is there and goes on with none of them.
+static void of_claims_by(bool honest) {
+    tidings__segment *s = &center->segment;
+    for (uint64_t p = tidings__oldest(s); p < tidings__oldest(s) + s->shape.slots; p++) {
+        tidings__cell *cell = tidings__cell_at(s, p);
+        const uint64_t phase = ~atomic_load(&cell->commit) & 1;
+        // Honest ones have nothing to say of positions as yet. The others say that a later one has been committed, so
+        // that no revoking ends them.
+        atomic_store(&cell->commit, honest ? !phase : UINT64_MAX - 2 * (uint64_t)s->shape.slots + !phase - 1);
+        atomic_store(&cell->claim, tidings__lap_at(s, p) << TIDINGS__W_LAP_SHIFT | (uint64_t)!phase << 32 | TIDINGS__W_FOREIGN | center->participant);
+    }
+}
+
+static void of_claims(void) { of_claims_by(true); }
+static void of_claims_without_end(void) { of_claims_by(false); }
+
+// Observers of a participant that lives, of everything that there is, and without loss: all but one have taken what is
+// in the ring, and that one looks at no name.
+static void of_observers_ahead(void) {
+    of_prefixes();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        if (atomic_load(&s->observers[i].owner) != 0) continue;
+        atomic_store(&s->observers[i].owner, center->participant + 1);
+        atomic_store(&s->observers[i].instance, center->instance);
+        atomic_store(&s->observers[i].cursor, i == 63 ? 0 : UINT64_MAX >> 1);
+    }
+    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
+        atomic_store(&s->header->lossless[word], UINT64_MAX);
+        atomic_store(&s->names[TIDINGS__NAME_ALL].members[word], word == 0 ? UINT64_MAX >> 1 : UINT64_MAX);
+        for (uint32_t i = 40; i < 40 + TIDINGS_PREFIXES_MAX; i++) atomic_store(&s->names[i].members[word], word == 0 ? UINT64_MAX >> 1 : UINT64_MAX);
+    }
+}
+
+// All are asleep, and look at everything.
+static void of_sleepers(void) {
+    of_prefixes();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < s->shape.observers; i++) atomic_store(&s->observers[i].doorbell, 1);
+    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
+        atomic_store(&s->header->asleep[word], UINT64_MAX);
+        atomic_store(&s->names[TIDINGS__NAME_ALL].members[word], UINT64_MAX);
+    }
+    atomic_store(&s->names[TIDINGS__NAME_ALL].crowd, 0xffff);
+}
+
+// Each place for a payload is a dead one's, or holds a value of no name.
+static void of_chunks(void) {
+    fill_dead();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
+        atomic_store(&s->chunk_words[i], tidings__chunk_word(i, i % s->shape.participants, i % 2 ? TIDINGS__CHUNK_OWNED : TIDINGS__CHUNK_RETAINED));
+}
+
+// A value that is where it can't be found: each look at the ring ends at a chunk of another position.
+static void of_a_value_nowhere(void) {
+    tidings__segment *s = &center->segment;
+    tidings_topic *topic = topic_of(center, NAME);
+    OK(tidings_state_set(topic, "x", 1, NULL));
+    const uint32_t entry = tidings__name_find(s, &topic->key);
+    fill_ring(NAME);
+    fill_ring(NAME);
+    const uint64_t retained = atomic_load(&s->names[entry].retained);
+    CHECK((retained & 0xffff) != 0 && retained > TIDINGS__RETAINED_EXPECTED, "no value: %lx", (unsigned long)retained);
+    atomic_fetch_add(&s->chunk_words[(retained & 0xffff) - 1], UINT64_C(1) << 16);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(void);
+    bool largest;  // in the largest center too, where each takes some seconds
+} worlds[] = {
+    {"as it is", as_it_is, false},
+    {"many names", of_many_names, false},
+    {"the dead", of_the_dead, false},
+    {"the dead, lossless", of_the_dead_without_loss, true},
+    {"names that go", of_names_that_go, true},
+    {"values to come", of_values_to_come, false},
+    {"names in quarantine", of_names_in_quarantine, false},
+    {"prefixes", of_prefixes, false},
+    {"prefixes and the dead", of_prefixes_and_the_dead, false},
+    {"prefixes, many names", of_prefixes_among_many_names, true},
+    {"claims", of_claims, false},
+    {"claims without end", of_claims_without_end, false},
+    {"observers ahead", of_observers_ahead, false},
+    {"sleepers", of_sleepers, false},
+    {"chunks", of_chunks, false},
+    {"a value nowhere", of_a_value_nowhere, false},
+};
+
+static void each_call_in_each_world(tidings_configuration configuration, double bound, bool largest) {
+    bound_ms = bound;
+    const char *only = getenv("TIDINGS_TEST_WORLD");
+    for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
+        if (only && strcmp(only, worlds[i].name) != 0) continue;
+        if (largest && !worlds[i].largest) continue;
+        for (int part = 0; part < 6; part++) {
+            char name[40];
+            snprintf(name, sizeof name, "bounds %zu %d", i, largest ? 0 : part);
+            world = "a new center";
+            // A new one for each part. The largest is made anew in its place: giving it its memory takes a second.
+            if (part == 0 || !largest) {
+                center = NULL;
+                OK(tidings_open(name, &configuration, &center));
+                fill_ring(NAME);
+            }
+            worlds[i].make();
+            world = worlds[i].name;
+            switch (part) {
+                case 0: opening(name); break;
+                case 1: posting(); break;
+                case 2: observing_with(0); break;
+                case 3: observing_with(TIDINGS_OBSERVE_LOSSLESS); break;
+                case 4: looking(); break;
+                default: BOUNDED(tidings_tidy(center)); break;
+            }
+            if (part < 5 && largest) continue;
+            BOUNDED(tidings_remove(name, NULL));
+            tidings_center *closing = center;
+            center = NULL;
+            BOUNDED(tidings_close(closing));
+        }
+    }
+}
+
+// MARK: Deaths
+
+#define DEATHS 511u
+
+static uint32_t born;
+
+static void observes_and_dies(void) {
+    tidings_center *own = join_center(0);
+    for (uint32_t i = 0; i < 2; i++) {
+        tidings_observer *observer = observer_of_nothing(own);
+        for (uint32_t k = 0; k < 4; k++) {
+            char name[32];
+            uint32_t interest;
+            const int length = snprintf(name, sizeof name, "of %u %u", born, 4 * i + k);
+            OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &interest));
+        }
+    }
+    _exit(0);
+}
+
+// As a center finds them whose clients crash one after the other, and nobody opened an observer all day.
+void an_observer_opens_at_once_after_five_hundred_deaths(void) {
+    world = "511 deaths";
+    center = NULL;
+    tidings_center *own = join_center(0);
+    CHECK(own->segment.shape.participants == DEATHS + 1 && own->segment.shape.observers == 2 * (DEATHS + 1), "another default");
+    const uint32_t deaths = SANITIZED ? DEATHS / 8 : DEATHS;
+    for (born = 0; born < deaths; born++) ends_well(start(observes_and_dies));
+    tidings_remains remains;
+    OK(tidings_remains_get(own, &remains));
+    CHECK(remains.participants == deaths && remains.observers == 2 * deaths && remains.names == 8 * deaths, "%u dead with %u observers of %u names", remains.participants,
+          remains.observers, remains.names);
+    tidings_observer *observer;
+    for (uint32_t i = 0; i < 3; i++) {
+        MEASURED(10.0, tidings_observer_open(own, 0, &observer));
+        CHECK(observer, "no place");
+    }
+    if (deaths == DEATHS) {
+        OK(tidings_remains_get(own, &remains));
+        CHECK(remains.participants == 0 && remains.observers == 0 && remains.names == 0, "%u dead with %u observers of %u names", remains.participants, remains.observers, remains.names);
+    }
+}
+
+static void makes_dead_observers(void) {
+    tidings_center *own = join_center(0);
+    tidings__segment *s = &own->segment;
+    // Entries that are no process's: nobody holds their locks, whatever the entries say. Many, so that while one is
+    // found dead the others look alive again.
+    const uint32_t first = s->shape.participants / 4, many = s->shape.participants / 2;
+    atomic_store(&s->names[TIDINGS__NAME_ALL].crowd, 0xffff);
+    for (uint64_t instance = 1;; instance += 2) {
+        for (uint32_t i = 0; i < s->shape.observers; i++) {
+            const uint32_t dead = first + i % many, owner = atomic_load(&s->observers[i].owner);
+            if (owner != 0 && owner != dead + 1) continue;
+            atomic_store(&s->participants[dead].instance, instance);
+            atomic_store(&s->observers[i].owner, dead + 1);
+            atomic_store(&s->observers[i].instance, instance);
+            atomic_store(&s->observers[i].cursor, 0);
+            atomic_fetch_or(&s->names[TIDINGS__NAME_ALL].members[i / 64], UINT64_C(1) << i % 64);
+            atomic_fetch_or(&s->header->lossless[i / 64], UINT64_C(1) << i % 64);
+        }
+    }
+}
+
+// Each dead one is passed by, and there is always one more.
+void a_peer_that_makes_dead_lossless_observers_holds_no_post(void) {
+    world = "dead observers without end";
+    bound_ms = DEFAULT_MS;
+    center = join_center(0);
+    // To reclaim one takes a walk along many names: time enough for the peer to make the next.
+    tidings__segment *s = &center->segment;
+    OK(tidings__back_names(s, s->shape.names));
+    atomic_store(&s->header->names_used.word, s->shape.names);
+    const pid_t peer = start(makes_dead_observers);
+    // For payloads in slots, and in chunks: each place is needed again and again.
+    tidings_topic *topic = topic_of(center, NAME);
+    static char large[100000];
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < 4 * s->shape.slots && refused < 20; i++) {
+        int result;
+        MEASURED(DEFAULT_MS, result = tidings_post(topic, large, i % 64 == 63 ? sizeof large : 1, NULL, NULL));
+        CHECK(result == 0 || result == -EAGAIN, "%d", result);
+        refused += result == -EAGAIN;
+    }
+    const int result = tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = 20000000}, NULL);
+    CHECK(result == 0 || result == -ETIMEDOUT, "%d", result);
+    kill_and_reap(peer);
+}
+
+void each_call_ends_within_its_bound(void) { each_call_in_each_world((tidings_configuration){0}, DEFAULT_MS, false); }
+
+void each_call_ends_within_its_bound_in_the_largest_center(void) {
+    struct statvfs system;
+    CHECK(statvfs(getenv("TIDINGS_DIRECTORY"), &system) == 0, "%s", strerror(errno));
+    const bool room = !SANITIZED && (uint64_t)system.f_bavail * system.f_frsize > UINT64_C(4) << 30;
+    each_call_in_each_world(room ? (tidings_configuration){.slots = 1u << 20, .participants = 4096, .names = 1000000}
+                                 : (tidings_configuration){.slots = 1u << 14, .participants = 4096},
+                            LARGEST_MS, true);
+}
