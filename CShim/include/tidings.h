@@ -9,6 +9,7 @@
 /// | observers | cost posters nothing while awake; one wake-up while asleep; none when asleep on other names |
 /// | lossless observers | opt-in: posters are held back (or told -EAGAIN, -ETIMEDOUT) rather than lap such an observer; a dead one is noticed at once |
 /// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
+/// | end of a center | if a center is removed, unlinked or replaced, each of its observers wakes and is told -ESTALE, after what was posted before; each post is -ESTALE. Both within a second, and nothing asks in between: an idle process sleeps |
 /// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere) |
 /// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception, and a *sealed* center rules that out too); an observer can be given read-only access |
 /// | time | every call has an upper bound of processor time, whatever a peer has written: see *Bounds* below |
@@ -96,7 +97,8 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 /// Bound: walk along the places for payloads; the kernel unmaps the file. Never waits.
 void tidings_close(tidings_center *center);
 
-/// Deletes the center's file: nobody can open it any more. Those who have it open go on with each other until they post again: they get -ESTALE. Never touches a file that is not a center.
+/// Deletes the center's file: no process can open it any more. Processes that have it open are told -ESTALE by their next post; observers wake and are told by `tidings_next`, after what
+/// was posted before. Never touches a file that is not a center.
 /// Bound: constant; the kernel frees the file with its last user. Waits up to two seconds while another process removes
 /// it.
 int tidings_remove(const char *name, const tidings_configuration *configuration);
@@ -125,6 +127,14 @@ int tidings_receive(int socket, tidings_center **center);
 /// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.
 /// Bound: constant.
 const char *tidings_path(const tidings_center *center);
+
+/// The center's incarnation: a random number, other than 0, that tells a center from its successors of the same name. Constant for the handle's life.
+uint64_t tidings_incarnation(const tidings_center *center);
+
+/// 0 while the center goes on; -ESTALE once this process knows that it has ended: it was removed, its file was unlinked, or its path leads to another file (or, in the
+/// same directory, to none). Asks the kernel at once, with at most three `stat` calls; never blocks. A sealed center has no file and never ends this way. What was posted
+/// before can still be received; statistics and participants can still be read. Async-signal-safe while it returns 0.
+int tidings_ended(tidings_center *center);
 
 /// One line about the last failure of a tidings function on this thread; "" if there was none. Valid until the thread's next call.
 /// Bound: constant.
@@ -174,9 +184,7 @@ typedef struct tidings_post_options {
 /// Posts. `sequence` (or NULL) gets its place in the center's order.
 /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On failure nothing was posted.
 /// Fails with -EMSGSIZE (over the maximum), -ENOSPC (no memory for a payload that does not fit a slot; in a center that others may only read, also: no
-/// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (center was removed), -EBUSY (as many posts as there are
-/// slots have been stopped half-way, or peers have revoked this one 1,000 times), -EBADMSG (somebody has damaged the
-/// center).
+/// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (the center was removed, unlinked or replaced; looked for about four times a second, as posts come), -EBUSY (as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times), -EBADMSG (somebody has damaged the center).
 /// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes together, without TIDINGS_POST_RETAIN.
 /// Bound: copy, and a rare walk. It wakes those who sleep on the name, a system call for each of up to four in 64 and
 /// one for more. Waits for lossless observers until the deadline only; dead ones hold it
@@ -213,7 +221,9 @@ enum {
     TIDINGS_OBSERVE_BARE = 2,
 };
 
-/// Opens an observer that looks at nothing yet; it starts at the end of the order, or where `tidings_observer_seek` puts it. -EUSERS: all observer places of the center are taken.
+/// Opens an observer that looks at nothing yet; it starts at the end of the order, or where `tidings_observer_seek` puts it. -EUSERS: all observer places of the center are taken. -ESTALE: the center
+/// has ended. The first observer of a process starts one helper thread, for all centers, which sleeps until one of their files is deleted or replaced. Where the kernel refuses that (inotify
+/// instances of the user, threads, kernels before 5.9), a waiting observer looks twice a second instead.
 /// Bound: constant; when all places are taken, a walk that reclaims those of all the dead. Never waits.
 int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer);
 /// Bound: constant for each name it looks at; a walk along the prefixes for each prefix. Waits for its own helper
@@ -231,7 +241,7 @@ enum {
 
 /// Looks at this name from now on; NULL for `name`: at all names. With a subject only those posted with that subject.
 /// `interest` gets a number, unique in this observer, that deliveries refer to; the same name may be added more than once.
-/// Promise: everything posted after this returned is delivered. May be called while another thread waits in `tidings_next`. -ENOSPC: no room for more names.
+/// Promise: everything posted after this returned is delivered. May be called while another thread waits in `tidings_next`. -ENOSPC: no room for more names. -ESTALE: the center has ended.
 ///
 /// Many names, by TIDINGS_ADD_PREFIX or all: there is no subject to it (-EINVAL; look at the delivery's). What they missed is told
 /// under `name` as it is given here, exactly. Who may only read the center can't look by prefix: -EACCES, as nobody would count what it misses.
@@ -247,9 +257,13 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
 int tidings_observer_remove(tidings_observer *observer, uint32_t interest);
 
 /// Moves the cursor: UINT64_MAX to the end, 0 to the oldest that is still there, otherwise to that sequence (or the oldest after it). Before the first
-/// `tidings_observer_add` only: -EBUSY later.
+/// `tidings_observer_add` only: -EBUSY later. -ERANGE: a sequence beyond the end, which belongs to another center or was never posted.
 /// Bound: constant. Never waits.
 int tidings_observer_seek(tidings_observer *observer, uint64_t sequence);
+
+/// Moves the cursor to what follows a sequence of that incarnation (`tidings_incarnation`), or the oldest after it: how to go on where an earlier observer stopped. Before the first
+/// `tidings_observer_add` only: -EBUSY later. -ESTALE: the incarnation is another center's, so the sequence says nothing here. -ERANGE: the sequence is beyond the end.
+int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation, uint64_t sequence);
 
 enum {
     TIDINGS_DELIVERY_MESSAGE = 0,  ///< a notification
@@ -285,7 +299,8 @@ typedef struct tidings_delivery {
 } tidings_delivery;
 
 /// The next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While waiting it sleeps: no CPU, no timer.
-/// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed), -EBADF (the program closed the center's descriptor, and others took it for dead: open the center again).
+/// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed), -EBADF (the program closed the center's descriptor, and others took it for dead: open the center again),
+/// -ESTALE (the center was removed, unlinked or replaced, and all that it still had has been delivered; so is each later call. Close the observer).
 /// Bound: copy, and a walk along what is in the ring and not for it, and along its names when it was lapped. Waits up
 /// to `timeout_ns`; with 0 never, but for a post in the ring that is not finished: a few
 /// milliseconds until it is revoked.
@@ -303,7 +318,7 @@ bool tidings_nothing_since(const tidings_center *center, uint64_t sequence);
 /// Bound: constant. Never waits.
 void tidings_observer_interrupt(tidings_observer *observer);
 
-/// A descriptor that is readable while there may be something for `tidings_next` (for poll, epoll, Dispatch). Call `tidings_next` with time-out 0 until -EAGAIN, which makes it unreadable again. After any other error it stays readable: end the loop.
+/// A descriptor that is readable while there may be something for `tidings_next` (for poll, epoll, Dispatch), and for ever once the center has ended. Call `tidings_next` with time-out 0 until -EAGAIN, which makes it unreadable again. After any other error it stays readable: end the loop.
 /// It belongs to the observer: don't close or read it. Starts one helper thread.
 /// Bound: constant. Never waits.
 int tidings_observer_descriptor(tidings_observer *observer, int *descriptor);

@@ -80,6 +80,17 @@ STORY(a_removed_center_takes_no_more_posts)
 STORY(centers_come_and_go_under_one_name)
 STORY(who_waits_for_a_remover_holds_up_no_other_center)
 
+// ends.c
+STORY(each_end_wakes_a_sleeping_observer)
+STORY(each_end_makes_the_descriptor_readable)
+STORY(what_was_posted_before_the_end_comes_first)
+STORY(each_end_is_told_to_posters)
+STORY(what_does_not_end_a_center_is_not_told_as_an_end)
+STORY(a_sealed_center_has_no_end)
+STORY(starting_after_a_sequence_takes_its_incarnation)
+STORY(a_forked_child_is_told_of_the_end)
+STORY(sleeping_observers_use_no_processor)
+
 // payloads.c
 STORY(payloads_of_every_size_arrive_whole)
 STORY(a_delivery_says_who_posted_what_and_when)

@@ -17,7 +17,7 @@ lanes=$(nproc)
 [[ $lanes -le 4 ]] || lanes=4
 
 # The platform's own files that say what the kernel does are kernel.c here.
-ours="barrier|clock|futex|lock|thread"
+ours="barrier|clock|futex|lock|thread|watch"
 wraps=$(printf -- '-Wl,--wrap=%s ' malloc calloc realloc free aligned_alloc pthread_mutex_lock)
 compile() { # compile CORE FILE OBJECT: one file of the core, seen by processor.c unless it is the platform's
     local shown=(-fsanitize=thread -mllvm -tsan-instrument-func-entry-exit=0)

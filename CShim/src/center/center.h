@@ -21,6 +21,9 @@ struct tidings_center {
     uint64_t pid;         // the cell word's upper half
     uint64_t instance;    // what describes us in our place
     bool home;            // TIDs of this process may stand in claims
+    bool listed;          // ends.c, as are the next lines
+    _Atomic uint32_t window;  // of the clock, in which this process last asked whether the center goes on
+    _Atomic uint32_t ended;   // 1: it doesn't
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     tidings__chunk_turns chunk_turns;
@@ -30,6 +33,15 @@ struct tidings_center {
 
     _Alignas(128) pthread_mutex_t lock;  // joining after a fork; never held while posting
     struct tidings_center *next;         // list of open centers, for forked children
+
+    // ends.c
+    struct tidings_center *next_watched;
+    _Atomic(struct tidings_observer *) observers;
+    _Atomic uint64_t asked_at;
+    _Atomic uint32_t watched_epoch;  // of the process whose thread watches the file; 0: none
+    int32_t watch_number;
+    dev_t directory_device;  // the center's name lies there; inode 0: unknown
+    ino_t directory_inode;
 };
 
 struct tidings_topic {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "center/ends.h"
 #include "center/observer.h"
 #include "platform/error.h"
 #include "platform/event.h"
@@ -32,7 +33,8 @@ static void *helper(void *argument) {
             continue;
         }
         const uint32_t announced = tidings__acquire(&descriptor->announced);
-        if (!tidings__rung(o, announced)) {
+        // Without a thread that watches the center's file the sleep ends now and then, to look for the end.
+        if (!tidings__rung(o, announced) && !tidings__end_known(o->center)) {
             tidings__sleep(o, announced, -1);
             continue;
         }
@@ -104,6 +106,10 @@ void tidings__descriptor_disarm(tidings_observer *o) {
     tidings__withdraw(o);
     // Off the futex with it: a ring wakes one, and from now on that must be us.
     if (!told) tidings__nudge(o);
+}
+
+int tidings__descriptor_number(const tidings_observer *o) {
+    return o->descriptor->fd;
 }
 
 void tidings__descriptor_close(tidings_observer *o) {

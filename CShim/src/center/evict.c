@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "center/center.h"
+#include "center/ends.h"
 #include "center/retained.h"
 #include "platform/clock.h"
 #include "platform/error.h"
@@ -304,6 +305,7 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     // A peer can make such observers as fast as a post passes them by. All that were dead are known by now, so it
     // passes a few, and never beyond its deadline.
     if (gone && (*passed)++ < PASSED_MOST && (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline)) return 0;
+    if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
     if (deadline == 0)
         return tidings__fail(EAGAIN, "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; give a deadline, or let it catch up",
                              s->name, process_of(s, owner));
@@ -325,5 +327,6 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     _Atomic uint32_t *waiting = (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
     uint32_t value = tidings__fetch_or(waiting, 1) | 1;
     if (tidings__acquire(&entry->cursor) == cursor) tidings__futex_wait(waiting, value, (int64_t)step);
+    tidings__end_look_seldom(center);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "center/ends.h"
 #include "center/observer.h"
 #include "center/reader.h"
 #include "platform/clock.h"
@@ -56,6 +57,12 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     observer->cursor = tidings__frontier(s, tidings__relaxed(&center->hint));
     if (observer->lossless) observer->cursor = tidings__lossless_begin(s, observer->index, observer->cursor);
     observer->published = observer->cursor;
+    tidings__end_watch(observer);
+    // After the watch: an end that comes later is told.
+    if (tidings__end_look(center)) {
+        tidings_observer_close(observer);
+        return tidings__end_fail(center, "observe");
+    }
     *result = observer;
     return 0;
 }
@@ -70,6 +77,7 @@ void tidings_observer_close(tidings_observer *observer) {
     if (!observer) return;
     tidings__segment *s = &observer->center->segment;
     bool ours = !observer->reader && observer->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(observer->center);
+    tidings__end_unwatch(observer);
     tidings__descriptor_close(observer);
     tidings__table *table = tidings__relaxed(&observer->table);
     for (uint32_t i = 0; i < table->count; i++) {
@@ -87,8 +95,7 @@ void tidings_observer_close(tidings_observer *observer) {
     free(observer);
 }
 
-int tidings_observer_seek(tidings_observer *observer, uint64_t sequence) {
-    tidings__clear_error();
+static int seek(tidings_observer *observer, uint64_t sequence) {
     tidings__segment *s = &observer->center->segment;
     if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
         return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
@@ -96,11 +103,31 @@ int tidings_observer_seek(tidings_observer *observer, uint64_t sequence) {
         return tidings__fail(EBUSY, "can't seek an observer of center \"%s\" that looks at names already; seek before adding", s->name);
     uint64_t end = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
     uint64_t oldest = tidings__oldest(s);
+    if (sequence != UINT64_MAX && sequence > end)
+        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" to sequence %llu: its order ends before %llu; seek to UINT64_MAX for the end", s->name,
+                             (unsigned long long)sequence, (unsigned long long)end);
     uint64_t cursor = sequence > end ? end : sequence;
     if ((int64_t)(cursor - oldest) < 0) cursor = oldest;
     if (observer->lossless) cursor = tidings__lossless_begin(s, observer->index, cursor);
     observer->cursor = observer->published = cursor;
     return 0;
+}
+
+int tidings_observer_seek(tidings_observer *observer, uint64_t sequence) {
+    tidings__clear_error();
+    return seek(observer, sequence);
+}
+
+int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation, uint64_t sequence) {
+    tidings__clear_error();
+    const tidings__segment *s = &observer->center->segment;
+    if (incarnation != s->instance)
+        return tidings__fail(ESTALE, "can't seek an observer of center \"%s\" after sequence %llu of incarnation %016llx: this is incarnation %016llx; begin anew here", s->name,
+                             (unsigned long long)sequence, (unsigned long long)incarnation, (unsigned long long)s->instance);
+    if (sequence >= UINT64_MAX - 1)
+        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" after sequence %llu: its order is shorter; seek to UINT64_MAX for the end", s->name,
+                             (unsigned long long)sequence);
+    return seek(observer, sequence + 1);
 }
 
 // Does its tally count the record at this position?
@@ -250,6 +277,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     int error = name ? tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX) : 0;
     if (!error && subject) error = tidings__check_text("subject", subject, subject_length, 0, TIDINGS_SUBJECT_MAX);
     if (!error) error = tidings__center_place(center);
+    if (!error && tidings__end_known(center)) error = tidings__end_fail(center, "observe");
     if (error) return error;
     const bool prefix = flags & TIDINGS_ADD_PREFIX && name;
     if (subject && (!name || prefix)) return tidings__fail(EINVAL, "can't observe %s by subject; name one, or look at the subject in the delivery", name ? "many names" : "all names");

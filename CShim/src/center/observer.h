@@ -126,6 +126,7 @@ struct tidings_observer {
 
     pthread_mutex_t lock;  // adding and removing; never held by `tidings_next`
     uint32_t next_id;
+    _Atomic(tidings_observer *) next;  // of the same center, ends.c
 };
 
 #define TIDINGS__SPIN_ADAPTIVE (UINT32_MAX - 1)
@@ -225,5 +226,6 @@ void tidings__publish_cursor(tidings_observer *observer, bool wake);
 int tidings__descriptor_arm(tidings_observer *observer, tidings_delivery *delivery);
 void tidings__descriptor_disarm(tidings_observer *observer);
 void tidings__descriptor_close(tidings_observer *observer);
+int tidings__descriptor_number(const tidings_observer *observer);  // for who has one
 
 #endif

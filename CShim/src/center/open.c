@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "center/center.h"
+#include "center/ends.h"
 #include "platform/barrier.h"
 #include "platform/clock.h"
 #include "platform/error.h"
@@ -143,7 +144,7 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     }
     error = join(center);
     if (error) forget(center);
-    else *result = center;
+    else tidings__end_begin(*result = center);
     return error;
 }
 
@@ -159,6 +160,7 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 
 void tidings_close(tidings_center *center) {
     if (!center) return;
+    tidings__end_forget(center);
     if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(center)) {
         // Reservations that were never posted or abandoned end here.
         const tidings__participant_set own = tidings__participant_only(center->participant);
@@ -201,6 +203,15 @@ int tidings_remove(const char *name, const tidings_configuration *configuration)
 int tidings_leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context) {
     tidings__clear_error();
     return tidings__leftovers(directory, delete_them, each, context);
+}
+
+uint64_t tidings_incarnation(const tidings_center *center) {
+    return center->segment.instance;
+}
+
+int tidings_ended(tidings_center *center) {
+    tidings__clear_error();
+    return tidings__end_look(center) ? tidings__end_fail(center, "go on in") : 0;
 }
 
 const char *tidings_path(const tidings_center *center) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "center/center.h"
+#include "center/ends.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/futex.h"
@@ -88,10 +89,6 @@ static inline __attribute__((always_inline)) int claim_position(tidings_center *
 
 #define WITHOUT_NAME (~(UINT64_C(0xff) << 56))  // a poster word when the name entry has the text
 
-static int removed(const tidings_center *center) {
-    return tidings__fail(ESTALE, "can't post to center \"%s\": it was removed; open it again to create a new one", center->segment.name);
-}
-
 static int begin(tidings_topic *topic, tidings__thread *thread, size_t size) {
     tidings_center *center = topic->center;
     tidings__segment *s = &center->segment;
@@ -101,7 +98,8 @@ static int begin(tidings_topic *topic, tidings__thread *thread, size_t size) {
         return tidings__fail(EMSGSIZE, "can't post %zu bytes under \"%.*s\" to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", size,
                              (int)topic->key.name_length, topic->key.name, s->name, (unsigned long long)s->shape.maximum_payload);
     if (!s->writable) return tidings__center_read_only(center, "post to");
-    if (tidings__relaxed(&s->header->removed.word) != 0) return removed(center);
+    (void)tidings__stamp(thread);
+    if (tidings__end_due(center, thread) && (error = tidings__end_ask(center, thread)) != 0) return error;
     return s->observable ? tidings__topic_prepare(topic) : 0;
 }
 
@@ -208,10 +206,9 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *seque
     return 0;
 }
 
-static inline posting begun(tidings_topic *topic, tidings__thread *thread, const void *payload, size_t size, const tidings_post_options *options) {
+static inline posting begun(tidings_topic *topic, tidings__thread *thread, const void *payload, size_t size, const tidings_post_options *options, uint64_t time) {
     tidings_center *center = topic->center;
     const uint64_t deadline = options && options->deadline_ns ? tidings__deadline(options) : 0;
-    uint64_t time = tidings__stamp(thread);
     thread->inside++;
     tidings__fence_compiler();
     return (posting){topic, thread, payload, size, deadline, time, tidings__owner(center, thread), options ? options->format : 0};
@@ -225,7 +222,7 @@ static __attribute__((noinline)) int post_otherwise(tidings_topic *topic, const 
     int error = begin(topic, thread, size);
     if (error) return error;
     if (tidings__fits_cell(topic, size) && !(options && options->flags)) {
-        const posting p = begun(topic, thread, payload, size, options);
+        const posting p = begun(topic, thread, payload, size, options, thread->tick_precise_ns);
         return post_anew(&p, sequence);
     }
     // Clearing a value takes no place, or there would be no way out when kept values have taken all there are.
@@ -245,8 +242,9 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     tidings_center *center = topic->center;
     int error = tidings__center_check(center, thread);
     if (__builtin_expect(error != 0, 0)) return error;
-    if (__builtin_expect(tidings__relaxed(&center->segment.header->removed.word) != 0, 0)) return removed(center);
-    const posting p = begun(topic, thread, payload, size, options);
+    const uint64_t time = tidings__stamp(thread);
+    if (__builtin_expect(tidings__end_due(center, thread), 0) && (error = tidings__end_ask(center, thread)) != 0) return error;
+    const posting p = begun(topic, thread, payload, size, options, time);
     tidings__claim claim = {0};
     uint32_t rung = 0;
     error = attempt(p, false, NULL, NULL, &claim, &rung);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "center/center.h"
+#include "center/ends.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "registry/participants.h"
@@ -131,8 +132,9 @@ int tidings_post_reserved(tidings_topic *topic, tidings_reservation *reservation
     } else if (tidings__fits_cell(topic, size) && !(options && options->flags)) {
         // Small after all: a slot is nearer to the observers, and the chunk is free again at once.
         error = tidings_post(topic, reservation->bytes, size, options, sequence);
-    } else if (tidings__relaxed(&center->segment.header->removed.word) != 0) {
-        error = tidings__fail(ESTALE, "can't post to center \"%s\": it was removed; open it again to create a new one", center->segment.name);
+    } else if ((tidings__stamp(tidings__thread_self()), tidings__end_due(center, tidings__thread_self())) &&
+               (error = tidings__end_ask(center, tidings__thread_self())) != 0) {
+        // Said already.
     } else {
         reservation->bytes = NULL;
         reservation->capacity = 0;

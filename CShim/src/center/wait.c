@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "center/ends.h"
 #include "center/observer.h"
 #include "center/reader.h"
 #include "platform/barrier.h"
 #include "platform/clock.h"
 #include "platform/error.h"
+#include "platform/event.h"
 #include "platform/futex.h"
 #include "registry/doorbell.h"
 #include "registry/observers.h"
@@ -61,12 +63,15 @@ bool tidings__rung(const tidings_observer *o, uint32_t announced) {
 }
 
 void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns) {
+    const bool told = tidings__end_watched(o->center);
+    if (!told && (timeout_ns < 0 || timeout_ns > TIDINGS__END_ASK_NS)) timeout_ns = TIDINGS__END_ASK_NS;
     if (o->reader) {
         tidings__reader_sleep(o, timeout_ns);
-        return;
+    } else {
+        tidings__futex_value words[BEDDED];
+        tidings__futex_wait_either(words, slept_on(o, announced, words), timeout_ns);
     }
-    tidings__futex_value words[BEDDED];
-    tidings__futex_wait_either(words, slept_on(o, announced, words), timeout_ns);
+    if (!told) tidings__end_look_seldom(o->center);
 }
 
 // Before the announcement: the crowds to sleep in, and a list of them for those who ring. More names than it asks about it is rung for by its doorbell.
@@ -233,19 +238,28 @@ static uint32_t spin_time(const tidings_observer *o) {
     return o->last_wait_ns < SPIN_WORTH_NS ? SPIN_LONGEST_NS : 0;
 }
 
+// All that was posted has been delivered: is that the end? After an announcement, as whoever ends the center rings, or nudges, afterwards.
+static int over(tidings_observer *o) {
+    return tidings__end_known(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
+}
+
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     *announced = 0;
     // Our own bell first: who changes the table, or interrupts, rings it afterwards.
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->own_bell));
-    if (o->reader) return tidings__reader_announce(o, d);
+    if (o->reader) {
+        const int found = tidings__reader_announce(o, d);
+        return found == TIDINGS__NOTHING ? over(o) : found;
+    }
     const int place = tidings__center_place(o->center);
     if (place) return place;
     make_beds(o);
     *announced = tidings__doorbell_announce(s, o->index);
     int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
     // Once more: taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings once more after saying so.
-    return result == TIDINGS__NOTHING ? tidings__center_place(o->center) : result;
+    if (result == TIDINGS__NOTHING) result = tidings__center_place(o->center);
+    return result == TIDINGS__NOTHING ? over(o) : result;
 }
 
 void tidings__withdraw(tidings_observer *o) {
@@ -273,6 +287,17 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
 // After which the time is asked for again: a word that goes to and fro, and never is what it was, shall not keep anybody here.
 #define TURNS 1000u
 
+// Once more after the end is known: what was posted before it comes first. IN_FLIGHT: a poster is still at work.
+static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_delivery *d) {
+    const int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
+    if (result == TIDINGS__DELIVERED) return 0;
+    if (result < 0) return result;
+    // A reader can't revoke. Nobody else posts here any more who would.
+    if (result == TIDINGS__IN_FLIGHT && !(o->stuck.over && o->stuck.at == o->cursor)) return result;
+    if (o->descriptor) tidings__event_signal(tidings__descriptor_number(o));
+    return over(o);
+}
+
 int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     if (__builtin_expect(o->fork_epoch != tidings__thread_self()->fork_epoch, 0))
         return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
@@ -298,6 +323,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         } else {
             tidings__publish_cursor(o, true);
         }
+        if (__builtin_expect(tidings__end_known(o->center), 0) && (result = end_of(o, d)) <= 0) return result;
         if (timeout_ns == 0) return o->descriptor ? tidings__descriptor_arm(o, d) : -EAGAIN;
         if (result == TIDINGS__NOTHING) {
             uint32_t nanoseconds = spin_time(o);

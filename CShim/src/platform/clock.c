@@ -22,6 +22,7 @@ uint64_t tidings__stamp(tidings__thread *thread)
     const uint64_t tick = read_clock(CLOCK_REALTIME_COARSE);
     if (__builtin_expect(thread->tick_ns != tick, 0)) {
         thread->tick_precise_ns = read_clock(CLOCK_REALTIME);
+        thread->window = (uint32_t)(tick >> 28) | 0x80000000u;
         thread->tick_ns = tick;  // second: a signal handler that posts in between finds the old tick, and reads the clock itself
     }
     return thread->tick_precise_ns;

@@ -14,6 +14,7 @@ typedef struct tidings__thread {
     intptr_t pending_offset;   // the value for a word at address a is (uintptr_t)a - pending_offset
     uint64_t tick_ns, tick_precise_ns;  // clock.c
     uint32_t fork_epoch;       // the one this was filled in under; 0: never
+    uint32_t window;           // clock.c: which 2^28 ns of CLOCK_REALTIME `tick_ns` lies in, never 0
 } tidings__thread;
 
 // Initial-exec: one load and an addition instead of a call, also in a shared library. Kept this small so that a library loaded late still finds room in

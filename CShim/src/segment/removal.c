@@ -5,6 +5,7 @@
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/file.h"
+#include "platform/futex.h"
 #include "platform/lock.h"
 #include "platform/process.h"
 #include "segment/internal.h"
@@ -68,6 +69,44 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int compani
     return result;
 }
 
+#define READERS_WOKEN 1024  // on each bell; any more are told by the kernel (README.md, "End of a center")
+
+static void ring_all(uint8_t *doorbells, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        _Atomic uint32_t *doorbell = (void *)(doorbells + (uint64_t)i * TIDINGS__LINE);
+        // Bit 0: asleep. By 2, as the sleeper may not have reached its futex yet.
+        if (!(atomic_load(doorbell) & 1)) continue;
+        atomic_fetch_add(doorbell, 2);
+        (void)tidings__futex_wake(doorbell, 2);
+    }
+}
+
+// Wakes all who sleep in a center that was just marked. Only a hint: an observer that isn't woken here is told by its own process.
+static void wake_observers(int fd, int companion, const tidings__identity *identity)
+{
+    tidings__geometry geometry;
+    tidings__geometry_of(&identity->shape, &geometry);
+    const uint64_t length = geometry.observers + identity->shape.observers * sizeof(tidings__observer_entry);
+    uint8_t *bytes = NULL;
+    if (!tidings__file_backed(fd, 0, length) || tidings__map(fd, length, true, &bytes) != 0) return;
+    if (identity->companion == 0) ring_all(bytes + geometry.observers, identity->shape.observers);
+    tidings__bell *bells = ((tidings__header *)(void *)bytes)->bells;
+    for (uint32_t i = 0; identity->companion != 0 && i < TIDINGS__BELLS; i++) {
+        atomic_fetch_add(&bells[i].word, 1);
+        (void)tidings__futex_wake(&bells[i].word, READERS_WOKEN);
+    }
+    tidings__unmap(bytes, length);
+    const uint64_t size = (uint64_t)identity->shape.observers * TIDINGS__LINE;
+    struct stat status;
+    uint8_t *doorbells = NULL;
+    if (companion < 0 || tidings__file_status(companion, &status) != 0 || (uint64_t)status.st_size < size || !tidings__file_backed(companion, 0, size) ||
+        tidings__map(companion, size, true, &doorbells) != 0)
+        return;
+    ring_all(doorbells, identity->shape.observers);
+    tidings__unmap(doorbells, size);
+}
+
 static int remove_once(const char *name, const tidings_configuration *configuration, uint32_t looks)
 {
     tidings__segment segment;  // for its name and path only
@@ -99,6 +138,7 @@ static int remove_once(const char *name, const tidings_configuration *configurat
         }
         const int companion = result == 0 && ours ? tidings__companion_of(&segment, &identity) : -1;
         if (result == 0) result = tidings__segment_unlink(&segment, fd, companion, ours, "remove");
+        if (result == 0 && ours) wake_observers(fd, companion, &identity);
         tidings__file_close(companion);
     }
     tidings__file_close(fd);

@@ -1,0 +1,151 @@
+#include "center/ends.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "center/observer.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/file.h"
+#include "platform/watch.h"
+
+// Guards the lists below, each center's list of observers, and the watches. Lists are changed by one store of a pointer, so a forked child finds them whole.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tidings_center *watched;  // centers that have had an observer
+
+int tidings__end_fail(const tidings_center *center, const char *what) {
+    return tidings__fail(ESTALE, "can't %s center \"%s\": it was removed, or %s was deleted or replaced; open it again to go on in a new one", what, center->segment.name,
+                         center->segment.path);
+}
+
+// The directory that a path leads to: of `path`, all before the last slash.
+static bool directory_of(const char *path, struct stat *status) {
+    char directory[TIDINGS__PATH_SIZE];
+    const char *slash = strrchr(path, '/');
+    if (!slash) return false;
+    const size_t length = slash == path ? 1 : (size_t)(slash - path);
+    memcpy(directory, path, length);
+    directory[length] = 0;
+    return tidings__path_status(directory, status) == 0;
+}
+
+void tidings__end_begin(tidings_center *center) {
+    struct stat directory;
+    if (center->segment.sealed || !directory_of(center->segment.path, &directory)) return;
+    center->directory_device = directory.st_dev;
+    center->directory_inode = directory.st_ino;
+}
+
+// Does the center's path lead to something else, or nowhere? Only in the directory that it was opened in: after chroot, or in another mount namespace, a path says nothing.
+static bool path_lost(const tidings_center *center) {
+    const tidings__segment *s = &center->segment;
+    struct stat file, directory;
+    const int error = tidings__path_status(s->path, &file);
+    if (error == 0 ? file.st_dev == s->device && file.st_ino == s->inode : error != -ENOENT) return false;
+    return center->directory_inode != 0 && directory_of(s->path, &directory) && directory.st_dev == center->directory_device && directory.st_ino == center->directory_inode;
+}
+
+bool tidings__end_look(tidings_center *center) {
+    tidings__segment *s = &center->segment;
+    if (tidings__end_known(center)) return true;
+    if (s->sealed) return false;
+    struct stat file;
+    // Without a name for good: the kernel links no such file again. So all who have it open may know at once.
+    const bool nameless = tidings__file_status(s->fd, &file) == 0 && file.st_dev == s->device && file.st_ino == s->inode && file.st_nlink == 0;
+    if (!nameless && !path_lost(center)) return false;
+    if (nameless && s->writable) tidings__set_relaxed(&s->header->removed.word, 1);
+    // Release: whoever reads this and looks at the ring finds what was posted before.
+    tidings__set_release(&center->ended, 1);
+    tidings__set_relaxed(&center->window, 0);  // each post asks from now on
+    return true;
+}
+
+int tidings__end_ask(tidings_center *center, const tidings__thread *thread) {
+    if (!tidings__end_known(center)) tidings__set_relaxed(&center->window, thread->window);
+    const int saved = errno;
+    const bool over = tidings__end_look(center);
+    errno = saved;
+    return over ? tidings__end_fail(center, "post to") : 0;
+}
+
+void tidings__end_look_seldom(tidings_center *center) {
+    const uint64_t now = tidings__monotonic_ns();
+    uint64_t last = tidings__relaxed(&center->asked_at);
+    if (now - last < TIDINGS__END_ASK_NS || !tidings__cas(&center->asked_at, &last, now)) return;
+    (void)tidings__end_look(center);
+}
+
+// MARK: Being told
+
+// Observers of this process only: a forked child has its parent's in its lists.
+static void nudge_all(tidings_center *center) {
+    for (tidings_observer *o = tidings__relaxed(&center->observers); o; o = tidings__relaxed(&o->next))
+        if (o->fork_epoch == tidings__relaxed(&tidings__fork_epoch)) tidings__nudge(o);
+}
+
+// On the thread of platform/watch.c. The number may be one that another center has just got: looking once too often costs a system call.
+static void changed(int32_t watch) {
+    pthread_mutex_lock(&lock);
+    for (tidings_center *center = watched; center; center = center->next_watched)
+        if ((watch == INT32_MIN || center->watch_number == watch) && tidings__end_look(center)) nudge_all(center);
+    pthread_mutex_unlock(&lock);
+}
+
+bool tidings__end_watched(const tidings_center *center) {
+    return center->segment.sealed || tidings__relaxed(&center->watched_epoch) == tidings__relaxed(&tidings__fork_epoch);
+}
+
+static void in_forked_child(void) {
+    pthread_mutex_init(&lock, NULL);  // another thread of the parent may have held it
+}
+
+// Under the lock.
+static void watch(tidings_center *center) {
+    const int fd = tidings__segment_descriptor(&center->segment);
+    const int32_t number = fd < 0 ? fd : tidings__watch_add(fd, center->segment.path, changed);
+    if (number < 0) return;
+    center->watch_number = number;
+    tidings__set_relaxed(&center->watched_epoch, tidings__relaxed(&tidings__fork_epoch));
+}
+
+void tidings__end_watch(tidings_observer *o) {
+    tidings_center *center = o->center;
+    tidings__at_fork_child(in_forked_child);
+    pthread_mutex_lock(&lock);
+    tidings__set_relaxed(&o->next, tidings__relaxed(&center->observers));
+    tidings__set_release(&center->observers, o);
+    if (!center->listed) {
+        center->next_watched = watched;
+        watched = center;
+        center->listed = true;
+    }
+    if (!tidings__end_watched(center)) watch(center);
+    pthread_mutex_unlock(&lock);
+}
+
+void tidings__end_unwatch(tidings_observer *o) {
+    pthread_mutex_lock(&lock);
+    for (_Atomic(tidings_observer *) *link = &o->center->observers; tidings__relaxed(link); link = &tidings__relaxed(link)->next) {
+        if (tidings__relaxed(link) == o) {
+            tidings__set_relaxed(link, tidings__relaxed(&o->next));
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void tidings__end_forget(tidings_center *center) {
+    if (!center->listed) return;
+    pthread_mutex_lock(&lock);
+    bool shared = false;
+    for (tidings_center **link = &watched; *link;) {
+        if (*link == center) {
+            *link = center->next_watched;
+            continue;
+        }
+        shared |= (*link)->watch_number == center->watch_number && tidings__end_watched(*link);
+        link = &(*link)->next_watched;
+    }
+    if (!shared && !center->segment.sealed && tidings__end_watched(center)) tidings__watch_remove(center->watch_number);
+    pthread_mutex_unlock(&lock);
+}

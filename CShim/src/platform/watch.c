@@ -1,0 +1,111 @@
+// Why a descriptor table of its own: a program may close descriptors that are not its own, and another file then gets the number. The thread must never read
+// from that file. And a thread that shared the table would read from it for as long as it lives. In its own table the thread keeps one descriptor, which no other thread can close.
+#include "platform/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "platform/event.h"
+#include "platform/file.h"
+#include "platform/futex.h"
+#include "platform/process.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#define CLOSE_RANGE_UNSHARE_ 2u
+
+#define EVENTS (IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+// All anonymous inodes share one inode number. This mark on the open file description tells ours from another's: a signal number for O_ASYNC, which is never set.
+#define MARK 61
+
+enum { NONE, STARTING, RUNNING, REFUSED };
+
+static int inotify = -1;         // the program's copy, to add and remove watches with. The caller's lock guards it
+static _Atomic uint32_t state;   // futex: the caller waits while STARTING
+static void (*_Atomic on_change)(int32_t watch);
+
+static bool is_ours(int fd) { return fd >= 0 && fcntl(fd, F_GETSIG) == MARK; }
+
+static void *body(void *argument) {
+    const unsigned fd = (unsigned)(intptr_t)argument;
+    // The first call unshares the table. The thread's copies of the program's descriptors are closed at once, so that pipes and sockets end when the program ends them.
+    const bool apart = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && syscall(SYS_close_range, 0, fd - 1, 0u) == 0 && is_ours((int)fd);
+    atomic_store_explicit(&state, apart ? RUNNING : REFUSED, memory_order_release);
+    tidings__futex_wake(&state, 1);
+    _Alignas(struct inotify_event) char events[4096];
+    while (apart) {
+        const ssize_t size = read((int)fd, events, sizeof events);
+        if (size < 0 && errno == EINTR) continue;
+        if (size <= 0) break;
+        void (*changed)(int32_t) = atomic_load_explicit(&on_change, memory_order_acquire);
+        for (ssize_t at = 0; at < size;) {
+            const struct inotify_event *event = (const void *)&events[at];
+            at += (ssize_t)sizeof *event + event->len;
+            changed(event->mask & IN_Q_OVERFLOW ? INT32_MIN : event->wd);
+        }
+    }
+    return NULL;
+}
+
+// The child has no such thread. Its parent's descriptor is of no use to it.
+static void in_forked_child(void) {
+    if (is_ours(inotify)) (void)close(inotify);
+    inotify = -1;
+    atomic_store_explicit(&state, NONE, memory_order_relaxed);
+}
+
+static int start(void) {
+    tidings__at_fork_child(in_forked_child);
+    int fd = inotify_init1(IN_CLOEXEC);
+    fd = fd < 0 ? -errno : tidings__above_standard(fd);
+    if (fd < 0) return fd;
+    int error = fcntl(fd, F_SETSIG, MARK) < 0 ? errno : 0;
+    inotify = fd;
+    atomic_store_explicit(&state, STARTING, memory_order_relaxed);
+    pthread_t thread;
+    if (!error) error = tidings__thread_start(&thread, body, (void *)(intptr_t)fd);
+    if (!error) {
+        (void)pthread_detach(thread);
+        while (atomic_load_explicit(&state, memory_order_acquire) == STARTING) tidings__futex_wait(&state, STARTING, -1);
+        if (atomic_load_explicit(&state, memory_order_acquire) == RUNNING) return 0;
+        error = ENOSYS;
+    }
+    (void)close(fd);
+    inotify = -1;
+    // A process may have room for a descriptor or a thread later. Without a table of its own for the thread there is no way on this kernel.
+    atomic_store_explicit(&state, error == ENOSYS ? REFUSED : NONE, memory_order_relaxed);
+    return -error;
+}
+
+int32_t tidings__watch_add(int fd, const char *path, void (*changed)(int32_t)) {
+    const int saved = errno;
+    atomic_store_explicit(&on_change, changed, memory_order_release);
+    int32_t result = atomic_load_explicit(&state, memory_order_acquire) == REFUSED ? -ENOSYS : 0;
+    if (result == 0 && atomic_load_explicit(&state, memory_order_acquire) != RUNNING) result = start();
+    // The program has closed it, and the number may be another file's. What is watched already stays watched.
+    if (result == 0 && !is_ours(inotify)) result = -EBADF;
+    if (result == 0) {
+        char descriptor[32];
+        (void)snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fd);
+        result = inotify_add_watch(inotify, descriptor, EVENTS);
+        if (result < 0 && tidings__file_same(fd, path)) result = inotify_add_watch(inotify, path, EVENTS | IN_DONT_FOLLOW);
+        if (result < 0) result = -errno;
+    }
+    errno = saved;
+    return result;
+}
+
+void tidings__watch_remove(int32_t watch) {
+    const int saved = errno;
+    if (is_ours(inotify)) (void)inotify_rm_watch(inotify, watch);
+    errno = saved;
+}

@@ -1,0 +1,328 @@
+// What observers and posters learn when their center ends: removed, unlinked, replaced by another file, or renamed.
+#include <dirent.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "foreign.h"
+
+static pipe_pair ready;
+
+typedef enum end { REMOVED, UNLINKED, REPLACED, RENAMED } end;
+static const end ends[] = {REMOVED, UNLINKED, REPLACED, RENAMED};
+
+static void bring_about(end how) {
+    const char *path = center_path();
+    if (how == REMOVED) OK(tidings_remove("story", NULL));
+    if (how == UNLINKED) CHECK(unlink(path) == 0, "unlink: %s", strerror(errno));
+    if (how == RENAMED) CHECK(rename(path, path_of("elsewhere")) == 0, "rename: %s", strerror(errno));
+    if (how == REPLACED) {
+        make_file(path_of("other"), "another file", 12);
+        CHECK(rename(path_of("other"), center_path()) == 0, "rename: %s", strerror(errno));
+    }
+}
+
+static void clean(void) {
+    (void)unlink(center_path());
+    (void)unlink(path_of("elsewhere"));
+}
+
+// Each end is told a second time, too.
+static void told_of_the_end(tidings_observer *observer) {
+    tidings_delivery delivery;
+    REFUSED(tidings_next(observer, -1, &delivery), ESTALE, "story");
+    REFUSED(tidings_next(observer, 0, &delivery), ESTALE, "story");
+    REFUSED(tidings_next(observer, 1000000, &delivery), ESTALE, "story");
+}
+
+static void sleeps_until_the_end(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    tell(&ready);
+    told_of_the_end(observer);
+    REFUSED(tidings_ended(center), ESTALE, "story");
+    uint32_t interest;
+    REFUSED(tidings_observer_add(observer, "other", 5, NULL, 0, 0, &interest), ESTALE, "story");
+    tidings_observer *another;
+    REFUSED(tidings_observer_open(center, 0, &another), ESTALE, "story");
+    tidings_participant_info info;
+    OK(tidings_participant(center, 0, &info));
+    CHECK(statistics_of(center).slots == 256, "its statistics can't be read");
+    tidings_observer_close(observer);
+    tidings_close(center);
+}
+
+static void each_end_with(void (*body)(void)) {
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        ready = pipe_open();
+        tidings_center *center = join_center(256);
+        CHECK(tidings_ended(center) == 0, "it has not ended");
+        const pid_t observer = start(body);
+        told(&ready);
+        until_asleep(observer, center, 1);
+        bring_about(ends[i]);
+        ends_well(observer);
+        tidings_close(center);
+        clean();
+    }
+}
+
+void each_end_wakes_a_sleeping_observer(void) {
+    each_end_with(sleeps_until_the_end);
+}
+
+static void polls_until_the_end(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    int fd;
+    OK(tidings_observer_descriptor(observer, &fd));
+    tidings_delivery delivery;
+    CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "something is there");
+    tell(&ready);
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    CHECK(poll(&waiting, 1, -1) == 1, "poll: %s", strerror(errno));
+    // It may have become readable for nothing.
+    int result;
+    while ((result = tidings_next(observer, 0, &delivery)) == -EAGAIN) CHECK(poll(&waiting, 1, -1) == 1, "poll: %s", strerror(errno));
+    CHECK(result == -ESTALE, "%d", result);
+    for (int i = 0; i < 3; i++) {
+        CHECK(poll(&waiting, 1, 0) == 1, "the descriptor is not readable any more");
+        CHECK(tidings_next(observer, 0, &delivery) == -ESTALE, "told once only");
+    }
+    tidings_observer_close(observer);
+    tidings_close(center);
+}
+
+void each_end_makes_the_descriptor_readable(void) {
+    each_end_with(polls_until_the_end);
+}
+
+// What was posted before the end comes before it.
+void what_was_posted_before_the_end_comes_first(void) {
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        tidings_center *center = join_center(256);
+        tidings_observer *observer = observer_of(center, NAME);
+        tidings_topic *topic = topic_of(center, NAME);
+        for (uint32_t number = 0; number < 300; number++) post_number(topic, number);
+        bring_about(ends[i]);
+        REFUSED(tidings_ended(center), ESTALE, "story");
+        const account account = drain(observer);
+        CHECK(account.received + account.missed == 300 && account.received > 0, "%lu and %lu missed", (unsigned long)account.received, (unsigned long)account.missed);
+        told_of_the_end(observer);
+        tidings_observer_close(observer);
+        tidings_topic_close(topic);
+        tidings_close(center);
+        clean();
+    }
+}
+
+// A poster that has no observer, and so no thread that watches. Within a second of its next post: here it posts until it is told, and the watchdog ends what isn't.
+void each_end_is_told_to_posters(void) {
+    static uint8_t large[5000];
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        for (int kind = 0; kind < 4; kind++) {
+            tidings_center *center = join_center(256);
+            tidings_topic *topic = topic_of(center, NAME);
+            post_number(topic, 1);
+            tidings_reservation reservation;
+            bring_about(ends[i]);
+            int result = 0;
+            while (result == 0) {
+                if (kind == 0) result = tidings_post(topic, "x", 1, NULL, NULL);
+                if (kind == 1) result = tidings_post(topic, large, sizeof large, NULL, NULL);
+                if (kind == 2) result = tidings_state_set(topic, "x", 1, NULL);
+                if (kind == 3 && (result = tidings_reserve(center, 5000, &reservation)) == 0) result = tidings_post_reserved(topic, &reservation, 5000, NULL, NULL);
+            }
+            REFUSED(result, ESTALE, "story");
+            REFUSED(tidings_post(topic, "x", 1, NULL, NULL), ESTALE, "story");
+            tidings_topic_close(topic);
+            tidings_close(center);
+            clean();
+        }
+    }
+}
+
+// The file goes on, under its own name: none of this is its end.
+void what_does_not_end_a_center_is_not_told_as_an_end(void) {
+    tidings_center *center = join_center(256);
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings_delivery delivery;
+    CHECK(link(center_path(), path_of("second")) == 0, "link: %s", strerror(errno));
+    CHECK(tidings_ended(center) == 0, "by a second name");
+    CHECK(unlink(path_of("second")) == 0, "unlink: %s", strerror(errno));
+    CHECK(chmod(center_path(), 0640) == 0 && chmod(center_path(), 0600) == 0, "chmod: %s", strerror(errno));
+    CHECK(rename(center_path(), path_of("away")) == 0 && tidings_ended(center) != 0, "renamed");
+    tidings_observer_close(observer);
+    tidings_topic_close(topic);
+    tidings_close(center);
+    CHECK(rename(path_of("away"), center_path()) == 0, "rename: %s", strerror(errno));
+    // It was never marked, so it can be opened again.
+    center = join_center(0);
+    observer = observer_of(center, NAME);
+    topic = topic_of(center, NAME);
+    post_number(topic, 1);
+    (void)receive(observer);
+    CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN && tidings_ended(center) == 0, "it goes on");
+    tidings_observer_close(observer);
+    tidings_topic_close(topic);
+    // Of two names, the center's own goes.
+    CHECK(link(center_path(), path_of("second")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
+    REFUSED(tidings_ended(center), ESTALE, "story");
+    tidings_close(center);
+    CHECK(unlink(path_of("second")) == 0, "unlink: %s", strerror(errno));
+}
+
+void a_sealed_center_has_no_end(void) {
+    tidings_center *center;
+    OK(tidings_create_sealed("story", NULL, &center));
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_topic *topic = topic_of(center, NAME);
+    for (uint32_t number = 0; number < 10; number++) {
+        post_number(topic, number);
+        (void)receive(observer);
+        CHECK(tidings_ended(center) == 0, "it has ended");
+    }
+    tidings_observer_close(observer);
+    tidings_topic_close(topic);
+    tidings_close(center);
+}
+
+void starting_after_a_sequence_takes_its_incarnation(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    const uint64_t incarnation = tidings_incarnation(center);
+    CHECK(incarnation != 0, "no incarnation");
+    uint64_t second = 0, last = 0;
+    for (uint32_t number = 0; number < 5; number++) {
+        last = post_number(topic, number);
+        if (number == 1) second = last;
+    }
+    tidings_observer *observer = observer_of_nothing(center);
+    REFUSED(tidings_observer_seek_after(observer, incarnation + 1, second), ESTALE, "incarnation");
+    REFUSED(tidings_observer_seek_after(observer, incarnation, last + 1), ERANGE, "end");
+    REFUSED(tidings_observer_seek_after(observer, incarnation, UINT64_MAX), ERANGE, "end");
+    REFUSED(tidings_observer_seek(observer, last + 2), ERANGE, "end");
+    OK(tidings_observer_seek(observer, last + 1));
+    OK(tidings_observer_seek(observer, UINT64_MAX));
+    OK(tidings_observer_seek_after(observer, incarnation, last));
+    OK(tidings_observer_seek_after(observer, incarnation, second));
+    uint32_t interest;
+    OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_HISTORY, &interest));
+    REFUSED(tidings_observer_seek_after(observer, incarnation, second), EBUSY, "seek");
+    for (uint32_t number = 2; number < 5; number++) {
+        const tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == number, "%u instead of %u", stamp_of(&delivery).number, number);
+    }
+    tidings_observer_close(observer);
+    tidings_topic_close(topic);
+    tidings_close(center);
+    OK(tidings_remove("story", NULL));
+    center = join_center(256);
+    CHECK(tidings_incarnation(center) != incarnation, "two of one incarnation");
+    observer = observer_of_nothing(center);
+    REFUSED(tidings_observer_seek_after(observer, incarnation, second), ESTALE, "incarnation");
+    tidings_observer_close(observer);
+    tidings_close(center);
+}
+
+static void sleeps_in_a_forked_child(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);  // starts this process's thread
+    const pid_t child = fork();
+    if (child == 0) {
+        tidings_observer *own = observer_of(center, NAME);
+        tell(&ready);
+        told_of_the_end(own);
+        _exit(0);
+    }
+    tell(&ready);
+    told_of_the_end(observer);
+    ends_well(child);
+    tidings_observer_close(observer);
+    tidings_close(center);
+}
+
+void a_forked_child_is_told_of_the_end(void) {
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        ready = pipe_open();
+        tidings_center *center = join_center(256);
+        const pid_t observer = start(sleeps_in_a_forked_child);
+        told(&ready);
+        told(&ready);
+        bring_about(ends[i]);
+        ends_well(observer);
+        tidings_close(center);
+        clean();
+    }
+}
+
+// Of each of its threads: the observer's, and the one that watches.
+static uint64_t switches_of(pid_t pid, uint32_t *threads) {
+    char path[64], line[256];
+    uint64_t sum = 0;
+    *threads = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    CHECK(tasks, "%s: %s", path, strerror(errno));
+    for (const struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        if (task->d_name[0] == '.') continue;
+        (void)snprintf(path, sizeof path, "/proc/%d/task/%.10s/status", (int)pid, task->d_name);
+        FILE *status = fopen(path, "r");
+        if (!status) continue;
+        (*threads)++;
+        unsigned long count;
+        while (fgets(line, sizeof line, status))
+            if (sscanf(line, "voluntary_ctxt_switches: %lu", &count) == 1 || sscanf(line, "nonvoluntary_ctxt_switches: %lu", &count) == 1) sum += count;
+        (void)fclose(status);
+    }
+    (void)closedir(tasks);
+    return sum;
+}
+
+#define IDLE_PROCESSES 100u
+
+static uint64_t switches_of_all(const pid_t *pids, uint32_t count, uint32_t *watching) {
+    uint64_t sum = 0;
+    *watching = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t threads;
+        sum += switches_of(pids[i], &threads);
+        *watching += threads > 1;
+    }
+    return sum;
+}
+
+static void nap_ms(long ms) {
+    const struct timespec nap = {ms / 1000, ms % 1000 * 1000000};
+    (void)nanosleep(&nap, NULL);
+}
+
+// No time-out, no timer, no thread that looks. A minute of 100 processes with TIDINGS_TEST_FULL=1; a second and a half of 20 otherwise, three times what the fallback sleeps at most.
+void sleeping_observers_use_no_processor(void) {
+    const uint32_t count = full() ? IDLE_PROCESSES : 20;
+    ready = pipe_open();
+    tidings_center *center = join_center(256);
+    pid_t pids[IDLE_PROCESSES];
+    for (uint32_t i = 0; i < count; i++) {
+        pids[i] = start(sleeps_until_the_end);
+        told(&ready);
+    }
+    for (uint32_t i = 0; i < count; i++) until_asleep(pids[i], center, count);
+    uint32_t watching;
+    uint64_t before = 0, now = switches_of_all(pids, count, &watching);
+    // Where the kernel refuses inotify to some (128 instances a user by default), those look twice a second: told in the story of the fallback.
+    const bool all = watching == count;
+    while (all && before != now) {
+        before = now;
+        nap_ms(100);
+        now = switches_of_all(pids, count, &watching);
+    }
+    nap_ms(full() ? 60000 : 1500);
+    const uint64_t after = switches_of_all(pids, count, &watching);
+    CHECK(!all || after == now, "%lu context switches of %u sleeping processes", (unsigned long)(after - now), count);
+    if (full()) printf("%u processes asleep for a minute, %u of them watching: %lu context switches\n", count, watching, (unsigned long)(after - now));
+    bring_about(UNLINKED);
+    for (uint32_t i = 0; i < count; i++) ends_well(pids[i]);
+    tidings_close(center);
+}
