@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
@@ -35,7 +36,9 @@ static const refusal no_unnamed_files[] = {NO_UNNAMED_FILES(EOPNOTSUPP)};
 static const refusal no_fallocate[] = {NO_FALLOCATE};
 static const refusal no_holes[] = {NO_HOLES};
 #define FUTEX_WAITV 449  // not in the headers of systems that it is to be tried for
-static const refusal old_kernel[] = {NO_MEMBARRIER, NO_ROBUST_LISTS, NO_UNNAMED_FILES(EISDIR), NO_HOLES, NO_POPULATE,
+// As the kernel says where a user has as many instances as it may.
+static const refusal no_inotify[] = {ALWAYS(SYS_inotify_init1, EMFILE)};
+static const refusal old_kernel[] = {NO_MEMBARRIER, ALWAYS(SYS_close_range, ENOSYS), NO_ROBUST_LISTS, NO_UNNAMED_FILES(EISDIR), NO_HOLES, NO_POPULATE,
                                      ALWAYS(SYS_getrandom, ENOSYS), ALWAYS(SYS_renameat2, ENOSYS), ALWAYS(FUTEX_WAITV, ENOSYS)};
 // Who waits with a limit must not mean the clock that somebody may set: such a wait kills here. (Failing it would only keep who waits busy. glibc waits
 // without a limit on that clock, for a thread's end. A sleep for a time, not until one, is nobody's to shorten.)
@@ -72,13 +75,15 @@ static const struct condition {
     {"without_unnamed_files", CALLS(no_unnamed_files), NULL, NULL, NULL},
     {"without_fallocate", CALLS(no_fallocate), NULL, NULL, NULL},
     {"without_holes", CALLS(no_holes), NULL, NULL, NULL},
+    {"without_inotify", CALLS(no_inotify), NULL, NULL, NULL},
     {"without_the_wall_clock", CALLS(no_wall_clock), NULL, NULL, NULL},
     {"without_proc", NULL, 0, without_proc, NULL, NULL},
     {"on_an_old_kernel", CALLS(old_kernel), NULL, NULL, NULL},
     {"on_one_processor", NULL, 0, one_processor, NULL, NULL},
     {"with_recycled_pids", NULL, 0, NULL, recycle_pids, fork_with_recycled_pid},
     {"in_many_pid_namespaces", NULL, 0, NULL, recycle_pids, into_pid_namespaces},
-    {"in_two_times", NULL, 0, NULL, NULL, into_times},
+    // A process with a second thread can't go back to its time namespace: none that watches.
+    {"in_two_times", CALLS(no_inotify), NULL, NULL, into_times},
 };
 static const struct condition *holds;
 
@@ -105,6 +110,8 @@ static void dies_of_it(void (*body)(void)) {
 // What the filter says, asked directly: a story that would be told under no condition at all proves nothing.
 static void check_refusals(void) {
     if (refuses(SYS_membarrier)) CHECK(syscall(SYS_membarrier, 0, 0, 0) < 0 && errno == ENOSYS, "%s", strerror(errno));
+    if (refuses(SYS_inotify_init1)) CHECK(inotify_init1(0) < 0 && errno == EMFILE, "%s", strerror(errno));
+    if (refuses(SYS_close_range)) CHECK(syscall(SYS_close_range, 700, 700, 0) < 0 && errno == ENOSYS, "%s", strerror(errno));
     void *head;
     size_t size;
     if (refuses(SYS_get_robust_list)) CHECK(syscall(SYS_get_robust_list, 0, &head, &size) < 0 && errno == ENOSYS, "%s", strerror(errno));

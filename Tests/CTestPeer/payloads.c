@@ -108,10 +108,11 @@ void history_and_what_comes_meet_without_a_seam(void) {
         if (i % 3 == 0) post_number(other, i);
     }
     const uint64_t oldest = statistics_of(center).retained_from;
-    const uint64_t places[] = {0, 1, oldest, sequence_of[900], sequence_of[900] + 1, sequence_of[999], sequence_of[999] + 5, UINT64_MAX};
+    const uint64_t places[] = {0, 1, oldest, sequence_of[900], sequence_of[900] + 1, sequence_of[999], sequence_of[999] + 2, UINT64_MAX};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         uint32_t interest, first = 0;
         tidings_observer *observer = observer_of_nothing(center);
+        CHECK(tidings_observer_seek(observer, sequence_of[999] + 3) == -ERANGE, "beyond the end");
         OK(tidings_observer_seek(observer, places[i]));
         OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_HISTORY, &interest));
         CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late");

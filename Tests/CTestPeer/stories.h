@@ -344,6 +344,15 @@ RETOLD(on_an_old_kernel, an_interrupt_ends_one_wait_and_no_more)
 RETOLD(on_an_old_kernel, a_descriptor_tells_of_everything_also_beside_blocking_waits)
 RETOLD(on_an_old_kernel, an_armed_descriptor_of_a_crowd_takes_no_time)
 
+// without a thread that is told: waiting observers look twice a second
+RETOLD(without_inotify, each_end_wakes_a_sleeping_observer)
+RETOLD(without_inotify, each_end_makes_the_descriptor_readable)
+RETOLD(without_inotify, a_forked_child_is_told_of_the_end)
+RETOLD(on_an_old_kernel, each_end_wakes_a_sleeping_observer)
+RETOLD(on_an_old_kernel, each_end_makes_the_descriptor_readable)
+RETOLD(without_proc, a_forked_child_is_told_of_the_end)
+RETOLD(without_proc, each_end_is_told_to_posters)
+
 // on one processor
 RETOLD(on_one_processor, posters_killed_at_random_leave_no_gap_and_no_trace)
 RETOLD(on_one_processor, a_poster_killed_at_random_wakes_for_whatever_it_committed)

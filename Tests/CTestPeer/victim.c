@@ -1,8 +1,11 @@
 // Who comes to harm: what it does of the operation, and what a fork of its does.
 #include "victim.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+
+#include "platform/watch.h"
 
 struct victim victim;
 tidings_center *own_center;
@@ -39,7 +42,19 @@ static void *forks(void *unused) {
     return unused;
 }
 
+static void nothing(int32_t watch) { (void)watch; }
+
+// Breakpoints are in code that all threads share, and only the first is traced: the thread that watches is started before there are any, and sleeps.
+static void start_watching(void) {
+    const char *directory = getenv("TIDINGS_DIRECTORY");
+    const int fd = open(directory, O_RDONLY | O_CLOEXEC);
+    const int32_t watch = tidings__watch_add(fd, directory, nothing);
+    if (watch >= 0) tidings__watch_remove(watch);
+    (void)close(fd);
+}
+
 void suffers(void) {
+    start_watching();
     for (uint32_t i = 0; i < operation->posts; i++) fill_payload(own_payloads[i], operation->size, 1, i);
     if (operation->prepare) operation->prepare();
     if (victim.forks) {

@@ -29,6 +29,18 @@
 
 enum { NONE, STARTING, RUNNING, REFUSED };
 
+// The thread sanitizer ends a forked child that starts a thread, if its parent had several.
+#if defined(__SANITIZE_THREAD__)
+#define FORKED REFUSED
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FORKED REFUSED
+#endif
+#endif
+#ifndef FORKED
+#define FORKED NONE
+#endif
+
 static int inotify = -1;         // the program's copy, to add and remove watches with. The caller's lock guards it
 static _Atomic uint32_t state;   // futex: the caller waits while STARTING
 static void (*_Atomic on_change)(int32_t watch);
@@ -50,6 +62,7 @@ static void *body(void *argument) {
         for (ssize_t at = 0; at < size;) {
             const struct inotify_event *event = (const void *)&events[at];
             at += (ssize_t)sizeof *event + event->len;
+            if (event->mask & IN_IGNORED) continue;  // a watch was removed
             changed(event->mask & IN_Q_OVERFLOW ? INT32_MIN : event->wd);
         }
     }
@@ -60,7 +73,7 @@ static void *body(void *argument) {
 static void in_forked_child(void) {
     if (is_ours(inotify)) (void)close(inotify);
     inotify = -1;
-    atomic_store_explicit(&state, NONE, memory_order_relaxed);
+    atomic_store_explicit(&state, FORKED, memory_order_relaxed);
 }
 
 static int start(void) {
