@@ -115,10 +115,10 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
     return evicted;
 }
 
-// Each notification missed has a position of its own before the cursor, so more than that cannot have been missed, whatever a tally says that a hostile writer
-// has written to. All that is ever told of one interest stays below 2^52: whoever adds it up overflows nothing. False: nothing is left to tell.
+// Each notification missed has a position of its own, before the cursor or in the range that is being evicted. So no more can have been missed, whatever a hostile
+// writer has made of a tally. All that is ever told of one interest stays below 2^53: a caller that adds it up overflows nothing. False: nothing is left to tell.
 static bool bound_missed(const tidings_observer *o, tidings__interest *in) {
-    const uint64_t most = o->cursor > in->told ? o->cursor - in->told : 0;
+    const uint64_t end = o->cursor + TIDINGS__EV_LENGTH_MAX, most = end > in->told ? end - in->told : 0;
     if (in->missed > most) in->missed = most;
     in->told += in->missed;
     return in->missed != 0;
