@@ -140,6 +140,9 @@ int tidings_ended(tidings_center *center);
 /// Bound: constant.
 const char *tidings_last_error(void);
 
+/// Replaces that line on this thread: for libraries over this one, so that their callers look in one place.
+void tidings_last_error_set(const char *line);
+
 // MARK: Posting
 
 /// Prepares a name (and a subject, or NULL) for posting. Blocks for no other process. -EINVAL for a name or subject that is empty (name only), too long, holds a NUL, or isn't UTF-8.
@@ -359,6 +362,10 @@ typedef struct tidings_statistics {
 
 /// Bound: walk. Never waits.
 int tidings_statistics_get(tidings_center *center, tidings_statistics *statistics);
+
+/// How many names have a retained value, and how many chunks for payloads there are, of which each value takes one. True only
+/// approximately while peers post. It looks at each slot and each chunk once, at no other name.
+int tidings_values(tidings_center *center, uint32_t *values, uint32_t *values_max);
 
 typedef struct tidings_participant_info {
     uint32_t index;

@@ -218,6 +218,10 @@ const char *tidings_path(const tidings_center *center) {
     return center->segment.path;
 }
 
+void tidings_last_error_set(const char *line) {
+    (void)tidings__fail(0, "%s", line);
+}
+
 const char *tidings_last_error(void) {
     return tidings__last_error();
 }

@@ -82,3 +82,48 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     uint32_t name_length, subject_length;
     return tidings__name_text(s, index, info->name, &name_length, info->subject, &subject_length) ? 0 : -ENOENT;
 }
+
+// Counts names whose newest retained record has a value: first those in the ring, from the newest record on, then those whose
+// value has left the ring. Each of the latter owns a chunk, so the name table is not walked. `seen`: a bit per name.
+static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
+    uint32_t values = 0;
+    uint64_t oldest = tidings__oldest(s);
+    const uint64_t end = tidings__frontier(s, oldest);
+    if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
+    for (uint64_t p = end; p > oldest && p-- > 0;) {
+        if (tidings__look(s, p) != TIDINGS__VALID) continue;
+        const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
+        const uint32_t name = (uint32_t)topic & 0xffffff, flags = (uint32_t)(topic >> 24);
+        if (!(flags & TIDINGS__RECORD_RETAIN) || name >= s->shape.names || !tidings__still(s, p)) continue;
+        const uint64_t bit = UINT64_C(1) << name % 64;
+        if (seen[name / 64] & bit) continue;
+        seen[name / 64] |= bit;
+        values += !(flags & TIDINGS__RECORD_CLEAR);
+    }
+    for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
+        const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED || tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0) continue;
+        uint64_t capacity, header[4];
+        tidings__bytes_read(header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
+        const uint32_t name = (uint32_t)header[3] & 0xffffff;
+        if (name >= s->shape.names || seen[name / 64] >> name % 64 & 1) continue;
+        tidings__name *entry = tidings__name_at(s, name);
+        // A peer may have taken the chunk again while its header was read: the entry tells.
+        values += entry && tidings__relaxed(&entry->retained) == (tidings__chunk_position(word) << 16 | (chunk + 1));
+    }
+    return values;
+}
+
+int tidings_values(tidings_center *center, uint32_t *values, uint32_t *values_max) {
+    tidings__clear_error();
+    tidings__segment *s = &center->segment;
+    *values = *values_max = 0;
+    const int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    uint64_t *seen = calloc(s->shape.names / 64 + 1, sizeof *seen);
+    if (!seen) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its retained values", s->name);
+    *values = count_values(s, seen);
+    *values_max = s->geometry.chunk_count;
+    free(seen);
+    return 0;
+}
