@@ -18,7 +18,7 @@ run() {
     shift
     timeout 60 "$utility" "$@" -s "ready.$what" 1 >"$directory/$what.output" 2>&1 &
     started+=($!)
-    until [[ $("$utility" -q -g "ready.$what") == 1 ]]; do kill -0 $! 2>/dev/null || break; done
+    until [[ $("$utility" -q -g "ready.$what") == "ready.$what 1" ]]; do kill -0 $! 2>/dev/null || break; done
 }
 
 # ends WHAT: the last one that was started ends by itself, and well.
@@ -85,9 +85,24 @@ begun=$(date +%s%N)
 "$utility" -z 0 -p com.example.a
 
 # Posts, waits, and states, in one command and from left to right. -q leaves only what -g prints.
-[[ $("$utility" -s com.example.s 0x10 -g com.example.s -s com.example.s 18446744073709551615 -g com.example.s) == $'com.example.s 16\ncom.example.s 18446744073709551615' ]] || fail "-s, -g"
+[[ $("$utility" -s com.example.s 010 -g com.example.s -s com.example.s 18446744073709551615 -g com.example.s) == $'com.example.s 10\ncom.example.s 18446744073709551615' ]] || fail "-s, -g"
 [[ $("$utility" -1 com.example.own -p com.example.own) == com.example.own ]] || fail "an own post"
-[[ $("$utility" -q -1 com.example.own -p com.example.own -g com.example.s) == 18446744073709551615 ]] || fail "-q"
+[[ $("$utility" -q -1 com.example.own -p com.example.own -g com.example.s) == "com.example.s 18446744073709551615" ]] || fail "-q"
+
+[[ $("$utility" -s com.example.s -1 -g com.example.s -s com.example.s -5 -g com.example.s) == $'com.example.s 18446744073709551615\ncom.example.s 18446744073709551611' ]] || fail "-s with a minus"
+# -g is printed at once, though the line goes on to wait.
+run flushed -g com.example.s -w com.example.nothing
+lines flushed 1
+expect flushed "com.example.s 18446744073709551611"
+kill "${started[-1]}"
+unset 'started[-1]'
+# Any number of notifications.
+run thousands -12345678901 com.example.t
+"$utility" -p com.example.t
+lines thousands 1
+kill -0 "${started[-1]}" || fail "-12345678901 ended after one"
+kill "${started[-1]}"
+unset 'started[-1]'
 
 # -w goes on; -v says when, what, its state and how; -t says when.
 "$utility" -s com.example.w 7
@@ -124,7 +139,10 @@ refused 64
 refused 64 -x
 refused 64 -p
 refused 64 -s com.example.a
-refused 64 -s com.example.a -1
+refused 64 -s com.example.a 0x10
+refused 64 -s com.example.a 18446744073709551616
+refused 64 -s com.example.a ''
+refused 64 -99999999999999999999 com.example.a
 refused 64 -s com.example.a 12x
 refused 64 -z
 refused 64 -z x
@@ -135,7 +153,7 @@ refused 64 -3
 refused 64 -s
 refused 64 -0 com.example.a
 refused 64 -s com.example.untouched 5 -p com.example.a -x
-[[ $("$utility" -q -g com.example.untouched) == 0 ]] || fail "a line that is wrong did something"
+[[ $("$utility" -q -g com.example.untouched) == "com.example.untouched 0" ]] || fail "a line that is wrong did something"
 refused 1 -p ''
 refused 1 -signal 9 -1 com.example.a
 refused 1 -w ''

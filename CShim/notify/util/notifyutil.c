@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -48,7 +49,7 @@ static void usage(FILE *to) {
     fprintf(to,
             "usage: notifyutil [-q] [-v] [-t] [-z MSEC] [-M] [-R] [COMMAND …]\n"
             "  -p KEY        post                            -w KEY   register, and wait for notifications for ever\n"
-            "  -# KEY        register, and wait for # of them (-1, -2 … -1000)\n"
+            "  -# KEY        register, and wait for # of them (-1, -2 …)\n"
             "  -g KEY        print the state                 -s KEY VALUE   set the state\n"
             "  -file -check -signal [#] -dispatch -port      how the registrations that follow are told (port: as file)\n"
             "  -q quiet   -v time, key, state and kind   -t time   -z milliseconds to pause after each post (0)\n"
@@ -167,17 +168,19 @@ static void get(const char *key) {
     uint32_t status = notify_register_plain(key, &token);
     if (status == NOTIFY_STATUS_OK) status = notify_get_state(token, &state);
     if (status != NOTIFY_STATUS_OK) fail("can't get the state of", key, status);
-    if (quiet) printf("%" PRIu64 "\n", state);
-    else printf("%s %" PRIu64 "\n", key, state);
+    // With -q too, as Apple's does. At once: the next command of this line may wait.
+    printf("%s %" PRIu64 "\n", key, state);
+    fflush(stdout);
     (void)notify_cancel(token);
 }
 
 static uint64_t state_of(const char *text) {
     char *end;
     errno = 0;
-    const uint64_t value = strtoull(text, &end, 0);
-    if (*text != 0 && *text != '-' && *end == 0 && errno == 0) return value;
-    fprintf(stderr, "notifyutil: \"%s\" is no state: a number from 0 to 18446744073709551615\n", text);
+    // Decimal, as Apple's: 010 is 10, -1 is 2^64 - 1.
+    const uint64_t value = strtoull(text, &end, 10);
+    if (end != text && *end == 0 && errno == 0) return value;
+    fprintf(stderr, "notifyutil: \"%s\" is no state: pass a decimal number from -9223372036854775808 to 18446744073709551615\n", text);
     exit(64);
 }
 
@@ -191,8 +194,9 @@ static void set(const char *key, uint64_t value) {
 
 static long number_of(const char *text, long most) {
     char *end;
+    errno = 0;
     const long number = strtol(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == 0 && number <= most ? number : -1;
+    return *text >= '0' && *text <= '9' && *end == 0 && errno == 0 && number <= most ? number : -1;
 }
 
 static void post(const char *key) {
@@ -215,7 +219,7 @@ static void refuse(const char *what, const char *option) {
 // and a line that is wrong somewhere does nothing.
 static int take(char **arguments, int left, bool acts) {
     const char *option = arguments[0], *next = left > 1 ? arguments[1] : NULL, *value = left > 2 ? arguments[2] : NULL;
-    const long number = option[0] == '-' ? number_of(option + 1, 1000) : -1;
+    const long number = option[0] == '-' ? number_of(option + 1, LONG_MAX) : -1;
     if (is(option, "-h") || is(option, "-help") || is(option, "--help")) {
         usage(stdout);
         exit(0);
