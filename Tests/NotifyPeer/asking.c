@@ -171,8 +171,8 @@ void what_is_missing_or_cant_be_is_said(void) {
     EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_check(token, NULL));
     EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_get_state(token, NULL));
     EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_peek(token, NULL));
-    EXPECT(NOTIFY_STATUS_INVALID_NAME, notify_post("user.uid.99999999999.a"));
-    EXPECT(NOTIFY_STATUS_INVALID_REQUEST, notify_monitor_file(token, NULL, 1));
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("user.uid.99999999999.a"));
+    EXPECT(NOTIFY_STATUS_INVALID_REQUEST, notify_monitor_file(token, NULL, 0x10000));
     OK(notify_check(token, &check));
 }
 
@@ -200,4 +200,86 @@ void switched_off_all_of_it_says_so(void) {
     CHECK(!is_new(token), "nothing was posted");
     OK(notify_post("com.example.a"));
     CHECK(is_new(token), "and now");
+}
+
+#define FAILS(status, call)                                                                          \
+    do {                                                                                             \
+        tidings_last_error_set("");                                                                  \
+        EXPECT(status, call);                                                                        \
+        CHECK(strncmp(tidings_last_error(), "can't ", 6) == 0, "the line \"%s\"", tidings_last_error()); \
+    } while (0)
+
+void every_failure_has_a_line(void) {
+    char name[600], path[] = "/none/watched";
+    int token, canceled, check, descriptor = -1;
+    uint32_t value;
+    uint64_t state;
+    memset(name, 'n', sizeof name);
+    name[512] = 0;
+    token = check_of("com.example.a");
+    canceled = check_of("com.example.a");
+    OK(notify_cancel(canceled));
+    FAILS(NOTIFY_STATUS_INVALID_NAME, notify_post(NULL));
+    FAILS(NOTIFY_STATUS_INVALID_NAME, notify_post(""));
+    FAILS(NOTIFY_STATUS_INVALID_NAME, notify_register_check(name, &check));
+    FAILS(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("user.uid.x"));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_register_check("com.example.a", NULL));
+    FAILS(NOTIFY_STATUS_INVALID_SIGNAL, notify_register_signal("com.example.a", 4711, &check));
+    FAILS(NOTIFY_STATUS_INVALID_PORT, notify_register_mach_port("com.example.a", NULL, 0, &check));
+    FAILS(NOTIFY_STATUS_INVALID_FILE, notify_register_file_descriptor("com.example.a", NULL, 0, &check));
+    FAILS(NOTIFY_STATUS_INVALID_FILE, notify_register_file_descriptor("com.example.a", &descriptor, NOTIFY_REUSE, &check));
+    FAILS(NOTIFY_STATUS_INVALID_REQUEST, notify_register_file_descriptor("com.example.a", &descriptor, 64, &check));
+    FAILS(NOTIFY_STATUS_NULL_INPUT, notify_check(token, NULL));
+    FAILS(NOTIFY_STATUS_NULL_INPUT, notify_peek(token, NULL));
+    FAILS(NOTIFY_STATUS_NULL_INPUT, notify_get_state(token, NULL));
+    FAILS(NOTIFY_STATUS_NULL_INPUT, notify_dump_status(NULL));
+    FAILS(NOTIFY_STATUS_INVALID_FILE, notify_dump_status(path));
+    FAILS(NOTIFY_STATUS_INVALID_FILE, notify_monitor_file(token, path, 0));
+    FAILS(NOTIFY_STATUS_INVALID_REQUEST, notify_monitor_file(token, path, 0x10000));
+    FAILS(NOTIFY_STATUS_INVALID_REQUEST, notify_suspend_pid(getppid()));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_check(canceled, &check));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_peek(canceled, &value));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_get_state(canceled, &state));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_set_state(canceled, 1));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_suspend(canceled));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_resume(canceled));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_cancel(canceled));
+    FAILS(NOTIFY_STATUS_INVALID_TOKEN, notify_monitor_file(canceled, path, 0));
+    notify_set_options(NOTIFY_OPT_DISABLE | NOTIFY_OPT_FILTERED);
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_post("com.example.a"));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_register_check("com.example.a", &check));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_check(token, &check));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_peek(token, &value));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_get_state(token, &state));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_set_state(token, 1));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_suspend(token));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_resume(token));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_suspend_pid(getpid()));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_cancel(token));
+    FAILS(NOTIFY_STATUS_OPT_DISABLE, notify_monitor_file(token, path, 0));
+    notify_set_options(NOTIFY_OPT_ENABLE | NOTIFY_OPT_FILTERED);
+    OK(notify_cancel(token));
+}
+
+void the_status_is_written_to_a_file(void) {
+    char path[512], text[4096] = {0}, expected[64];
+    snprintf(path, sizeof path, "%s/status", getenv("TIDINGS_DIRECTORY"));
+    int event = 7, length = 7, other;
+    const int token = check_of("com.example.status");
+    (void)descriptor_of("com.example.second", &other);
+    OK(notify_suspend(other));
+    OK(notify_dump_status(path));
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL && fread(text, 1, sizeof text - 1, file) > 0, "errno %d", errno);
+    fclose(file);
+    snprintf(expected, sizeof expected, "token %d check suspended 0", token);
+    CHECK(strstr(text, expected) && strstr(text, "name com.example.status\n"), "%s", text);
+    snprintf(expected, sizeof expected, "token %d file suspended 1", other);
+    CHECK(strstr(text, expected) && strstr(text, "name com.example.second\n"), "%s", text);
+    unlink(path);
+    OK(notify_get_event(token, &event, path, &length));
+    CHECK(event == 0 && length == 0, "%d, %d", event, length);
+    _notify_fork_child();
+    OK(notify_post("com.example.status"));
+    CHECK(is_new(token), "posted");
 }

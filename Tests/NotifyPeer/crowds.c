@@ -1,5 +1,6 @@
 // Very many registrations.
 #include <pthread.h>
+#include <time.h>
 
 #include "peer.h"
 
@@ -33,6 +34,41 @@ void a_hundred_thousand_registrations_live_side_by_side(void) {
     for (int i = 0; i < COUNT; i++) OK(notify_cancel(tokens[i]));
     OK(notify_post("com.example.one"));
     CHECK(read_token(descriptor) == shared, "the one that is left");
+    free(tokens);
+}
+
+// Bounds processor time, not the clock. Names each or one for all, asked or delivered to, in the order of registration, against it, or any.
+void a_hundred_thousand_registrations_are_canceled_in_a_second(void) {
+    enum { COUNT = SANITIZED ? 4000 : 100000 };
+    int *tokens = calloc(COUNT, sizeof *tokens);
+    char name[64];
+    for (int kind = 0; kind < 12; kind++) {
+        const bool one = kind % 2, delivers = kind / 2 % 2, full = delivers && one;
+        int descriptor = -1;
+        struct timespec begun, ended;
+        for (int i = 0; i < COUNT; i++) {
+            snprintf(name, sizeof name, "com.example.%d", one ? 0 : i);
+            if (delivers) OK(notify_register_file_descriptor(name, &descriptor, i ? NOTIFY_REUSE : 0, &tokens[i]));
+            else OK(notify_register_check(name, &tokens[i]));
+        }
+        // More than the pipe holds: most of them wait for room.
+        if (full) {
+            OK(notify_post("com.example.0"));
+            (void)read_token(descriptor);
+        }
+        for (int i = COUNT - 1; i > 0 && kind / 4 > 0; i--) {
+            const int other = kind / 4 == 1 ? COUNT - 1 - i : (int)random_below((uint64_t)i + 1), kept = tokens[i];
+            if (kind / 4 == 1 && other >= i) break;
+            tokens[i] = tokens[other], tokens[other] = kept;
+        }
+        CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begun) == 0, "errno %d", errno);
+        for (int i = 0; i < COUNT; i++) OK(notify_cancel(tokens[i]));
+        CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ended) == 0, "errno %d", errno);
+        const long long ms = ((ended.tv_sec - begun.tv_sec) * 1000000000LL + ended.tv_nsec - begun.tv_nsec) / 1000000;
+        printf("kind %d: %d cancellations take %lld ms of processor time\n", kind, COUNT, ms);
+        fflush(stdout);
+        CHECK(SANITIZED || ms < 5000, "kind %d: %lld ms", kind, ms);
+    }
     free(tokens);
 }
 

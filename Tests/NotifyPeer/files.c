@@ -1,5 +1,6 @@
 // Tokens that follow a file.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "peer.h"
@@ -41,6 +42,35 @@ void a_monitored_file_is_told_of_until_it_isnt(void) {
     CHECK(write(file, "x", 1) == 1, "errno %d", errno);
     close(file);
     unlink(path);
+}
+
+// Each step changes the file in ways that were not asked for, then in one that was: the delivery is for that one, as the token of all events shows.
+void a_monitored_file_is_told_of_for_the_events_that_were_asked_for(void) {
+    char path[512], moved[520];
+    snprintf(path, sizeof path, "%s/watched", getenv("TIDINGS_DIRECTORY"));
+    snprintf(moved, sizeof moved, "%s.moved", path);
+    int all, gone, longer, attributes, unknown;
+    const int of_all = descriptor_of("com.example.a", &all), of_gone = descriptor_of("com.example.a", &gone), of_longer = descriptor_of("com.example.a", &longer),
+              of_attributes = descriptor_of("com.example.a", &attributes);
+    OK(notify_monitor_file(all, path, 0));
+    OK(notify_monitor_file(gone, path, NOTIFY_FILE_DELETE | NOTIFY_FILE_RENAME | 0x40000000));
+    OK(notify_monitor_file(longer, path, NOTIFY_FILE_EXTEND));
+    OK(notify_monitor_file(attributes, path, NOTIFY_FILE_ATTRIB | NOTIFY_FILE_CREATE));
+    OK(notify_register_check("com.example.a", &unknown));
+    EXPECT(NOTIFY_STATUS_INVALID_REQUEST, notify_monitor_file(unknown, path, 0x40000000));
+    const int file = open(path, O_CREAT | O_RDWR, 0600);
+    CHECK(read_token(of_all) == all && read_token(of_attributes) == attributes, "it appears");
+    CHECK(!is_readable(of_gone) && !is_readable(of_longer), "nothing was written, nothing is gone");
+    CHECK(write(file, "x", 1) == 1, "errno %d", errno);
+    CHECK(read_token(of_all) == all && read_token(of_longer) == longer, "it grows");
+    CHECK(chmod(path, 0640) == 0, "errno %d", errno);
+    CHECK(read_token(of_all) == all && read_token(of_attributes) == attributes, "its mode changes");
+    CHECK(!is_readable(of_gone) && !is_readable(of_longer), "it is there, and as long as before");
+    CHECK(rename(path, moved) == 0, "errno %d", errno);
+    CHECK(read_token(of_all) == all && read_token(of_gone) == gone, "it is gone");
+    CHECK(!is_readable(of_longer), "as long as before");
+    close(file);
+    unlink(moved);
 }
 
 void many_changes_of_a_file_are_few_deliveries(void) {

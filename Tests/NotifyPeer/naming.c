@@ -31,7 +31,7 @@ void names_up_to_511_bytes_are_told_apart(void) {
 }
 
 void odd_names_are_names(void) {
-    const char *names[] = {"\xff\xfe", "\xc0\xaf", "caf\xc3\xa9", "caf\xe9", "tidings.notify#", "tidings.notify.state/com.example.a", "a\nb", " ", "\xed\xa0\x80", "\xf4\x90\x80\x80", "self", "user.uid.", "user.uid.x", "selfish"};
+    const char *names[] = {"\xff\xfe", "\xc0\xaf", "caf\xc3\xa9", "caf\xe9", "tidings.notify#", "tidings.notify.state/com.example.a", "a\nb", " ", "\xed\xa0\x80", "\xf4\x90\x80\x80", "self", "user.uid", "user.uid-", "selfish", "com.apple.systematic"};
     const size_t count = sizeof names / sizeof names[0];
     int tokens[sizeof names / sizeof names[0]];
     for (size_t i = 0; i < count; i++) {
@@ -204,4 +204,16 @@ void a_users_names_are_in_that_users_center(void) {
     int none;
     OK(notify_post(name));
     EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_register_check(name, &none));
+}
+
+void names_of_no_user_are_not_authorized(void) {
+    const char *const names[] = {"user.uid.", "user.uid.x", "user.uid..a", "user.uid.0a", "user.uid.00", "user.uid.007.a", "user.uid.-1", "user.uid. 0", "user.uid.4294967295", "user.uid.99999999999.a"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        int token, descriptor;
+        EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post(names[i]));
+        EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_register_check(names[i], &token));
+        EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_register_plain(names[i], &token));
+        EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_register_file_descriptor(names[i], &descriptor, 0, &token));
+        CHECK(token == NOTIFY_TOKEN_INVALID && strstr(tidings_last_error(), names[i]), "token %d", token);
+    }
 }

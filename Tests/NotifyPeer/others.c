@@ -203,3 +203,45 @@ void who_cant_make_a_removed_center_anew_waits_for_who_can(void) {
     OK(notify_post("com.example.a"));
     ends_well(pid);
 }
+
+static void posts_as_no_root(void) {
+    char name[300] = "com.apple.system.";
+    become_other();
+    told(&go);
+    int token;
+    OK(notify_register_check("com.apple.system.example", &token));
+    CHECK(is_new(token), "first");
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("com.apple.system.example"));
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_set_state(token, 5));
+    memset(name + strlen(name), 'n', sizeof name - strlen(name) - 1);
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post(name));  // too long for the center: it goes by a digest there
+    OK(notify_post("com.apple.systematic"));
+    OK(notify_post("com.apple.system"));
+    OK(notify_post("self.com.apple.system.example"));
+    CHECK(!is_new(token), "nothing was posted");
+    tell(&ready);
+    told(&go);
+    CHECK(is_new(token), "root has posted");
+}
+
+void names_of_the_system_are_posted_by_root_alone(void) {
+    ready = channel_open(), go = channel_open();
+    write_configuration("0666");
+    const pid_t pid = start(posts_as_no_root);
+    const int token = check_of("com.apple.system.example");
+    CHECK(is_new(token), "first");
+    tell(&go);
+    told(&ready);
+    CHECK(!is_new(token), "not by another user");
+    OK(notify_set_state(token, 5));
+    OK(notify_post("com.apple.system.example"));
+    tell(&go);
+    ends_well(pid);
+    CHECK(is_new(token), "own");
+    // The program gives up root after its first post.
+    CHECK(seteuid(OTHER) == 0, "errno %d", errno);
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("com.apple.system.example"));
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_set_state(token, 6));
+    CHECK(seteuid(0) == 0, "errno %d", errno);
+    OK(notify_post("com.apple.system.example"));
+}

@@ -1,4 +1,6 @@
 // The 64-bit state of a name.
+#include <time.h>
+
 #include "peer.h"
 
 void a_state_is_what_was_set_last(void) {
@@ -108,5 +110,60 @@ void where_no_more_states_fit_it_is_said_and_all_else_goes_on(void) {
     for (int i = 0; i <= set; i++) OK(notify_set_state(tokens[i], 0));
     set = 0;
     EXPECT(NOTIFY_STATUS_FAILED, set_many(tokens, MOST, &set));
-    CHECK(set >= 600, "%d", set);
+    CHECK(set == 896 / 4 * 3, "%d", set);
+}
+
+enum { STATES = 896 / 4 * 3 };
+
+static int token_of_state(const char *kind, int number) {
+    char name[64];
+    snprintf(name, sizeof name, "com.example.%s.%d", kind, number);
+    return check_of(name);
+}
+
+static void takes_all_states(void) {
+    for (int i = 0; i < STATES; i++) OK(notify_set_state(token_of_state("theirs", i), 1));
+}
+
+// Another process set them: this one knows of none.
+void a_state_that_is_there_can_be_set_and_a_cleared_one_makes_room_at_once(void) {
+    ends_well(start(takes_all_states));
+    uint64_t state;
+    const int more = token_of_state("more", 0);
+    EXPECT(NOTIFY_STATUS_FAILED, notify_set_state(more, 5));
+    CHECK(strstr(tidings_last_error(), "can't set the state of \"com.example.more.0\"") != NULL, "no line");
+    for (int i = 0; i < STATES; i++) {
+        const int token = token_of_state("theirs", i);
+        OK(notify_set_state(token, (uint64_t)i + 2));
+        OK(notify_get_state(token, &state));
+        CHECK(state == (uint64_t)i + 2, "%d has %llu", i, (unsigned long long)state);
+        OK(notify_cancel(token));
+    }
+    for (int i = 0; i < 20; i++) {
+        EXPECT(NOTIFY_STATUS_FAILED, notify_set_state(token_of_state("more", i), 6));
+        OK(notify_set_state(token_of_state("theirs", i), 0));
+        OK(notify_set_state(token_of_state("more", i), 6));
+    }
+    // All at once, by a process that didn't set them; then as many others.
+    for (int i = 0; i < STATES; i++) OK(notify_set_state(token_of_state(i < 20 ? "more" : "theirs", i), 0));
+    for (int i = 0; i < STATES; i++) OK(notify_set_state(token_of_state("others", i), 7));
+    EXPECT(NOTIFY_STATUS_FAILED, notify_set_state(more, 8));
+}
+
+// Bounds processor time, not the clock: a walk along this table took a thousand times as long as a look at the chunks.
+void a_refused_state_does_not_walk_the_table_of_names(void) {
+    enum { NAMES = SANITIZED ? 4000 : 60000, REFUSED = SANITIZED ? 100 : 1000 };
+    struct timespec begun, ended;
+    for (int i = 0; i < NAMES; i++) (void)token_of_state("name", i);
+    for (int i = 0; i < STATES; i++) OK(notify_set_state(token_of_state("state", i), 1));
+    const int more = token_of_state("more", 0);
+    CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun) == 0, "errno %d", errno);
+    for (int i = 0; i < REFUSED; i++) {
+        EXPECT(NOTIFY_STATUS_FAILED, notify_set_state(more, 5));
+        OK(notify_post("com.example.noise"));  // so that the center is not as it was at the last refusal
+    }
+    CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended) == 0, "errno %d", errno);
+    const long long each = ((ended.tv_sec - begun.tv_sec) * 1000000000LL + ended.tv_nsec - begun.tv_nsec) / REFUSED;
+    printf("a refused state takes %lld ns of processor time among %d names\n", each, NAMES);
+    CHECK(SANITIZED || each < 1000000, "%lld ns for each refused state", each);
 }

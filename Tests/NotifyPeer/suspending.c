@@ -61,3 +61,32 @@ void a_suspended_signal_comes_once_at_the_last_resumption(void) {
     OK(notify_resume(token));
     CHECK(!has_come(SIGUSR1), "once for all of it");
 }
+
+void a_suspended_process_is_delivered_to_at_the_last_resumption(void) {
+    int token, other;
+    const int descriptor = descriptor_of("com.example.a", &token), second = descriptor_of("com.example.b", &other);
+    const int asked = check_of("com.example.a");
+    CHECK(is_new(asked), "first");
+    OK(notify_suspend_pid(getpid()));
+    OK(notify_suspend_pid(getpid()));
+    OK(notify_suspend(other));
+    for (int i = 0; i < 3; i++) {
+        OK(notify_post("com.example.a"));
+        OK(notify_post("com.example.b"));
+    }
+    CHECK(is_new(asked), "a check goes on");
+    OK(notify_resume_pid(getpid()));
+    CHECK(!is_readable(descriptor) && !is_readable(second), "still suspended");
+    OK(notify_resume_pid(getpid()));
+    CHECK(read_token(descriptor) == token && !is_readable(second), "one delivery; the other token is suspended itself");
+    OK(notify_suspend_pid(getpid()));
+    OK(notify_resume(other));
+    CHECK(!is_readable(second), "the process is suspended again");
+    OK(notify_resume_pid(getpid()));
+    CHECK(read_token(second) == other, "resumed");
+    OK(notify_resume_pid(getpid()));  // one too many changes nothing
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(descriptor) == token, "as before");
+    EXPECT(NOTIFY_STATUS_INVALID_REQUEST, notify_suspend_pid(getppid()));
+    EXPECT(NOTIFY_STATUS_INVALID_REQUEST, notify_resume_pid(getppid()));
+}

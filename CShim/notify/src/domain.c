@@ -1,5 +1,7 @@
 // Which center a name lives in, and going on with it after a fork or a removal.
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,22 +25,54 @@ uint32_t notify__status(int error) {
     }
 }
 
+uint32_t notify__fail(uint32_t status, const char *format, ...) {
+    const int saved = errno;
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    tidings_last_error_set(line);
+    errno = saved;
+    return status;
+}
+
+uint32_t notify__fail_disabled(const char *what) {
+    return notify__fail(NOTIFY_STATUS_OPT_DISABLE, "can't %s: this program has switched notify(3) off; call notify_set_options(NOTIFY_OPT_ENABLE)", what);
+}
+
+uint32_t notify__fail_token(const char *what, int number) {
+    return notify__fail(NOTIFY_STATUS_INVALID_TOKEN, "can't %s token %d: it was never registered, or is canceled; register the name again", what, number);
+}
+
+uint32_t notify__fail_memory(const char *what) {
+    return notify__fail(NOTIFY_STATUS_FAILED, "can't %s: no memory (errno %d); free some", what, ENOMEM);
+}
+
+// As Apple's notify.conf reserves these names. Asked at each call: a program may give up root.
+bool notify__may_post_reserved(const char *what, const char *name) {
+    if (geteuid() == 0) return true;
+    (void)notify__fail(NOTIFY_STATUS_NOT_AUTHORIZED, "can't %s \"%.255s\": names that begin with \"com.apple.system.\" are root's; become root, or use another name", what, name);
+    return false;
+}
+
 #define SELF "self."
 #define USER "user.uid."
 
-// False: a user that can't be.
+// False: it begins with "user.uid." and names no user: "user.uid.", "user.uid.x", "user.uid.0501", or a number that no user has.
 static bool classify(const char *name, size_t length, notify__kind *kind, uint32_t *uid) {
     *kind = NOTIFY__SYSTEM;
     *uid = 0;
     if (length >= sizeof SELF - 1 && memcmp(name, SELF, sizeof SELF - 1) == 0) *kind = NOTIFY__SELF;
-    if (length < sizeof USER || memcmp(name, USER, sizeof USER - 1) != 0) return true;
+    if (length < sizeof USER - 1 || memcmp(name, USER, sizeof USER - 1) != 0) return true;
     size_t i = sizeof USER - 1;
     uint64_t number = 0;
     for (; i < length && name[i] >= '0' && name[i] <= '9'; i++) {
         number = 10 * number + (uint64_t)(name[i] - '0');
         if (number >= UINT32_MAX) return false;
     }
-    if (i == sizeof USER - 1 || (i < length && name[i] != '.')) return true;
+    const size_t digits = i - (sizeof USER - 1);
+    if (digits == 0 || (digits > 1 && name[sizeof USER - 1] == '0') || (i < length && name[i] != '.')) return false;
     *kind = NOTIFY__USER;
     *uid = (uint32_t)number;
     return true;
@@ -91,7 +125,7 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
     uint32_t uid;
     *status = NOTIFY_STATUS_OK;
     if (!classify(name, length, &kind, &uid)) {
-        *status = NOTIFY_STATUS_INVALID_NAME;
+        *status = notify__fail(NOTIFY_STATUS_NOT_AUTHORIZED, "can't use the name \"%.255s\": it begins with \"user.uid.\" and names no user; write \"user.uid.\", a user id, and a dot", name);
         return NULL;
     }
     if (kind == NOTIFY__SYSTEM) {
@@ -104,12 +138,13 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
     domain = calloc(1, sizeof *domain);
     tidings_center *center = NULL;
     if (!domain) {
-        *status = NOTIFY_STATUS_FAILED;
+        *status = notify__fail_memory("open a center for notify(3)");
         return NULL;
     }
     domain->kind = kind;
     domain->uid = uid;
     domain->watch = -1;
+    domain->states_full_at = UINT64_MAX;
     // Without the lock: opening may take a while, and who loses the race closes again.
     const int error = open_center(domain, &center, &domain->read_only);
     if (error) {
@@ -137,7 +172,7 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
 
 uint32_t notify__domain_listen(notify__domain *domain) {
     if (domain->pull.observer) return NOTIFY_STATUS_OK;
-    if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
+    if (!notify__reading_begin(domain)) return notify__fail(NOTIFY_STATUS_FAILED, "can't open a center for notify(3) inside a signal handler; make a call for the name before");
     tidings_observer *pull;
     const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &pull);
     if (!error) {
@@ -196,7 +231,7 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
         const int error = open_center(domain, &center, &domain->read_only);
         if (error) return notify__status(error);
     }
-    if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
+    if (!notify__reading_begin(domain)) return notify__fail(NOTIFY_STATUS_FAILED, "can't open a center for notify(3) inside a signal handler; make a call for the name before");
     if (child) {
         notify__pipes_forget();
         notify__names_each(domain, forget_parents);
@@ -211,6 +246,7 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     if (another) {
         notify__removal_identify(domain);
         atomic_store_explicit(&domain->states_left, 0, memory_order_relaxed);
+        atomic_store_explicit(&domain->states_full_at, UINT64_MAX, memory_order_relaxed);
         notify__names_each(domain, forget_state);
     }
     uint32_t status = NOTIFY_STATUS_OK;
@@ -263,6 +299,7 @@ static void after(void) {
 static void in_child(void) {
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) atomic_store_explicit(&domain->stale, 1, memory_order_relaxed);
     notify__worker_forked();
+    notify__process_suspensions = 0;
     after();
 }
 

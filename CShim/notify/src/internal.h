@@ -25,6 +25,7 @@
 typedef struct notify__text {
     size_t length;
     char bytes[TIDINGS_NAME_MAX + 1];
+    bool reserved;  // begins with "com.apple.system.": root alone posts it
 } notify__text;
 
 void notify__text_of(const char *name, size_t length, notify__text *text);
@@ -44,7 +45,7 @@ static inline uint64_t notify__hash(const char *bytes, size_t length) {
     hash = (hash ^ word) * factor;
     return hash ^ hash >> 29;
 }
-uint32_t notify__length(const char *name, size_t *length);  // NOTIFY_STATUS_OK, INVALID_NAME
+uint32_t notify__length(const char *name, size_t *length);  // NOTIFY_STATUS_OK, INVALID_NAME with its line
 
 // MARK: Domains
 
@@ -88,7 +89,8 @@ struct notify__domain {
     notify__kind kind;
     uint32_t uid;
     _Atomic bool read_only;
-    _Atomic uint32_t states_left;  // that may be set before somebody counts
+    _Atomic uint32_t states_left;     // names without a state that may be set before this process counts again
+    _Atomic uint64_t states_full_at;  // the position at which a count found no room; UINT64_MAX: none did
     uint64_t device, inode;  // of the center's file; 0: it has none, or was removed at once
     int watch;               // of its removal, -1: none
 
@@ -110,6 +112,12 @@ extern _Atomic uint32_t notify__disabled, notify__regenerating;
 extern _Atomic(notify__domain *) notify__domains;
 
 uint32_t notify__status(int error);  // of a tidings function
+// What `tidings_last_error` says from now on; returns the status.
+uint32_t notify__fail(uint32_t status, const char *format, ...) __attribute__((format(printf, 2, 3), cold, noinline));
+uint32_t notify__fail_disabled(const char *what) __attribute__((cold, noinline));
+uint32_t notify__fail_token(const char *what, int number) __attribute__((cold, noinline));
+uint32_t notify__fail_memory(const char *what) __attribute__((cold, noinline));
+bool notify__may_post_reserved(const char *what, const char *name) __attribute__((cold, noinline));
 // The domain that a name belongs to. NULL, and the reason: it can't be opened. Not `opening`: NULL and NOTIFY_STATUS_OK if this process hasn't got it open.
 notify__domain *notify__domain_of(const char *name, size_t length, bool opening, uint32_t *status);
 // For a forked child, or (`anew`) after the center was removed: observers of our own, from where the old ones stood. Under notify__lock.
@@ -166,7 +174,7 @@ typedef struct notify__pipe {
     int reader, writer;
     uint64_t device, inode;
     uint32_t tokens;
-    notify__token *waiting;  // for room
+    notify__token *waiting, *waiting_last;  // for room
     struct notify__pipe *next;
 } notify__pipe;
 
@@ -194,7 +202,7 @@ struct notify__token {
     notify__pipe *pipe;
     notify__handler handler;
     struct notify__monitor *monitor;
-    notify__token *next, *previous, *next_waiting;
+    notify__token *next, *previous, *next_waiting, *previous_waiting;
 };
 
 notify__token *notify__token_of(int number);  // NULL: not valid
@@ -204,6 +212,7 @@ void notify__token_free(notify__token *token);
 void notify__tokens_each(void (*each)(notify__token *token));
 
 uint32_t notify__register(const char *name, int *number, notify__token *like);  // takes over signal, pipe, handler of `like`, which is nobody's
+extern uint32_t notify__process_suspensions;  // by notify_suspend_pid. Under notify__lock
 void notify__deliver(notify__token *token);  // or remembers that it is due
 uint32_t notify__push_begin(notify__name *name);  // its posts are to be delivered from now on
 void notify__push_end(notify__name *name);

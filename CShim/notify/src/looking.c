@@ -1,5 +1,5 @@
-// What the two observers of a domain look at. Names are added one by one. They are taken away one by one while there are few, as each takes as long as the observer has names; of many, half at
-// a time: by another observer, which looks at the other half.
+// What the two observers of a domain look at. Names are added one by one. They are taken away one by one while there are few, as each takes as long as the observer has names; of many, three
+// quarters at a time: by another observer, which looks at the last quarter.
 #include <errno.h>
 
 #include "internal.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +16,9 @@
 typedef struct notify__monitor {
     notify__token *token;
     int file, directory;  // watches; -1: none
+    int flags;            // NOTIFY_FILE_…: the events that the token is told of
     int64_t due;          // milliseconds; 0: nothing has changed
+    struct stat last;     // the file as of the last event; all 0: it was not there
     struct notify__monitor *next;
     const char *name;     // within path
     char path[];
@@ -57,6 +60,34 @@ int notify__monitors_descriptor(void) {
     return monitors ? inotify : -1;
 }
 
+// The file's attributes say what inotify does not: whether a file grew, and which of its times changed.
+static int changed_attributes(notify__monitor *m) {
+    struct stat now;
+    const struct stat last = m->last;
+    if (stat(m->path, &now) != 0) memset(&now, 0, sizeof now);
+    m->last = now;
+    if (now.st_ino == 0 || now.st_ino != last.st_ino || now.st_dev != last.st_dev) return 0;
+    int flags = 0;
+    if (now.st_size > last.st_size) flags |= NOTIFY_FILE_EXTEND;
+    if (now.st_nlink != last.st_nlink) flags |= NOTIFY_FILE_LINK;
+    if (memcmp(&now.st_mtim, &last.st_mtim, sizeof now.st_mtim) != 0) flags |= NOTIFY_FILE_MTIME | NOTIFY_FILE_ATTRIB;
+    if (memcmp(&now.st_ctim, &last.st_ctim, sizeof now.st_ctim) != 0) flags |= NOTIFY_FILE_CTIME | NOTIFY_FILE_ATTRIB;
+    return flags;
+}
+
+static int flags_of(notify__monitor *m, uint32_t mask, bool here, bool itself) {
+    int flags = changed_attributes(m);
+    if (mask & IN_MODIFY) flags |= NOTIFY_FILE_WRITE;
+    if (mask & IN_ATTRIB) flags |= NOTIFY_FILE_ATTRIB;
+    if (mask & (IN_DELETE_SELF | (here ? IN_DELETE : 0))) flags |= NOTIFY_FILE_DELETE;
+    if (mask & (IN_MOVE_SELF | (here ? IN_MOVED_FROM : 0))) flags |= NOTIFY_FILE_DELETE | NOTIFY_FILE_RENAME;
+    if (here && mask & (IN_CREATE | IN_MOVED_TO)) flags |= NOTIFY_FILE_CREATE;
+    // The file is a directory: its entries are what is written in it.
+    if (itself && mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)) flags |= NOTIFY_FILE_WRITE;
+    if (mask & IN_UNMOUNT) flags |= NOTIFY_FILE_DELETE | NOTIFY_FILE_REVOKE;
+    return flags;
+}
+
 static void changed(const struct inotify_event *event) {
     for (notify__monitor *m = monitors; m; m = m->next) {
         const bool here = m->directory == event->wd && event->len > 0 && strcmp(event->name, m->name) == 0;
@@ -66,6 +97,8 @@ static void changed(const struct inotify_event *event) {
         if (itself && event->mask & IN_IGNORED) m->file = -1;
         if (!here && !lost && (!itself || event->mask & IN_IGNORED)) continue;
         if (here && event->mask & (IN_CREATE | IN_MOVED_TO)) watch_file(m);
+        const int flags = flags_of(m, event->mask, here, itself);
+        if (m->flags != NOTIFY_FILE_ALL && !lost && !(flags & m->flags)) continue;
         if (m->due == 0) m->due = now_ms() + COALESCED_MS;
     }
 }
@@ -121,38 +154,44 @@ void notify__monitors_forked(void) {
     }
 }
 
-static uint32_t begin(notify__token *token, const char *path) {
+static uint32_t begin(notify__token *token, const char *path, int flags) {
     const size_t length = strlen(path);
-    if (length == 0 || length >= PATH_MAX) return NOTIFY_STATUS_INVALID_FILE;
+    if (length == 0 || length >= PATH_MAX) return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't follow a file: its path has %zu bytes; pass 1 to %d", length, PATH_MAX - 1);
     if (inotify < 0) inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (inotify < 0) return NOTIFY_STATUS_FAILED;
+    if (inotify < 0) return notify__fail(NOTIFY_STATUS_FAILED, "can't follow \"%s\": inotify says %s; close some descriptors", path, strerror(errno));
     notify__monitor *m = calloc(1, sizeof *m + length + 1);
-    if (!m) return NOTIFY_STATUS_FAILED;
+    if (!m) return notify__fail_memory("follow a file");
     memcpy(m->path, path, length + 1);
     const char *slash = strrchr(m->path, '/');
     m->name = slash ? slash + 1 : m->path;
     m->token = token;
+    m->flags = flags;
     m->file = -1;
     if (!watch_directory(m)) {
+        const int failed = errno;
         free(m);
-        return NOTIFY_STATUS_INVALID_FILE;
+        return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't follow \"%s\": its directory says %s; pass a path whose directory is there", path, strerror(failed));
     }
     m->next = monitors;
     monitors = m;
     token->monitor = m;
     watch_file(m);
+    (void)changed_attributes(m);
     notify__worker_wake();
     return NOTIFY_STATUS_OK;
 }
 
 uint32_t notify_monitor_file(int number, char *path, int flags) {
-    if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return NOTIFY_STATUS_OPT_DISABLE;
-    if (flags != 0) return NOTIFY_STATUS_INVALID_REQUEST;
+    if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return notify__fail_disabled("follow a file");
+    // As Apple's: 0 stands for all events, bits that name none are ignored.
+    if (flags == 0) flags = NOTIFY_FILE_ALL;
+    if (!(flags & NOTIFY_FILE_ALL)) return notify__fail(NOTIFY_STATUS_INVALID_REQUEST, "can't follow a file with flags %#x: they name no event; pass 0, or some of NOTIFY_FILE_…", (unsigned)flags);
+    flags &= NOTIFY_FILE_ALL;
     pthread_mutex_lock(&notify__lock);
     notify__token *token = notify__token_of(number);
-    uint32_t status = token ? NOTIFY_STATUS_OK : NOTIFY_STATUS_INVALID_TOKEN;
+    uint32_t status = token ? NOTIFY_STATUS_OK : notify__fail_token("follow a file with", number);
     if (token) notify__monitor_end(token);
-    if (token && path) status = begin(token, path);
+    if (token && path) status = begin(token, path, flags);
     pthread_mutex_unlock(&notify__lock);
     return status;
 }

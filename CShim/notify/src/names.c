@@ -94,7 +94,7 @@ static void idle_end(notify__domain *domain, notify__name *name) {
 
 // Nobody looks at it for checks any more, but something is yet to be delivered of it.
 static uint32_t join_again(notify__domain *domain, notify__name *name, notify__name **result) {
-    if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
+    if (!notify__reading_begin(domain)) return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
     const uint32_t status = notify__name_pull(name, false);
     if (status == NOTIFY_STATUS_OK) {
         notify__take(domain);
@@ -116,7 +116,7 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     }
     if (name) return join_again(domain, name, result);
     name = take_free();
-    if (!name) return NOTIFY_STATUS_FAILED;
+    if (!name) return notify__fail_memory("register a name");
     name->text = *text;
     name->hash = notify__hash(text->bytes, text->length);
     name->pull = name->push = 0;
@@ -127,7 +127,7 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     atomic_store_explicit(&name->stated, false, memory_order_relaxed);
     atomic_store_explicit(&name->domain, domain, memory_order_release);
     // A signal handler must not register.
-    if (!notify__reading_begin(domain)) return NOTIFY_STATUS_FAILED;
+    if (!notify__reading_begin(domain)) return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
     uint32_t status = NOTIFY_STATUS_FAILED;
     if (put(domain, name)) {
         status = notify__name_pull(name, false);
@@ -137,6 +137,7 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     } else {
         name->next = free_names;
         free_names = name;
+        status = notify__fail_memory("register a name");
     }
     notify__reading_end(domain);
     *result = name;
@@ -159,7 +160,8 @@ static void drop_idle(notify__domain *domain, uint32_t most) {
     }
 }
 
-// Very many of them: another observer for those that are left.
+// Very many of them, three quarters of all: another observer for those that are left. To add a name to an observer is what
+// this costs, so it is a third as many as were registered, however they are canceled.
 static void leave_behind(notify__domain *domain) {
     notify__view more = {0};
     const uint32_t dropped = domain->idle_count - NOTIFY__IDLE_MOST;
@@ -201,7 +203,7 @@ void notify__name_leave(notify__name *name) {
     if (--name->token_count > 0) return;
     idle_begin(domain, name);
     const bool few = domain->pull.names <= NOTIFY__NAMES_FEW;
-    const uint32_t most = NOTIFY__IDLE_MOST + (few ? 0 : domain->name_count - domain->idle_count);
+    const uint32_t most = NOTIFY__IDLE_MOST + (few ? 0 : 3 * (domain->name_count - domain->idle_count));
     if (domain->idle_count <= (most > domain->idle_most ? most : domain->idle_most) || !notify__reading_begin(domain)) return;
     if (few) drop_idle(domain, NOTIFY__IDLE_MOST);
     else leave_behind(domain);

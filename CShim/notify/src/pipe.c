@@ -55,26 +55,34 @@ static bool written(const notify__pipe *pipe, const notify__token *token) {
     return count == sizeof bytes || errno != EAGAIN;
 }
 
+// In a step, as a full pipe may have a hundred thousand tokens.
+static void wait_ends(notify__pipe *pipe, notify__token *token) {
+    if (token->previous_waiting) token->previous_waiting->next_waiting = token->next_waiting;
+    else pipe->waiting = token->next_waiting;
+    if (token->next_waiting) token->next_waiting->previous_waiting = token->previous_waiting;
+    else pipe->waiting_last = token->previous_waiting;
+    token->next_waiting = token->previous_waiting = NULL;
+    token->full = false;
+}
+
 void notify__pipe_write(notify__token *token) {
     notify__pipe *pipe = token->pipe;
     if (token->full || pipe->writer < 0) return;
     // Behind those that wait already.
     if (!pipe->waiting && written(pipe, token)) return;
     token->full = true;
-    notify__token **end = &pipe->waiting;
-    while (*end) end = &(*end)->next_waiting;
-    *end = token;
     token->next_waiting = NULL;
+    token->previous_waiting = pipe->waiting_last;
+    if (pipe->waiting_last) pipe->waiting_last->next_waiting = token;
+    else pipe->waiting = token;
+    pipe->waiting_last = token;
     notify__worker_wake();
 }
 
 void notify__pipe_leave(notify__token *token) {
     notify__pipe *pipe = token->pipe;
-    for (notify__token **link = &pipe->waiting; token->full && *link; link = &(*link)->next_waiting) {
-        if (*link != token) continue;
-        *link = token->next_waiting;
-        break;
-    }
+    // A child's list is its parent's: pipes_forget has ended it.
+    if (token->full && pipe->waiting) wait_ends(pipe, token);
     if (--pipe->tokens > 0) return;
     for (notify__pipe **link = &pipes; *link; link = &(*link)->next) {
         if (*link != pipe) continue;
@@ -97,7 +105,7 @@ void notify__pipes_forget(void) {
     for (notify__pipe *pipe = pipes; pipe; pipe = pipe->next) {
         close(pipe->writer);
         pipe->writer = -1;
-        pipe->waiting = NULL;
+        pipe->waiting = pipe->waiting_last = NULL;
     }
 }
 
@@ -110,25 +118,24 @@ uint32_t notify__pipes_full(struct pollfd *polls, uint32_t most) {
 
 void notify__pipes_flush(void) {
     for (notify__pipe *pipe = pipes; pipe; pipe = pipe->next) {
-        while (pipe->waiting && pipe->writer >= 0 && written(pipe, pipe->waiting)) {
-            notify__token *token = pipe->waiting;
-            pipe->waiting = token->next_waiting;
-            token->full = false;
-        }
+        while (pipe->waiting && pipe->writer >= 0 && written(pipe, pipe->waiting)) wait_ends(pipe, pipe->waiting);
     }
 }
 
 uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int flags, int *out_token) {
-    if (!out_token) return NOTIFY_STATUS_INVALID_TOKEN;
+    if (!out_token) return notify__fail(NOTIFY_STATUS_INVALID_TOKEN, "can't register: out_token is NULL; pass the address of an int");
     *out_token = NOTIFY_TOKEN_INVALID;
-    if (!notify_fd) return NOTIFY_STATUS_INVALID_FILE;
-    if (flags & ~NOTIFY_REUSE) return NOTIFY_STATUS_INVALID_REQUEST;
+    if (!notify_fd) return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't register a descriptor: notify_fd is NULL; pass the address of an int");
+    if (flags & ~NOTIFY_REUSE) return notify__fail(NOTIFY_STATUS_INVALID_REQUEST, "can't register a descriptor with flags %#x: pass 0 or NOTIFY_REUSE", (unsigned)flags);
     // Counted before registering, so that nobody's cancel closes it under us.
     pthread_mutex_lock(&notify__lock);
     notify__pipe *pipe = flags & NOTIFY_REUSE ? find(*notify_fd) : make();
+    const int failed = errno;
     if (pipe) pipe->tokens++;
     pthread_mutex_unlock(&notify__lock);
-    if (!pipe) return flags & NOTIFY_REUSE ? NOTIFY_STATUS_INVALID_FILE : NOTIFY_STATUS_FAILED;
+    if (!pipe && flags & NOTIFY_REUSE)
+        return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't register with descriptor %d: no earlier registration has it; leave NOTIFY_REUSE out", *notify_fd);
+    if (!pipe) return notify__fail(NOTIFY_STATUS_FAILED, "can't make a pipe: %s; close some descriptors", strerror(failed));
     notify__token like = {.pipe = pipe};
     const uint32_t status = notify__register(name, out_token, &like);
     if (status == NOTIFY_STATUS_OK) {

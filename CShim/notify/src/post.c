@@ -90,13 +90,15 @@ static uint32_t post_anew(const char *name, size_t length, uint64_t hash) {
     notify__settle(domain);
     notify__text text;
     notify__text_of(name, length, &text);
+    // Not kept, so that each post asks again which user this is.
+    if (text.reserved && !notify__may_post_reserved("post", text.bytes)) return NOTIFY_STATUS_NOT_AUTHORIZED;
     for (;;) {
         _Alignas(8) uint8_t memory[TIDINGS_TOPIC_SIZE_MAX];
         tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
         tidings_topic *topic;
         int error = tidings_topic_place(center, text.bytes, text.length, NULL, 0, memory, sizeof memory, &topic);
         if (!error) error = tidings_post(topic, "", 0, NULL, NULL);
-        if (!error) keep(hash, name, length, &text, domain, center);
+        if (!error && !text.reserved) keep(hash, name, length, &text, domain, center);
         if (!error || !notify__domain_recover(domain, center, error)) return answer(domain, error);
     }
 }
@@ -105,7 +107,7 @@ uint32_t notify_post(const char *name) {
     size_t length;
     const uint32_t status = notify__length(name, &length);
     if (__builtin_expect(status != NOTIFY_STATUS_OK, 0)) return status;
-    if (__builtin_expect(atomic_load_explicit(&notify__disabled, memory_order_relaxed), 0)) return NOTIFY_STATUS_OPT_DISABLE;
+    if (__builtin_expect(atomic_load_explicit(&notify__disabled, memory_order_relaxed), 0)) return notify__fail_disabled("post");
     const uint64_t hash = notify__hash(name, length);
     const posted *p = find(hash, name, length);
     if (__builtin_expect(!p || (p->domain->kind == NOTIFY__SELF && atomic_load_explicit(&p->domain->stale, memory_order_relaxed)), 0)) return post_anew(name, length, hash);

@@ -13,7 +13,7 @@ typedef struct dispatcher {
 } dispatcher;
 
 void notify__deliver(notify__token *token) {
-    if (token->suspensions > 0) {
+    if (token->suspensions > 0 || notify__process_suspensions > 0) {
         token->due = true;
         return;
     }
@@ -47,11 +47,11 @@ static void hand(notify__domain *domain, const tidings_delivery *delivery) {
 }
 
 static uint32_t idle_most(const notify__domain *domain) {
-    const uint32_t most = NOTIFY__IDLE_MOST + domain->push.names / 2;
+    const uint32_t most = NOTIFY__IDLE_MOST + domain->push.names / 4 * 3;
     return most > domain->push_idle_most ? most : domain->push_idle_most;
 }
 
-// Half of very many names have nothing to deliver to any more: another observer for the others.
+// Three quarters of very many names have nothing to deliver to any more: another observer for the others.
 static void leave_behind(dispatcher *d) {
     notify__domain *domain = d->domain;
     notify__view more = {0};
@@ -102,7 +102,7 @@ static void *run(void *argument) {
 
 static uint32_t start(notify__domain *domain) {
     dispatcher *d = malloc(sizeof *d);
-    if (!d) return NOTIFY_STATUS_FAILED;
+    if (!d) return notify__fail_memory("start a delivering thread");
     *d = (dispatcher){domain, NULL, atomic_load_explicit(&domain->pushing, memory_order_relaxed)};
     const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &d->observer);
     if (error) {
@@ -121,7 +121,7 @@ static uint32_t start(notify__domain *domain) {
         tidings_observer_close(d->observer);
         domain->push.observer = NULL;
         free(d);
-        return NOTIFY_STATUS_FAILED;
+        return notify__fail(NOTIFY_STATUS_FAILED, "can't start a delivering thread: %s; end some threads, or raise the limit", strerror(failed));
     }
     pthread_detach(thread);
     return NOTIFY_STATUS_OK;

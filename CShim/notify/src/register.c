@@ -1,7 +1,10 @@
 // Registering, suspending and canceling.
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -34,7 +37,7 @@ static uint32_t add(notify__domain *domain, const notify__text *text, int *numbe
     if (status == NOTIFY_STATUS_OK) status = notify__domain_listen(domain);
     if (status != NOTIFY_STATUS_OK) return status;
     notify__token *token = notify__token_new();
-    if (!token) return NOTIFY_STATUS_FAILED;
+    if (!token) return notify__fail(NOTIFY_STATUS_FAILED, "can't register: no memory, or all tokens are in use; cancel some");
     notify__name *name;
     status = notify__name_join(domain, text, &name);
     if (status != NOTIFY_STATUS_OK) {
@@ -68,10 +71,10 @@ static uint32_t add(notify__domain *domain, const notify__text *text, int *numbe
 
 uint32_t notify__register(const char *name, int *number, notify__token *like) {
     size_t length;
-    if (!number) return NOTIFY_STATUS_INVALID_TOKEN;
+    if (!number) return notify__fail(NOTIFY_STATUS_INVALID_TOKEN, "can't register: out_token is NULL; pass the address of an int");
     *number = NOTIFY_TOKEN_INVALID;
     uint32_t status = notify__length(name, &length);
-    if (status == NOTIFY_STATUS_OK && disabled()) status = NOTIFY_STATUS_OPT_DISABLE;
+    if (status == NOTIFY_STATUS_OK && disabled()) status = notify__fail_disabled("register");
     if (status != NOTIFY_STATUS_OK) return status;
     notify__domain *domain = notify__domain_of(name, length, true, &status);
     if (!domain) return status;
@@ -94,7 +97,7 @@ uint32_t notify_register_plain(const char *name, int *out_token) {
 uint32_t notify_register_signal(const char *name, int sig, int *out_token) {
     if (sig < 1 || sig >= NSIG) {
         if (out_token) *out_token = NOTIFY_TOKEN_INVALID;
-        return NOTIFY_STATUS_INVALID_SIGNAL;
+        return notify__fail(NOTIFY_STATUS_INVALID_SIGNAL, "can't register for signal %d: there is none; pass 1 to %d", sig, NSIG - 1);
     }
     return notify__register(name, out_token, &(notify__token){.signal = sig});
 }
@@ -103,7 +106,7 @@ uint32_t notify_register_mach_port(const char *name, mach_port_t *notify_port, i
     (void)name, (void)flags;
     if (notify_port) *notify_port = 0;
     if (out_token) *out_token = NOTIFY_TOKEN_INVALID;
-    return NOTIFY_STATUS_INVALID_PORT;
+    return notify__fail(NOTIFY_STATUS_INVALID_PORT, "can't register a Mach port: Linux has none; use notify_register_file_descriptor");
 }
 
 uint32_t tidings_notify_register_handler(const char *name, int *number, const notify__handler *handler) {
@@ -111,7 +114,7 @@ uint32_t tidings_notify_register_handler(const char *name, int *number, const no
 }
 
 uint32_t notify_cancel(int number) {
-    if (disabled()) return NOTIFY_STATUS_OPT_DISABLE;
+    if (disabled()) return notify__fail_disabled("cancel a token");
     pthread_mutex_lock(&notify__lock);
     notify__token *token = notify__token_of(number);
     if (token) {
@@ -125,35 +128,115 @@ uint32_t notify_cancel(int number) {
         notify__token_free(token);
     }
     pthread_mutex_unlock(&notify__lock);
-    return token ? NOTIFY_STATUS_OK : NOTIFY_STATUS_INVALID_TOKEN;
+    return token ? NOTIFY_STATUS_OK : notify__fail_token("cancel", number);
 }
 
 uint32_t notify_suspend(int number) {
-    if (disabled()) return NOTIFY_STATUS_OPT_DISABLE;
+    if (disabled()) return notify__fail_disabled("suspend or resume a token");
     pthread_mutex_lock(&notify__lock);
     notify__token *token = notify__token_of(number);
     if (token) token->suspensions++;
     pthread_mutex_unlock(&notify__lock);
-    return token ? NOTIFY_STATUS_OK : NOTIFY_STATUS_INVALID_TOKEN;
+    return token ? NOTIFY_STATUS_OK : notify__fail_token("suspend", number);
 }
 
 uint32_t notify_resume(int number) {
-    if (disabled()) return NOTIFY_STATUS_OPT_DISABLE;
+    if (disabled()) return notify__fail_disabled("suspend or resume a token");
     pthread_mutex_lock(&notify__lock);
     notify__token *token = notify__token_of(number);
-    if (token && token->suspensions > 0 && --token->suspensions == 0 && token->due) {
+    if (token && token->suspensions > 0 && --token->suspensions == 0 && token->due && notify__process_suspensions == 0) {
         token->due = false;
         notify__deliver(token);
     }
     pthread_mutex_unlock(&notify__lock);
-    return token ? NOTIFY_STATUS_OK : NOTIFY_STATUS_INVALID_TOKEN;
+    return token ? NOTIFY_STATUS_OK : notify__fail_token("resume", number);
+}
+
+// MARK: All tokens of a process
+
+uint32_t notify__process_suspensions;
+
+// No daemon stands between processes, so nobody can hold back what is delivered inside another one.
+static uint32_t check_process(const char *what, pid_t pid) {
+    if (disabled()) return notify__fail_disabled("suspend or resume a process");
+    if (pid == getpid()) return NOTIFY_STATUS_OK;
+    return notify__fail(NOTIFY_STATUS_INVALID_REQUEST, "can't %s process %d: a process does that for itself alone, as there is no daemon; pass getpid()", what, (int)pid);
+}
+
+static void deliver_due(notify__token *token) {
+    if (!token->due || token->suspensions > 0) return;
+    token->due = false;
+    notify__deliver(token);
+}
+
+uint32_t notify_suspend_pid(pid_t pid) {
+    const uint32_t status = check_process("suspend", pid);
+    if (status != NOTIFY_STATUS_OK) return status;
+    pthread_mutex_lock(&notify__lock);
+    notify__process_suspensions++;
+    pthread_mutex_unlock(&notify__lock);
+    return NOTIFY_STATUS_OK;
+}
+
+uint32_t notify_resume_pid(pid_t pid) {
+    const uint32_t status = check_process("resume", pid);
+    if (status != NOTIFY_STATUS_OK) return status;
+    pthread_mutex_lock(&notify__lock);
+    if (notify__process_suspensions > 0 && --notify__process_suspensions == 0) notify__tokens_each(deliver_due);
+    pthread_mutex_unlock(&notify__lock);
+    return NOTIFY_STATUS_OK;
+}
+
+// Apple's does no more since its daemon keeps no events; callers poll it and find none.
+uint32_t notify_get_event(int token, int *ev, char *buf, int *len) {
+    (void)token, (void)buf;
+    if (ev) *ev = 0;
+    if (len) *len = 0;
+    return NOTIFY_STATUS_OK;
+}
+
+// pthread_atfork has done it already.
+void _notify_fork_child(void) {}
+
+static FILE *status_file;  // under notify__lock
+
+static void dump_token(notify__token *token) {
+    const notify__name *name = atomic_load_explicit(&token->name, memory_order_relaxed);
+    const notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
+    const char *kind = token->signal != 0 ? "signal" : token->pipe ? "file" : token->handler.deliver ? "dispatch" : "check";
+    fprintf(status_file, "token %" PRIu32 " %s suspended %" PRIu32 "%s posts %" PRIu64 " center %s name ", atomic_load_explicit(&token->number, memory_order_relaxed), kind,
+            token->suspensions, token->due ? " due" : "", atomic_load_explicit(&name->count, memory_order_relaxed),
+            tidings_path(atomic_load_explicit(&domain->center, memory_order_relaxed)));
+    // A name may hold any byte: none of them may look like a line of its own.
+    for (size_t i = 0; i < name->text.length; i++) {
+        const unsigned char byte = (unsigned char)name->text.bytes[i];
+        fputc(byte < 0x20 || byte == 0x7f ? '?' : byte, status_file);
+    }
+    fputc('\n', status_file);
+}
+
+uint32_t notify_dump_status(const char *filepath) {
+    if (!filepath) return notify__fail(NOTIFY_STATUS_NULL_INPUT, "can't write the status: filepath is NULL; pass a path");
+    if (disabled()) return notify__fail_disabled("write the status");
+    FILE *file = fopen(filepath, "we");
+    if (!file) return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't write the status to \"%s\": %s; pass a path that can be written", filepath, strerror(errno));
+    pthread_mutex_lock(&notify__lock);
+    status_file = file;
+    fprintf(file, "process %d suspended %" PRIu32 "\n", (int)getpid(), notify__process_suspensions);
+    notify__tokens_each(dump_token);
+    status_file = NULL;
+    pthread_mutex_unlock(&notify__lock);
+    const bool broken = ferror(file) != 0;
+    if (fclose(file) == 0 && !broken) return NOTIFY_STATUS_OK;
+    return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't write the status to \"%s\": %s; make room there", filepath, strerror(errno));
 }
 
 bool tidings_notify_may_run(int number) {
     pthread_mutex_lock(&notify__lock);
     notify__token *token = notify__token_of(number);
-    if (token && token->suspensions > 0) token->due = true;
-    const bool may = token && token->suspensions == 0;
+    const bool suspended = token && (token->suspensions > 0 || notify__process_suspensions > 0);
+    if (suspended) token->due = true;
+    const bool may = token && !suspended;
     pthread_mutex_unlock(&notify__lock);
     return may;
 }

@@ -35,43 +35,63 @@ static int find(tidings_center *center, const notify__name *name, state_topic *s
     return tidings_topic_place(center, state->text.bytes, state->text.length, NULL, 0, state->memory, sizeof state->memory, &state->topic);
 }
 
-// Kept values take places for payloads, which a center has some hundreds of, and to change or clear one takes another. Who took them all would stop all payloads, and could take nothing back. So: three
-// quarters at most. Nobody counts exactly; the last quarter is wide enough for that.
-static bool has_room(notify__domain *domain, tidings_center *center) {
+// Each state takes a chunk for payloads, of which a center has some hundreds, and a change or a clear takes another for a
+// while. If states had all chunks, no payload could be posted, and no state cleared. So three quarters are the limit.
+// Processes count without a lock between them, each for some sets in advance: the last quarter covers the difference.
+static uint32_t take_room(notify__domain *domain, tidings_center *center) {
     uint32_t left = atomic_load_explicit(&domain->states_left, memory_order_relaxed);
     while (left > 0)
-        if (atomic_compare_exchange_weak_explicit(&domain->states_left, &left, left - 1, memory_order_relaxed, memory_order_relaxed)) return true;
-    tidings_statistics statistics;
-    if (tidings_statistics_get(center, &statistics) != 0) return true;  // what is wrong with it is said by what comes next
-    tidings_name_info name;
-    uint32_t taken = 0, most = statistics.chunks_max / 4 * 3;
-    int error;
-    // Of names that nobody looks at the table tells only those with a value.
-    for (uint32_t i = 0; (error = tidings_name(center, i, &name)) != -ERANGE; i++) taken += error == 0 && (name.retained || name.observers == 0);
-    if (taken >= most) return false;
-    // Others may be at it as well.
-    atomic_store_explicit(&domain->states_left, (most - taken) / 8, memory_order_relaxed);
-    return true;
+        if (atomic_compare_exchange_weak_explicit(&domain->states_left, &left, left - 1, memory_order_relaxed, memory_order_relaxed)) return NOTIFY_STATUS_OK;
+    // Since the last refusal nothing was posted, so no state was cleared.
+    const uint64_t full_at = atomic_load_explicit(&domain->states_full_at, memory_order_relaxed);
+    if (full_at != UINT64_MAX && tidings_nothing_since(center, full_at)) return NOTIFY_STATUS_FAILED;
+    notify__refresh(domain);
+    const uint64_t position = atomic_load_explicit(&domain->position, memory_order_acquire);
+    uint32_t values, most;
+    const int error = tidings_values(center, &values, &most);
+    if (error == -ENOMEM) return NOTIFY_STATUS_FAILED;
+    if (error) return NOTIFY_STATUS_OK;  // the set itself says what is wrong with the center
+    most = most / 4 * 3;
+    atomic_store_explicit(&domain->states_full_at, values >= most ? position : UINT64_MAX, memory_order_relaxed);
+    if (values >= most) return NOTIFY_STATUS_FAILED;
+    atomic_store_explicit(&domain->states_left, (most - values) / 8, memory_order_relaxed);
+    return NOTIFY_STATUS_OK;
+}
+
+static bool has_state(state_topic *state) {
+    size_t size = 0;
+    const int error = tidings_state_get(state->topic, NULL, &size, NULL, NULL);
+    return error == 0 || error == -ENOBUFS;
+}
+
+// A name that has a state, whichever process set it, needs no more room.
+static __attribute__((noinline)) uint32_t room(notify__domain *domain, tidings_center *center, const notify__name *name, state_topic *state) {
+    const uint32_t status = take_room(domain, center);
+    if (status == NOTIFY_STATUS_OK || has_state(state)) return NOTIFY_STATUS_OK;
+    return notify__fail(status, "can't set the state of \"%s\": three quarters of the center's chunks hold states; clear one by setting it to 0, or make the center with more chunks",
+                        name->text.bytes);
 }
 
 uint32_t notify_set_state(int number, uint64_t state64) {
-    if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return NOTIFY_STATUS_OPT_DISABLE;
+    if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return notify__fail_disabled("set a state");
     const notify__token *token = notify__token_of(number);
-    if (!token) return NOTIFY_STATUS_INVALID_TOKEN;
+    if (!token) return notify__fail_token("set the state of", number);
     notify__name *name = atomic_load_explicit(&token->name, memory_order_relaxed);
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_acquire);
+    if (__builtin_expect(name->text.reserved, 0) && domain->kind != NOTIFY__SELF && !notify__may_post_reserved("set the state of", name->text.bytes)) return NOTIFY_STATUS_NOT_AUTHORIZED;
     notify__settle(domain);
     state_topic state;
     uint8_t bytes[9];
     for (;;) {
         tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
-        // Set to 0 here, it leaves its room to another of ours.
-        if (state64 == 0 && atomic_exchange_explicit(&name->stated, false, memory_order_relaxed)) atomic_fetch_add_explicit(&domain->states_left, 1, memory_order_relaxed);
-        if (state64 != 0 && !atomic_load_explicit(&name->stated, memory_order_relaxed) && !domain->read_only) {
-            if (!has_room(domain, center)) return NOTIFY_STATUS_FAILED;
+        int error = find(center, name, &state);
+        if (state64 == 0) {
+            atomic_store_explicit(&name->stated, false, memory_order_relaxed);
+        } else if (!error && !atomic_load_explicit(&name->stated, memory_order_relaxed) && !domain->read_only) {
+            const uint32_t status = room(domain, center, name, &state);
+            if (status != NOTIFY_STATUS_OK) return status;
             atomic_store_explicit(&name->stated, true, memory_order_relaxed);
         }
-        int error = find(center, name, &state);
         const tidings_post_options options = {.format = TIDINGS_FORMAT_CBOR};
         // 0 is what none is, and none takes no room.
         if (!error) error = state64 == 0 ? tidings_state_set(state.topic, NULL, 0, &options) : tidings_state_set(state.topic, bytes, encode(state64, bytes), &options);
@@ -97,11 +117,11 @@ static bool kept(const notify__name *name, uint64_t position, uint64_t *value) {
 }
 
 uint32_t notify_get_state(int number, uint64_t *state64) {
-    if (!state64) return NOTIFY_STATUS_NULL_INPUT;
+    if (!state64) return notify__fail(NOTIFY_STATUS_NULL_INPUT, "can't get the state of token %d: state64 is NULL; pass the address of a uint64_t", number);
     *state64 = 0;
-    if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return NOTIFY_STATUS_OPT_DISABLE;
+    if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return notify__fail_disabled("get a state");
     const notify__token *token = notify__token_of(number);
-    if (!token) return NOTIFY_STATUS_INVALID_TOKEN;
+    if (!token) return notify__fail_token("get the state of", number);
     notify__name *name = atomic_load_explicit(&token->name, memory_order_relaxed);
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_acquire);
     notify__settle(domain);

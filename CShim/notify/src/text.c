@@ -4,14 +4,15 @@
 #include "internal.h"
 
 #define OURS "tidings.notify"
+#define RESERVED "com.apple.system."
 #define LONG OURS "#"         // and the digest of a name
 #define STATE OURS ".state/"  // and a name
 #define LONG_STATE OURS ".state#"  // and the digest of one
 
 uint32_t notify__length(const char *name, size_t *length) {
-    if (!name) return NOTIFY_STATUS_INVALID_NAME;
-    *length = strnlen(name, NOTIFY__NAME_MAX + 1);
-    return *length == 0 || *length > NOTIFY__NAME_MAX ? NOTIFY_STATUS_INVALID_NAME : NOTIFY_STATUS_OK;
+    *length = name ? strnlen(name, NOTIFY__NAME_MAX + 1) : 0;
+    if (__builtin_expect(*length != 0 && *length <= NOTIFY__NAME_MAX, 1)) return NOTIFY_STATUS_OK;
+    return notify__fail(NOTIFY_STATUS_INVALID_NAME, "can't use a name of notify(3): it %s; pass 1 to 511 bytes", !name ? "is NULL" : *length == 0 ? "is empty" : "has more than 511 bytes");
 }
 
 // As a center checks it: no overlong forms, no surrogates, nothing above U+10FFFF.
@@ -43,6 +44,7 @@ static void digested(const char *prefix, const char *bytes, size_t length, notif
 }
 
 void notify__text_of(const char *name, size_t length, notify__text *text) {
+    text->reserved = length >= sizeof RESERVED - 1 && memcmp(name, RESERVED, sizeof RESERVED - 1) == 0;
     // One that begins as ours do is never ours, and never meets one.
     const bool ours = length >= sizeof OURS - 1 && memcmp(name, OURS, sizeof OURS - 1) == 0;
     if (length > TIDINGS_NAME_MAX || ours || !is_utf8((const uint8_t *)name, length)) {

@@ -66,7 +66,7 @@ void notify__token_free(notify__token *token) {
     token->signal = 0;
     token->pipe = NULL;
     token->handler = (notify__handler){0};
-    token->next = token->previous = token->next_waiting = NULL;
+    token->next = token->previous = token->next_waiting = token->previous_waiting = NULL;
     if (free_last) free_last->next = token;
     else free_first = token;
     free_last = token;

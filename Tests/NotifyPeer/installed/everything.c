@@ -25,7 +25,7 @@ static void handler(int number) {
 }
 
 int main(void) {
-    int token, second, by_signal, plain, check, descriptor = -1;
+    int token, second, by_signal, plain, check, descriptor = -1, length = 1;
     uint64_t state;
     uint32_t value, again, bytes;
     mach_port_t port;
@@ -57,7 +57,14 @@ int main(void) {
     OK(notify_resume(second));
     CHECK(read(descriptor, &bytes, sizeof bytes) == 4 && (int)ntohl(bytes) == second);
     OK(notify_monitor_file(second, path, 0));
+    OK(notify_monitor_file(second, path, NOTIFY_FILE_DELETE | NOTIFY_FILE_RENAME));
     OK(notify_monitor_file(second, NULL, 0));
+    OK(notify_suspend_pid(getpid()));
+    OK(notify_resume_pid(getpid()));
+    OK(notify_get_event(second, &check, path, &length));
+    CHECK(check == 0 && length == 0);
+    OK(notify_dump_status("/dev/null"));
+    _notify_fork_child();
 
     sigset_t wanted, before;
     sigemptyset(&wanted);
@@ -73,7 +80,7 @@ int main(void) {
     OK(notify_get_state(token, &state));
     CHECK(state == 42);
     CHECK(notify_register_mach_port("com.example.installed", &port, 0, &check) == NOTIFY_STATUS_INVALID_PORT);
-    notify_set_options(NOTIFY_OPT_DISPATCH | NOTIFY_OPT_REGEN);
+    notify_set_options(NOTIFY_OPT_DISPATCH | NOTIFY_OPT_REGEN | NOTIFY_OPT_FILTERED);
     notify_set_options(NOTIFY_OPT_DISABLE);
     CHECK(notify_post("com.example.installed") == NOTIFY_STATUS_OPT_DISABLE);
     notify_set_options(NOTIFY_OPT_ENABLE);

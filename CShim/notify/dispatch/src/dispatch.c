@@ -54,12 +54,17 @@ static void end(void *context) {
     leave(context);
 }
 
+static uint32_t fail(uint32_t status, const char *line) {
+    tidings_last_error_set(line);
+    return status;
+}
+
 uint32_t notify_register_dispatch(const char *name, int *out_token, dispatch_queue_t queue, notify_handler_t handler) {
-    if (!out_token) return NOTIFY_STATUS_INVALID_TOKEN;
+    if (!out_token) return fail(NOTIFY_STATUS_INVALID_TOKEN, "can't register: out_token is NULL; pass the address of an int");
     *out_token = NOTIFY_TOKEN_INVALID;
-    if (!queue || !handler) return NOTIFY_STATUS_NULL_INPUT;
+    if (!queue || !handler) return fail(NOTIFY_STATUS_NULL_INPUT, "can't register a block: the queue or the block is NULL; pass both");
     registration *r = calloc(1, sizeof *r);
-    if (!r) return NOTIFY_STATUS_FAILED;
+    if (!r) return fail(NOTIFY_STATUS_FAILED, "can't register a block: no memory; free some");
     dispatch_retain(queue);
     r->queue = queue;
     r->handler = _Block_copy(handler);
