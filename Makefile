@@ -32,6 +32,8 @@ with_blocks := -fblocks -I$(DISPATCH)
 blocks_libraries := -L$(DISPATCH)/linux -Wl,-rpath,$(DISPATCH)/linux -ldispatch -lBlocksRuntime
 
 libraries := libtidings libtidings-notify $(if $(has_dispatch),libtidings-notify-dispatch)
+# Where the loader doesn't look by itself, the pkg-config files tell programs to look.
+rpath := $(if $(filter /usr/lib /usr/lib/% /lib /lib/% /usr/local/lib,$(LIBDIR)),,-Wl,-rpath,$(LIBDIR))
 headers := CShim/include/tidings.h CShim/notify/include/notify.h CShim/notify/include/notify_private.h CShim/notify/include/notify_keys.h
 manual := $(wildcard CShim/notify/man/*)
 
@@ -54,9 +56,11 @@ $(BUILD)/%.a:
 $(BUILD)/libtidings.so: $(core)
 $(BUILD)/libtidings-notify.so: $(notify) $(BUILD)/libtidings.so
 $(BUILD)/libtidings-notify-dispatch.so: $(dispatch) $(BUILD)/libtidings-notify.so $(BUILD)/libtidings.so
+# They find libtidings beside them, wherever a program that is linked with them alone was told to look.
+$(BUILD)/libtidings-notify.so $(BUILD)/libtidings-notify-dispatch.so: private beside = -Wl,--enable-new-dtags,-rpath,'$$ORIGIN'
 $(BUILD)/libtidings-notify-dispatch.so: private link = $(blocks_libraries)
 $(BUILD)/%.so: CShim/notify/exports/%.map
-	$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F).$(ABI) -Wl,--version-script=$< -Wl,-z,defs -Wl,-Bsymbolic-functions \
+	$(CC) $(CFLAGS) -shared $(beside) -Wl,-soname,$(@F).$(ABI) -Wl,--version-script=$< -Wl,-z,defs -Wl,-Bsymbolic-functions \
 		$(filter %.o,$^) $(filter %.so,$^) $(LDFLAGS) $(link) -lpthread -o $@
 	ln -sf $(@F) $@.$(ABI)
 
@@ -78,7 +82,7 @@ install: all
 		install -m 755 $(BUILD)/$$library.so $(DESTDIR)$(LIBDIR)/$$library.so.$(VERSION) && \
 		ln -sf $$library.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$$library.so.$(ABI) && \
 		ln -sf $$library.so.$(ABI) $(DESTDIR)$(LIBDIR)/$$library.so && \
-		sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|; s|@DISPATCH@|$(DISPATCH)|g' \
+		sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|; s|@RPATH@|$(rpath)|; s|@DISPATCH@|$(DISPATCH)|g' \
 			CShim/notify/pkgconfig/$${library#lib}.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/$${library#lib}.pc || exit 1; \
 	done
 	for page in $(manual); do install -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.} || exit 1; done

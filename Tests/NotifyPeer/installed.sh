@@ -33,6 +33,11 @@ run() { # run WHAT COMMAND…
 read -ra own <<<"$(flags tidings-notify Cflags | tr '\n' ' ')"
 read -ra link <<<"$(flags tidings-notify Libs | tr '\n' ' ')"
 run "$compiler, C11, shared" "$compiler" -std=gnu11 -Wall -Wextra -Werror "${own[@]}" "$program" "${link[@]}"
+# From a prefix that the loader knows nothing of: by what pkg-config says, and by one rpath and this library alone.
+"$compiler" -std=gnu11 "${own[@]}" "$program" "${link[@]}" -o "$at/app"
+env -u LD_LIBRARY_PATH timeout 60 "$at/app" | sed "s/^/$compiler, no LD_LIBRARY_PATH: /"
+"$compiler" -std=gnu11 "${own[@]}" "$program" -L"$at/usr/lib" -Wl,-rpath,"$at/usr/lib" -Wl,--as-needed -ltidings-notify -o "$at/app"
+env -u LD_LIBRARY_PATH timeout 60 "$at/app" | sed "s/^/$compiler, libtidings beside: /"
 run "$plus, C++11, shared" "$plus" -std=gnu++11 -Wall -Wextra -Werror "${own[@]}" -x c++ "$program" "${link[@]}"
 run "$compiler, C11, static" "$compiler" -std=gnu11 -Wall -Wextra -Werror "${own[@]}" "$program" "$at/usr/lib/libtidings-notify.a" "$at/usr/lib/libtidings.a" -lpthread
 if [[ $compiler == clang && -e $at/usr/lib/pkgconfig/tidings-notify-dispatch.pc ]]; then
@@ -80,6 +85,13 @@ for header in tidings notify notify_private notify_keys; do
     program=$'#include <'$header$'.h>\nextern int something;\n'
     "$compiler" -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -I"$at/usr/include" -x c - <<<"$program"
     "$plus" -std=c++11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -I"$at/usr/include" -x c++ - <<<"$program"
+done
+
+# Those of notify(3) in the oldest languages that programs for it are written in, too.
+for header in notify notify_private notify_keys; do
+    program=$'#include <'$header$'.h>\nextern int something;\n'
+    "$compiler" -std=c89 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -I"$at/usr/include" -x c - <<<"$program"
+    "$plus" -std=c++98 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -I"$at/usr/include" -x c++ - <<<"$program"
 done
 
 # The manual is one.
