@@ -129,11 +129,13 @@ int tidings_receive(int socket, tidings_center **center);
 const char *tidings_path(const tidings_center *center);
 
 /// The center's incarnation: a random number, other than 0, that tells a center from its successors of the same name. Constant for the handle's life.
+/// Bound: constant. Async-signal-safe.
 uint64_t tidings_incarnation(const tidings_center *center);
 
 /// 0 while the center goes on; -ESTALE once this process knows that it has ended: it was removed, its file was unlinked, or its path leads to another file (or, in the
 /// same directory, to none). Asks the kernel at once, with at most three `stat` calls; never blocks. A sealed center has no file and never ends this way. What was posted
 /// before can still be received; statistics and participants can still be read. Async-signal-safe while it returns 0.
+/// Bound: constant. Never waits.
 int tidings_ended(tidings_center *center);
 
 /// One line about the last failure of a tidings function on this thread; "" if there was none. Valid until the thread's next call.
@@ -266,6 +268,7 @@ int tidings_observer_seek(tidings_observer *observer, uint64_t sequence);
 
 /// Moves the cursor to what follows a sequence of that incarnation (`tidings_incarnation`), or the oldest after it: how to go on where an earlier observer stopped. Before the first
 /// `tidings_observer_add` only: -EBUSY later. -ESTALE: the incarnation is another center's, so the sequence says nothing here. -ERANGE: the sequence is beyond the end.
+/// Bound: constant. Never waits.
 int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation, uint64_t sequence);
 
 enum {

@@ -66,6 +66,8 @@ static void opening(const char *name) {
     BOUNDED(tidings_open(name, &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &another));
     if (another) BOUNDED(tidings_close(another));
     BOUNDED(tidings_path(center));
+    BOUNDED(tidings_incarnation(center));
+    BOUNDED(tidings_ended(center));
     BOUNDED(tidings_last_error());
     uint32_t leftovers = 0;
     BOUNDED(tidings_leftovers(NULL, false, count_it, &leftovers));
@@ -104,6 +106,7 @@ static void observing_with(uint32_t flags) {
     int descriptor;
     BOUNDED(tidings_observer_open(center, flags, &observer));
     if (!observer) return;
+    BOUNDED(tidings_observer_seek_after(observer, tidings_incarnation(center), 0));
     BOUNDED(tidings_observer_seek(observer, 0));
     const uint32_t history = TIDINGS_ADD_HISTORY | TIDINGS_ADD_RETAINED;
     BOUNDED(tidings_observer_add(observer, NAME, strlen(NAME), "subject", 7, history, &interest[0]));
