@@ -164,7 +164,7 @@ static void wait_for_all(void) {
 
 static void get(const char *key) {
     int token;
-    uint64_t state;
+    uint64_t state = 0;
     uint32_t status = notify_register_plain(key, &token);
     if (status == NOTIFY_STATUS_OK) status = notify_get_state(token, &state);
     if (status != NOTIFY_STATUS_OK) fail("can't get the state of", key, status);
