@@ -121,8 +121,15 @@ int tidings_send(tidings_center *center, int socket, uint32_t flags);
 /// Waits for a center sent by `tidings_send`, as `recvmsg` on that socket does (-EAGAIN, if it doesn't wait), and becomes a participant of it. Whoever sent it: what isn't sealed is refused (-EPERM), and all of
 /// what `tidings_open` checks is checked. -EBADMSG, -EMSGSIZE: something else was sent; -EMFILE: more
 /// descriptors came than this process may have, and they are gone; -ECONNRESET: nothing, and the other end is closed.
+/// -EFBIG: the center has more than TIDINGS_RECEIVE_MAX bytes. The sender chooses its size, and the receiver's process gives the addresses for it.
 /// Bound: walk. Waits as `recvmsg` does on that socket.
 int tidings_receive(int socket, tidings_center **center);
+
+#define TIDINGS_RECEIVE_MAX (UINT64_C(1) << 30)  ///< bytes
+
+/// Like `tidings_receive`, with a limit of the receiver's own: a center of more than `largest` bytes is refused (-EFBIG) before anything of it is mapped.
+/// Bound: walk. Waits as `recvmsg` does on that socket.
+int tidings_receive_at_most(int socket, uint64_t largest, tidings_center **center);
 
 /// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.
 /// Bound: constant.

@@ -1,6 +1,7 @@
 // What is posted is what arrives: every size, every field, from every place in the order.
 #include <time.h>
 
+#include "center/observer.h"
 #include "foreign.h"
 
 #define MOST (16u << 20)
@@ -217,5 +218,20 @@ void a_place_that_is_free_is_found_before_a_post_is_held_back(void) {
         // Taken in another order next time.
         for (uint32_t i = random_below(100); i > 0; i--) OK(tidings_post(topic, bytes, sizeof bytes, NULL, NULL));
         drain(slow);
+    }
+}
+
+// Sizes just above a power of two: a buffer that doubled would be twice as large.
+void an_observer_takes_little_more_memory_than_a_payload(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256});
+    tidings_topic *topic = topic_of(center, NAME);
+    static uint8_t bytes[(8 << 20) + 1];
+    for (size_t size = 1025; size <= sizeof bytes; size = (size - 1) * 2 + 1) {
+        tidings_observer *observer = observer_of(center, NAME);
+        OK(tidings_post(topic, bytes, size, NULL, NULL));
+        const tidings_delivery delivery = receive(observer);
+        CHECK(delivery.size == size, "%zu bytes of %zu", (size_t)delivery.size, size);
+        CHECK(observer->capacity <= size + size / 100 * 12 + 4096, "%zu bytes for a payload of %zu", observer->capacity, size);
+        tidings_observer_close(observer);
     }
 }

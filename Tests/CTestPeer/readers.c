@@ -1,10 +1,13 @@
 // Observers without permission to write: they get what the others get, and can do nothing to them.
+#include <linux/futex.h>
 #include <poll.h>
+#include <sys/syscall.h>
 
 #include "by_hand.h"
 #include "foreign.h"
 #include "observable.h"
 #include "privileges.h"
+#include "registry/doorbell.h"
 
 static pipe_pair ready, done;
 static tidings_center *center;
@@ -350,6 +353,77 @@ void two_hundred_readers_hear_of_every_post(void) {
     for (uint32_t i = 0; i < CROWD; i++) ends_well(readers[i]);
     const uint64_t revoked = statistics_of(center).revoked;
     CHECK(revoked <= 4 * CROWD_POSTERS * ROUNDS(50), "%lu were revoked", (unsigned long)revoked);
+}
+
+// MARK: Waking a bounded number
+
+#define HOSTILE 60u
+static _Atomic uint32_t *bell;
+
+static void *sleeps_on_the_bell(void *value) {
+    (void)syscall(SYS_futex, bell, FUTEX_WAIT, (uint32_t)(uintptr_t)value, NULL, NULL, 0);
+    return NULL;
+}
+
+// The kernel's answer: how many threads it would move from the bell to the bell.
+static long asleep_on_the_bell(void) {
+    const long count = syscall(SYS_futex, bell, FUTEX_CMP_REQUEUE, 0, 1000000, bell, tidings__acquire(bell));
+    CHECK(count >= 0, "%s", strerror(errno));
+    return count;
+}
+
+static void until_on_the_bell(long count) {
+    while (asleep_on_the_bell() != count) usleep(100);
+}
+
+static void hostile_sleepers(pthread_t threads[HOSTILE]) {
+    for (uint32_t i = 0; i < HOSTILE; i++) CHECK(pthread_create(&threads[i], NULL, sleeps_on_the_bell, (void *)(uintptr_t)tidings__acquire(bell)) == 0, "no thread");
+}
+
+static void wake_hostile_sleepers(pthread_t threads[HOSTILE]) {
+    tidings__futex_wake(bell, INT32_MAX);
+    for (uint32_t i = 0; i < HOSTILE; i++) CHECK(pthread_join(threads[i], NULL) == 0, "no thread");
+}
+
+// Sleepers that never ring on: a poster wakes TIDINGS__BELL_WAKES of them and no more, however many there are.
+void a_post_wakes_a_bounded_number_of_readers(void) {
+    begin(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    bell = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+    pthread_t threads[HOSTILE];
+    hostile_sleepers(threads);
+    until_on_the_bell(HOSTILE);
+    post_number(topic, 0);
+    CHECK(asleep_on_the_bell() == HOSTILE - TIDINGS__BELL_WAKES, "%ld sleep", asleep_on_the_bell());
+    wake_hostile_sleepers(threads);
+    CHECK(statistics_of(center).revoked == 0, "a post was revoked");
+}
+
+static void reads_one(void) {
+    become(ANOTHER_USER);
+    tidings_observer *observer = observer_of(open_to_read(), NAME);
+    tell(&ready);
+    (void)receive(observer);
+    tell(&done);
+}
+
+// The first in the kernel's queue is a reader of this library: woken by the poster, it wakes the next ones.
+void a_reader_that_wakes_wakes_the_next_ones(void) {
+    begin(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    bell = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+    const pid_t reader = start(reads_one);
+    told(&ready);
+    until_on_the_bell(1);
+    pthread_t threads[HOSTILE];
+    hostile_sleepers(threads);
+    until_on_the_bell(HOSTILE + 1);
+    post_number(topic, 0);
+    told(&done);
+    // Without it HOSTILE - TIDINGS__BELL_WAKES would sleep at least. (A reader that looked by itself meanwhile stands at the queue's end, and rings on once it has looked.)
+    CHECK(asleep_on_the_bell() <= (long)HOSTILE + 1 - TIDINGS__BELL_WAKES - TIDINGS__BELL_PASSES, "%ld sleep", asleep_on_the_bell());
+    wake_hostile_sleepers(threads);
+    ends_well(reader);
 }
 
 // MARK: Alone

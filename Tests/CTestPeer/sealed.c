@@ -241,3 +241,24 @@ void what_is_no_center_is_refused_on_arrival(void) {
     REFUSED(tidings_receive(ends[1], &none), ECONNRESET, "was closed");
     REFUSED(tidings_send(center, ends[1], 0), EPIPE, "connected Unix socket");
 }
+
+// Its sender chooses the size, and its receiver how much of that it takes.
+void a_receiver_limits_the_size_of_a_sealed_center(void) {
+    begin(0600);
+    const uint64_t size = statistics_of(center).file_size;
+    tidings_center *none;
+    OK(tidings_send(center, ends[0], 0));
+    REFUSED(tidings_receive_at_most(ends[1], size - 1, &none), EFBIG, "allow more");
+    OK(tidings_send(center, ends[0], 0));
+    OK(tidings_receive_at_most(ends[1], size, &none));
+    works(none);
+    tidings_close(none);
+    OK(tidings_create_sealed("large", &(tidings_configuration){.maximum_payload = TIDINGS_RECEIVE_MAX}, &center));
+    keep(center);
+    CHECK(statistics_of(center).file_size > TIDINGS_RECEIVE_MAX, "it isn't large");
+    OK(tidings_send(center, ends[0], 0));
+    REFUSED(tidings_receive(ends[1], &none), EFBIG, "allow more");
+    OK(tidings_send(center, ends[0], 0));
+    OK(tidings_receive_at_most(ends[1], UINT64_MAX, &none));
+    tidings_close(none);
+}

@@ -49,6 +49,8 @@ AS_OTHERS(a_stopped_post_holds_readers_up_only_briefly)
 AS_OTHERS(posters_revoke_for_readers)
 AS_OTHERS(names_that_come_and_go_are_counted_for_readers)
 STORY(two_hundred_readers_hear_of_every_post)
+STORY(a_post_wakes_a_bounded_number_of_readers)
+AS_OTHERS(a_reader_that_wakes_wakes_the_next_ones)
 STORY(a_reader_can_be_interrupted_and_has_a_descriptor)
 
 // ill_will.c
@@ -66,6 +68,7 @@ STORY(a_sealed_center_goes_from_hand_to_hand)
 AS_OTHERS(who_was_handed_a_center_to_read_can_do_no_more)
 STORY(nobody_can_cut_a_sealed_center_short)
 STORY(holes_in_a_sealed_center_kill_nobody)
+STORY(a_receiver_limits_the_size_of_a_sealed_center)
 STORY(what_is_no_center_is_refused_on_arrival)
 
 // handing.c
@@ -92,6 +95,7 @@ STORY(a_forked_child_is_told_of_the_end)
 STORY(sleeping_observers_use_no_processor)
 
 // payloads.c
+STORY(an_observer_takes_little_more_memory_than_a_payload)
 STORY(payloads_of_every_size_arrive_whole)
 STORY(a_delivery_says_who_posted_what_and_when)
 STORY(a_reservation_grows_and_arrives)

@@ -56,6 +56,7 @@ static int refuse(int socket, int error) {
 
 typedef struct arrival {
     int socket;
+    uint64_t largest;
     bool *missed;  // another thread was quicker, and got what we had waited for
 } arrival;
 
@@ -73,20 +74,24 @@ static int adopt(const void *context, tidings__segment *segment) {
     char name[TIDINGS_CENTER_NAME_MAX + 1] = {0};
     if (got == sizeof letter && letter.magic == LETTER_MAGIC && letter.version == LETTER_VERSION && letter.name_length <= TIDINGS_CENTER_NAME_MAX && count >= 1 && count <= 3) {
         memcpy(name, letter.name, letter.name_length);
-        return tidings__segment_adopt(name, descriptors, count, segment);
+        return tidings__segment_adopt(name, descriptors, count, what->largest, segment);
     }
     for (int i = 0; i < count; i++) tidings__file_close(descriptors[i]);
     return tidings__fail(EBADMSG, "can't receive a center on descriptor %d: what came (%d bytes, %d descriptors) is none; have it sent by tidings_send", socket, got, count);
 }
 
 int tidings_receive(int socket, tidings_center **center) {
+    return tidings_receive_at_most(socket, TIDINGS_RECEIVE_MAX, center);
+}
+
+int tidings_receive_at_most(int socket, uint64_t largest, tidings_center **center) {
     *center = NULL;
     tidings__clear_error();
     for (;;) {
         int error = tidings__socket_await(socket);
         if (error) return refuse(socket, -error);
         bool missed = false;
-        error = tidings__center_begin(adopt, &(arrival){socket, &missed}, "received", center);
+        error = tidings__center_begin(adopt, &(arrival){socket, largest, &missed}, "received", center);
         if (!missed) return error;
     }
 }

@@ -11,17 +11,22 @@
 #include "ring/chunk.h"
 #include "ring/verdict.h"
 
+#define BUFFER_STEP 4096u
+
 static bool room_for(tidings_observer *o, size_t size) {
     if (size <= o->capacity) return true;
     size_t capacity = TIDINGS__BUFFER_LEAST;
-    while (capacity < size) capacity *= 2;
-    uint8_t *grown = aligned_alloc(64, capacity);
-    if (!grown) {
+    while (capacity < size && capacity < BUFFER_STEP) capacity *= 2;
+    // A payload takes at most its size, 12 % and a page: a sixteenth more than asked, so that payloads that grow bit by bit don't need a new buffer each.
+    if (capacity < size) capacity = (size + size / 16 + BUFFER_STEP - 1) & ~((size_t)BUFFER_STEP - 1);
+    // Nothing in it is needed any more: never two at a time.
+    free(o->buffer);
+    o->buffer = aligned_alloc(64, capacity);
+    o->capacity = 0;
+    if (!o->buffer) {
         o->without_memory = true;
         return false;
     }
-    free(o->buffer);
-    o->buffer = grown;
     o->capacity = capacity;
     return true;
 }

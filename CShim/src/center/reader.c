@@ -1,6 +1,7 @@
 #include "center/reader.h"
 
 #include "platform/futex.h"
+#include "registry/doorbell.h"
 #include "registry/tally.h"
 #include "ring/verdict.h"
 
@@ -201,4 +202,7 @@ void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
     }
     values[count++] = (tidings__futex_value){&o->own_bell, tidings__relaxed(&o->own_heard)};
     tidings__futex_wait_any(values, count, timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
+    // A poster wakes a bounded number, so this reader wakes the next ones, whatever has ended its own sleep: the poster's wake-up may have been spent on it.
+    for (uint32_t i = 0; i + 1 < count; i++)
+        if (tidings__acquire(values[i].word) != values[i].value) tidings__futex_wake(values[i].word, TIDINGS__BELL_PASSES);
 }

@@ -1,12 +1,12 @@
 // A name prepared for posting: what it stands for right now, looked up once per change of the registry.
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "center/center.h"
 #include "platform/error.h"
 #include "platform/futex.h"
+#include "registry/doorbell.h"
 #include "registry/prefixes.h"
 #include "segment/names.h"
 
@@ -99,8 +99,8 @@ int tidings__topic_prepare(tidings_topic *topic) {
 void tidings__topic_bell(const tidings_topic *topic) {
     _Atomic uint32_t *bell = &topic->center->segment.header->bells[tidings__bell_of(&topic->key)].word;
     tidings__fetch_add(bell, 1);
-    // Always: a reader has no way to say that it sleeps.
-    tidings__futex_wake(bell, INT_MAX);
+    // Always: a reader has no way to say that it sleeps. A bounded number: a reader that wakes rings on (tidings__reader_sleep), and hostile readers cost us no more than this.
+    tidings__futex_wake(bell, TIDINGS__BELL_WAKES);
 }
 
 uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {

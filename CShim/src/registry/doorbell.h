@@ -7,6 +7,12 @@
 
 #define TIDINGS__ASLEEP 1u
 
+// The most sleepers of a bell that a poster wakes. Hostile readers may put any number of sleepers on a bell: a poster pays for this many. 2: measured, a post then takes
+// about twice as long as with one honest sleeper; 4 came close to the limit of 5 times.
+#define TIDINGS__BELL_WAKES 2
+// The most that a reader wakes in its turn, so honest readers wake as a tree: 2, 8, 32 at a time.
+#define TIDINGS__BELL_PASSES 4
+
 // Announces that this observer is about to sleep; returns the doorbell's value to sleep on. A full barrier: what is claimed after it will ring.
 static inline uint32_t tidings__doorbell_announce(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);

@@ -63,8 +63,19 @@ int tidings__segment_hand(const tidings__segment *segment, bool writable, int de
     return 0;
 }
 
+// Its sender chose the size: a receiver may have to give that many addresses, and that much memory.
+static int check_size(const tidings__segment *segment, const tidings__identity *identity, uint64_t largest)
+{
+    tidings__geometry geometry;
+    tidings__geometry_of(&identity->shape, &geometry);
+    if (geometry.file_size <= largest) return 0;
+    char size[TIDINGS__AMOUNT_SIZE], most[TIDINGS__AMOUNT_SIZE];
+    return tidings__segment_refuse(segment, EFBIG, "receive", "it has %s, and at most %s are accepted; allow more, or have its sender create it with smaller limits",
+                                   tidings__amount(geometry.file_size, size), tidings__amount(largest, most));
+}
+
 // Takes over the descriptors, also on failure.
-int tidings__segment_adopt(const char *name, const int *descriptors, int count, tidings__segment *segment)
+int tidings__segment_adopt(const char *name, const int *descriptors, int count, uint64_t largest, tidings__segment *segment)
 {
     tidings__identity identity;
     int result = begin(name, segment);
@@ -76,6 +87,7 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
         result = tidings__segment_identify(segment, segment->fd, TIDINGS__OPEN_ANY_OWNER, "receive", &identity);
     }
     if (result == 0) result = tidings__segment_validate(segment, "receive", &identity);
+    if (result == 0) result = check_size(segment, &identity, largest);
     if (result == 0 && segment->writable && count != (identity.companion ? 3 : 2))
         result = tidings__segment_refuse(segment, EBADMSG, "receive", "%d descriptors came with it; have it sent by tidings_send", count);
     if (result == 0) result = tidings__segment_map(segment, &identity);

@@ -60,7 +60,7 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
 // sealed.c: centers that are memory without a name. `hand`: descriptors for a peer, to be closed when they have been sent; `adopt` takes them over.
 int tidings__segment_create_sealed(const char *name, const tidings_configuration *configuration, tidings__segment *segment);
 int tidings__segment_hand(const tidings__segment *segment, bool writable, int descriptors[3], int *count);
-int tidings__segment_adopt(const char *name, const int *descriptors, int count, tidings__segment *segment);
+int tidings__segment_adopt(const char *name, const int *descriptors, int count, uint64_t largest, tidings__segment *segment);
 
 void tidings__segment_close(tidings__segment *segment);  // a second time does nothing
 
