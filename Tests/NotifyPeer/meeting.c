@@ -70,6 +70,8 @@ void a_removed_center_is_said_or_replaced(void) {
     CHECK(tidings_remove("default", NULL) == 0, "not removed");
     EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_post("com.example.a"));
     EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_set_state(token, 3));
+    int late;
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_register_check("com.example.late", &late));
     notify_set_options(NOTIFY_OPT_REGEN);
     OK(notify_post("com.example.a"));
     CHECK(is_new(token), "in the new one");
@@ -85,6 +87,9 @@ void a_removed_center_is_said_or_replaced(void) {
     OK(notify_post("com.example.a"));
     OK(notify_post("com.example.a"));
     CHECK(is_new(token) && read_token(descriptor) == delivered, "a third");
+    CHECK(tidings_remove("default", NULL) == 0, "not removed");
+    OK(notify_register_check("com.example.late", &late));
+    CHECK(is_new(late), "registered in a fourth");
 }
 
 static void posts_once(void) {

@@ -275,6 +275,8 @@ tidings_center *machine_open(const tidings_configuration *configuration) {
         fprintf(stderr, "Schedules: %s\n", tidings_last_error());
         exit(2);
     }
+    // Its file is deleted when all are open, and that is not to be its end.
+    center->segment.sealed = true;
     storage_map(center);
     return center;
 }

@@ -92,7 +92,14 @@ static void *run(void *argument) {
         if (error == 0) hand(domain, &delivery);
         if (domain->push_idle > idle_most(domain)) leave_behind(d);
         // Our place in the center was lost: the program has closed its descriptor. A new one, and another of us.
-        if (error != 0 && error != -EINTR && error != -ENOMEM) (void)notify__domain_renew(domain, true);
+        const bool ended = error == -ESTALE;
+        const bool again = !ended || atomic_load_explicit(&notify__regenerating, memory_order_relaxed);
+        if (error != 0 && error != -EINTR && error != -ENOMEM && again && notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) {
+            pthread_mutex_unlock(&notify__lock);
+            continue;
+        }
+        // The center has ended, and this process doesn't go on in a new one, or not yet. Whoever renews the domain starts another of us.
+        if (ended) notify__push_forget(domain, false);
         pthread_mutex_unlock(&notify__lock);
     }
     tidings_observer_close(d->observer);

@@ -82,6 +82,9 @@ uint32_t notify__register(const char *name, int *number, notify__token *like) {
     notify__text_of(name, length, &text);
     pthread_mutex_lock(&notify__lock);
     status = add(domain, &text, number, like);
+    // The center has ended: on in a new one, if that was asked for.
+    if (status == NOTIFY_STATUS_SERVER_NOT_FOUND && atomic_load_explicit(&notify__regenerating, memory_order_relaxed) && notify__domain_renew(domain, true) == NOTIFY_STATUS_OK)
+        status = add(domain, &text, number, like);
     pthread_mutex_unlock(&notify__lock);
     return status;
 }

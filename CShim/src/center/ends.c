@@ -110,8 +110,10 @@ static void watch(tidings_center *center) {
 
 void tidings__end_watch(tidings_observer *o) {
     tidings_center *center = o->center;
-    tidings__at_fork_child(in_forked_child);
+    static bool hooked;
     pthread_mutex_lock(&lock);
+    if (!hooked) tidings__at_fork_child(in_forked_child);
+    hooked = true;
     tidings__set_relaxed(&o->next, tidings__relaxed(&center->observers));
     tidings__set_release(&center->observers, o);
     if (!center->listed) {

@@ -98,8 +98,7 @@ static int begin(tidings_topic *topic, tidings__thread *thread, size_t size) {
         return tidings__fail(EMSGSIZE, "can't post %zu bytes under \"%.*s\" to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", size,
                              (int)topic->key.name_length, topic->key.name, s->name, (unsigned long long)s->shape.maximum_payload);
     if (!s->writable) return tidings__center_read_only(center, "post to");
-    (void)tidings__stamp(thread);
-    if (tidings__end_due(center, thread) && (error = tidings__end_ask(center, thread)) != 0) return error;
+    if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
     return s->observable ? tidings__topic_prepare(topic) : 0;
 }
 
@@ -222,7 +221,9 @@ static __attribute__((noinline)) int post_otherwise(tidings_topic *topic, const 
     int error = begin(topic, thread, size);
     if (error) return error;
     if (tidings__fits_cell(topic, size) && !(options && options->flags)) {
-        const posting p = begun(topic, thread, payload, size, options, thread->tick_precise_ns);
+        const uint64_t time = tidings__stamp(thread);
+        if (tidings__end_due(center, thread) && (error = tidings__end_ask(center, thread)) != 0) return error;
+        const posting p = begun(topic, thread, payload, size, options, time);
         return post_anew(&p, sequence);
     }
     // Clearing a value takes no place, or there would be no way out when kept values have taken all there are.
@@ -242,7 +243,7 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     tidings_center *center = topic->center;
     int error = tidings__center_check(center, thread);
     if (__builtin_expect(error != 0, 0)) return error;
-    const uint64_t time = tidings__stamp(thread);
+    uint64_t time = tidings__stamp(thread);
     if (__builtin_expect(tidings__end_due(center, thread), 0) && (error = tidings__end_ask(center, thread)) != 0) return error;
     const posting p = begun(topic, thread, payload, size, options, time);
     tidings__claim claim = {0};
@@ -278,6 +279,7 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
     }
     uint64_t deadline = tidings__deadline(options);
     uint64_t time = tidings__stamp(thread);
+    if (tidings__end_due(center, thread) && !error) error = tidings__end_ask(center, thread);
     uint64_t capacity;
     uint8_t *bytes = in_chunk ? tidings__chunk_bytes(s, chunk, &capacity) : NULL;
     if (in_chunk) memcpy(bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), topic->text, tidings__text_size(topic));

@@ -132,9 +132,8 @@ int tidings_post_reserved(tidings_topic *topic, tidings_reservation *reservation
     } else if (tidings__fits_cell(topic, size) && !(options && options->flags)) {
         // Small after all: a slot is nearer to the observers, and the chunk is free again at once.
         error = tidings_post(topic, reservation->bytes, size, options, sequence);
-    } else if ((tidings__stamp(tidings__thread_self()), tidings__end_due(center, tidings__thread_self())) &&
-               (error = tidings__end_ask(center, tidings__thread_self())) != 0) {
-        // Said already.
+    } else if (tidings__end_known(center)) {
+        error = tidings__end_fail(center, "post to");
     } else {
         reservation->bytes = NULL;
         reservation->capacity = 0;
