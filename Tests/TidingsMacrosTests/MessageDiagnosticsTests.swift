@@ -47,6 +47,46 @@
                 line: 3, column: 5)
         }
 
+        @Test(arguments: [
+            (": (Int, Int)", 16), (": [(x: Int, y: Int)]?", 17), (": [String: (Int, Int)]", 25), (" = (1, 2)", 17),
+            (": Optional<(Int, Int)>", 25), (": ()", 16),
+        ])
+        func tuples(field: String, column: Int) {
+            refused(
+                "@Message\nstruct Track {\n    var title\(field)\n}",
+                "a tuple can't be sent, as it can't be Codable: declare its elements one by one, or a struct of them",
+                line: 3, column: column)
+        }
+
+        @Test(arguments: [
+            (": () -> Void", 16), (": (@Sendable (Int) -> Void)?", 17), (": [() -> Int]", 17), (" = { 1 }", 17),
+            (": @Sendable () -> Void", 16),
+        ])
+        func functions(field: String, column: Int) {
+            refused(
+                "@Message\nstruct Track {\n    var title\(field)\n}",
+                "a function can't travel to another process: send what it would be called with",
+                line: 3, column: column)
+        }
+
+        @Test func namesThatCanNotBe() {
+            expectExpansion(
+                "@Message(\"\")\nstruct Track {\n    var title: String\n}", "struct Track {\n    var title: String\n}",
+                diagnostics: [
+                    DiagnosticSpec(
+                        message: "a message can't have an empty name: give it one, or leave it out for the type's own",
+                        line: 1, column: 10)
+                ])
+            let long = String(repeating: "n", count: 256)
+            expectExpansion(
+                "@Message(\"\(long)\")\nstruct Track {\n    var title: String\n}",
+                "struct Track {\n    var title: String\n}",
+                diagnostics: [
+                    DiagnosticSpec(
+                        message: "a name can have up to 255 bytes, and this has 256: shorten it", line: 1, column: 10)
+                ])
+        }
+
         @Test func aTypeThatIsNotWritten() {
             refused(
                 "@Message\nstruct Track {\n    var when = Date()\n}",

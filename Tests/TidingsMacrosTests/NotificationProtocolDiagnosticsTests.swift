@@ -77,6 +77,10 @@
                 "func left(then: @escaping () -> Void)",
                 "a function can't travel to another process: send what it would be called with",
                 column: 21)
+            refused(
+                "func left(where: [(x: Int, y: Int)])",
+                "a tuple can't be sent, as it can't be Codable: declare its elements one by one, or a struct of them",
+                column: 23)
             refused("func left(_: Int)", "this parameter needs a name to travel under: write '_ value'", column: 15)
             refused(
                 "func left(who a: Int, who b: Int)",

@@ -27,7 +27,7 @@
     /// that it doesn't list.
     ///
     /// Refused, with the reason: types other than structs, generic ones, `BitwiseMessage`s, coders of the struct's own, property
-    /// wrappers, `lazy`, fields within `#if`.
+    /// wrappers, `lazy`, tuples, functions, fields within `#if`.
     @attached(
         extension, conformances: SharedNotificationCenter.Message,
         names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))
@@ -41,7 +41,7 @@
     /// }
     /// ```
     ///
-    /// - Parameter name: what its notifications are called, in all processes. Default: the type's own name.
+    /// - Parameter name: what its notifications are called, in all processes: 1 to 255 bytes. Default: the type's own name.
     @attached(
         extension, conformances: SharedNotificationCenter.Message,
         names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))
@@ -77,7 +77,7 @@
     /// is `nil` where a poster doesn't send it, for others ``NotificationDefault(_:_:)`` says what to take.
     ///
     /// Refused, each with the reason and, where there is one, a fix: `async`, `throws`, results, generic methods, `some` types, associated
-    /// types and conditions on them, `static` and `mutating` methods, `inout` and other specifiers, functions as arguments, settable
+    /// types and conditions on them, `static` and `mutating` methods, `inout` and other specifiers, functions and tuples as arguments, settable
     /// properties, and protocols that others than objects could conform to. What is to be sent instead of a generic or an associated type
     /// only you know: the fix takes it out, and puts a placeholder, such as `<#Item#>`, wherever it was named.
     ///

@@ -134,6 +134,9 @@
                 guard let type = following?.trimmed ?? value?.literalType.map({ TypeSyntax("\(raw: $0)") }) else {
                     return refuseUntyped(binding, name, value)
                 }
+                if let complaint = type.complaint {
+                    return refuse(complaint.id, complaint.message, at: complaint.node)
+                }
                 let wrapped = type.wrapped
                 read.append(
                     Field(
@@ -145,6 +148,9 @@
 
         private mutating func refuseUntyped(_ binding: PatternBindingSyntax, _ name: TokenSyntax, _ value: ExprSyntax?)
         {
+            if let complaint = value?.complaint {
+                return refuse(complaint.id, complaint.message, at: complaint.node)
+            }
             let likely = value?.likelyType
             let typed = binding.with(
                 \.pattern, binding.pattern.with(\.trailingTrivia, [])

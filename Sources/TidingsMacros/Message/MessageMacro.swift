@@ -26,7 +26,7 @@
                     at: declaration.introducer)
                 return []
             }
-            guard isPossible(structure, in: context) else { return [] }
+            guard isPossible(structure, in: context), isNameGood(node, in: context) else { return [] }
             let reading = FieldReading(structure.memberBlock, in: context)
             guard reading.isComplete else { return [] }
             let source = CoderSource(fields: reading.fields, access: structure.modifiers.access)
@@ -51,6 +51,23 @@
                     }
                     """)
             ]
+        }
+
+        /// What a literal says of itself; another expression the center looks at when it is posted or observed.
+        private static func isNameGood(_ node: AttributeSyntax, in context: some MacroExpansionContext) -> Bool {
+            guard let argument = node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression,
+                let name = argument.plainText
+            else { return true }
+            let message: String
+            if name.isEmpty {
+                message = "a message can't have an empty name: give it one, or leave it out for the type's own"
+            } else if name.utf8.count > 255 {
+                message = "a name can have up to 255 bytes, and this has \(name.utf8.count): shorten it"
+            } else {
+                return true
+            }
+            context.complain(Complaint(id: "name", message: message), at: argument)
+            return false
         }
 
         private static func isPossible(_ structure: StructDeclSyntax, in context: some MacroExpansionContext) -> Bool {

@@ -233,10 +233,8 @@
                     return false
                 }
             }
-            if type.is(FunctionTypeSyntax.self) {
-                refuse(
-                    "function", "a function can't travel to another process: send what it would be called with",
-                    at: parameter.type)
+            if let complaint = parameter.type.complaint {
+                refuse(complaint.id, complaint.message, at: complaint.node)
                 return false
             }
             return isConcrete(parameter.type)

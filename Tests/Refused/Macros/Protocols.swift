@@ -28,6 +28,23 @@ center.removeObserver(Roster(), as: UserObserver.self)
 // refused: result of call to 'addObserver
 try center.addObserver(Roster(), as: UserObserver.self)
 
+// Another thread calls its methods: it is Sendable, or given away.
+final class Clerk: StationObserver { var stations: [String] = []; func tuned(to station: String) { stations.append(station) } }
+// refused: sending
+func give(_ clerk: Clerk, to center: SharedNotificationCenter) throws { _ = try center.addObserver(clerk, as: StationObserver.self) }
+// refused: sending
+func give(again clerk: Clerk, to center: SharedNotificationCenter) throws { _ = try center.addObserver(clerk, as: StationObserverMessages.self) }
+// refused: sending
+func give(any observer: any StationObserver, to center: SharedNotificationCenter) throws { _ = try center.addObserver(observer, as: StationObserver.self) }
+
+// What can't travel is refused where it is declared.
+// refused: a tuple can't be sent
+@Message struct Placed { var at: (x: Int, y: Int) }
+// refused: a function can't travel
+@Message struct Called { var back: @Sendable () -> Void }
+// refused: an empty name
+@Message("") struct Nameless { var title: String }
+
 // Who posts has the protocol's own methods.
 // refused: cannot convert value of type 'Int' to expected argument type 'String'
 try poster.userNameChanged(oldName: 1, newName: "b")

@@ -284,8 +284,8 @@
                 let bytes = try Center.RawPayload(
                     encoding: Labels(labels: [], when: Date(timeIntervalSinceReferenceDate: number))
                 ).bytes
-                let when = try payload(bytes).decode(Labels.self).when.timeIntervalSinceReferenceDate
-                #expect(when.bitPattern == number.bitPattern)
+                let when = try payload(bytes).decode(Labels.self).when
+                #expect(when?.timeIntervalSinceReferenceDate.bitPattern == number.bitPattern)
             }
         }
 

@@ -44,6 +44,11 @@
         func seen(by whom: String)
     }
 
+    struct Counted: Center.Message {
+        static let name: Center.Name = "watcher.counted"
+        var number: Int
+    }
+
     final class Watcher: UserObserver, Older.UserObserver, HiddenObserver, Sendable {
         let events: Events<String>
         let inside: (@Sendable () -> Void)?
@@ -58,6 +63,7 @@
             events.add("\(oldName) to \(newName)")
         }
         func userNameChanged(_ count: Int) { events.add("\(count)") }
+        func count(_ counted: Counted) { events.add("number \(counted.number)") }
         func visited(_ cities: [String], from label: Label, on day: Int?) {
             events.add("\(cities) \(label.x) \(day ?? -1)")
         }
@@ -242,8 +248,11 @@
             try HiddenObserverPoster(test.center).seen(by: "me")
             #expect(await watcher.events.wait(for: 1) == ["seen by me"])
             try test.center.addObserver(watcher, as: UserObserver.self).store(in: &tokens)
+            // It is a target, too, which is an observer in other words.
+            try test.center.addTarget(watcher, action: Watcher.count, for: Counted.self)
             test.center.removeObserver(watcher)
             #expect(tokens.map(\.isCancelled) == [true, true, true])
+            try test.center.post(Counted(number: 7))
             let other = Watcher(Events())
             let token = try test.center.addObserver(other, as: UserObserver.self)
             try UserObserverPoster(test.center).userNameChanged(2)

@@ -97,14 +97,14 @@
         /// - when the token's ``ObservationToken/cancel()`` or one of the `removeObserver` functions has returned, no method is running for this
         ///   (unless it is the caller) or will run.
         ///
-        /// The methods of a protocol with `@MainActor` are called there; those of others on `queue`, or on the dispatcher thread: such an
-        /// object must be ready to be called on another thread than its own.
+        /// The methods of a protocol with `@MainActor` are called there; those of others on `queue`, or on the dispatcher thread. The compiler
+        /// refuses objects that another thread must not use: the observer is `Sendable`, or the caller gives it away.
         ///
         /// The messages are found by the protocol's name, which says nothing of `private` protocols, or of protocols within functions or
         /// generic types: for these write `as: UserObserverMessages.self`.
         ///
         /// - Parameters:
-        ///   - observer: whose methods are called; weakly held.
+        ///   - observer: whose methods are called, perhaps by another thread; weakly held.
         ///   - type: the protocol; methods that it inherits are not observed.
         ///   - subject: only what is posted with this subject; `nil`: all.
         ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
@@ -118,7 +118,7 @@
         ///   subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in a center that was opened for reading only),
         ///   `.forked`, `.system` (no thread, or no memory).
         public func addObserver<Observer>(
-            _ observer: Observer,
+            _ observer: sending Observer,
             as type: Observer.Type,
             subject: String? = nil,
             from start: Start = .now,
@@ -157,7 +157,7 @@
         /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`,
         ///   `.forked`, `.system`.
         public func addObserver<Messages: ProtocolMessages>(
-            _ observer: Messages.Observer,
+            _ observer: sending Messages.Observer,
             as messages: Messages.Type,
             subject: String? = nil,
             from start: Start = .now,
@@ -231,7 +231,7 @@
             removeObserver(observer, as: Messages.Observer.self)
         }
 
-        /// Ends what an object observes by any protocol.
+        /// Ends what an object observes by any protocol, and what it is a target of.
         ///
         /// ```swift
         /// final class Roster: Sendable {
@@ -241,10 +241,12 @@
         /// }
         /// ```
         ///
-        /// Promise: when this has returned, none of its methods is running for that (unless it is the caller) or will run. From any thread, any
-        /// number of times, also from the object's methods and its `deinit`.
+        /// Promise: when this has returned, none of its methods is running for that (unless it is the caller) or will run; asynchronous actions
+        /// with the exception that ``ObservationToken/cancel()`` has. From any thread, any number of times, also from the object's methods and
+        /// its `deinit`.
         public func removeObserver(_ observer: AnyObject) {
             protocolObservers.remove(ObjectIdentifier(observer)) { _ in true }
+            removeTarget(observer)
         }
 
         private func notFound(_ type: Any.Type) -> SharedNotificationError {

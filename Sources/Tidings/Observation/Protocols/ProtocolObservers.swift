@@ -6,7 +6,7 @@
     /// What a registration's closure knows of the observer: how to find it, and which method a name means.
     final class ProtocolRelay<Observer>: @unchecked Sendable {
         // Sendable: nothing changes but what is behind the lock. The observer is only loaded, from a weak reference, and called one call at a
-        // time; that it is ready for being called on another thread is the promise of whoever registers it.
+        // time; whoever registers it sends it here, so the compiler knows that another thread may use it.
         private let methods: [SharedNotificationCenter.Name: Int]
         private let reference: () -> Observer?
         let anchor = Locked(WeakAnchor())

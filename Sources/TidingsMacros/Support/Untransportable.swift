@@ -1,0 +1,70 @@
+#if Macros
+    import SwiftSyntax
+
+    /// What a field can't be, as far as it is written: found here, it is reported at the field, and not by the compiler in generated code.
+    struct Untransportable {
+        var id: String
+        var message: String
+        var node: Syntax
+
+        static func function(_ node: some SyntaxProtocol) -> Untransportable {
+            Untransportable(
+                id: "function",
+                message: "a function can't travel to another process: send what it would be called with",
+                node: Syntax(node))
+        }
+
+        static func tuple(_ node: some SyntaxProtocol) -> Untransportable {
+            Untransportable(
+                id: "tuple",
+                message:
+                    "a tuple can't be sent, as it can't be Codable: declare its elements one by one, or a struct of them",
+                node: Syntax(node))
+        }
+    }
+
+    extension TypeSyntax {
+        /// Of this type, or of what it is an optional, an array, a dictionary or a set of.
+        var complaint: Untransportable? {
+            if self.is(FunctionTypeSyntax.self) { return .function(self) }
+            if let tuple = self.as(TupleTypeSyntax.self) {
+                guard tuple.elements.count == 1, let only = tuple.elements.first, only.firstName == nil else {
+                    return .tuple(self)
+                }
+                return only.type.complaint
+            }
+            if let attributed = self.as(AttributedTypeSyntax.self) {
+                guard var complaint = attributed.baseType.complaint else { return nil }
+                // With its `@Sendable`.
+                if complaint.node == Syntax(attributed.baseType) { complaint.node = Syntax(self) }
+                return complaint
+            }
+            if let optional = self.as(OptionalTypeSyntax.self) { return optional.wrappedType.complaint }
+            if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+                return optional.wrappedType.complaint
+            }
+            if let array = self.as(ArrayTypeSyntax.self) { return array.element.complaint }
+            if let dictionary = self.as(DictionaryTypeSyntax.self) {
+                return dictionary.key.complaint ?? dictionary.value.complaint
+            }
+            if let named = self.as(IdentifierTypeSyntax.self),
+                ["Optional", "Array", "Dictionary", "Set"].contains(named.name.text)
+            {
+                for argument in named.genericArgumentClause?.arguments ?? [] {
+                    if case .type(let type) = argument.argument, let complaint = type.complaint { return complaint }
+                }
+            }
+            return nil
+        }
+    }
+
+    extension ExprSyntax {
+        /// Of a value without a written type.
+        var complaint: Untransportable? {
+            if self.is(ClosureExprSyntax.self) { return .function(self) }
+            guard let tuple = self.as(TupleExprSyntax.self) else { return nil }
+            if tuple.elements.count == 1, let only = tuple.elements.first { return only.expression.complaint }
+            return .tuple(self)
+        }
+    }
+#endif
