@@ -24,6 +24,7 @@ struct tidings_center {
     bool listed;          // ends.c, as are the next lines
     _Atomic uint32_t window;  // of the clock, in which this process last asked whether the center goes on
     _Atomic uint32_t ended;   // 1: it doesn't
+    _Atomic uint32_t in_doubt;  // the thread of platform/watch.c has heard of a change of the file: an observer asks before it sleeps
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     tidings__chunk_turns chunk_turns;

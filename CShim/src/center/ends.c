@@ -84,11 +84,30 @@ static void nudge_all(tidings_center *center) {
 }
 
 // On the thread of platform/watch.c. The number may be one that another center has just got: looking once too often costs a system call.
+//
+// This thread has no descriptor of the center, and the kernel says that a file is unlinked before its path leads nowhere. So a center that still seems to be there is in doubt, and each of its
+// observers is nudged: the first that is about to sleep asks by the center's descriptor.
 static void changed(int32_t watch) {
     pthread_mutex_lock(&lock);
-    for (tidings_center *center = watched; center; center = center->next_watched)
-        if ((watch == INT32_MIN || center->watch_number == watch) && tidings__end_look(center)) nudge_all(center);
+    for (tidings_center *center = watched; center; center = center->next_watched) {
+        if (watch != INT32_MIN && center->watch_number != watch) continue;
+        if (!tidings__end_look(center)) tidings__set_release(&center->in_doubt, 1);
+        nudge_all(center);
+    }
     pthread_mutex_unlock(&lock);
+}
+
+bool tidings__end_doubted(tidings_center *center) {
+    if (tidings__acquire(&center->in_doubt)) {
+        tidings__set_relaxed(&center->in_doubt, 0);
+        if (tidings__end_look(center)) {
+            // Other observers of this process may have found no doubt any more, and sleep.
+            pthread_mutex_lock(&lock);
+            nudge_all(center);
+            pthread_mutex_unlock(&lock);
+        }
+    }
+    return tidings__end_known(center);
 }
 
 bool tidings__end_watched(const tidings_center *center) {

@@ -19,6 +19,9 @@ void tidings__end_begin(tidings_center *center);
 // Asks the kernel. True: it has ended. No locks. Async-signal-safe.
 bool tidings__end_look(tidings_center *center);
 
+// As `tidings__end_known`; asks the kernel first if this process's thread has heard of a change of the file. Before an observer sleeps.
+bool tidings__end_doubted(tidings_center *center);
+
 // From now on the observer is nudged when its center ends. Then this process watches the file, if the kernel lets it.
 void tidings__end_watch(tidings_observer *observer);
 void tidings__end_unwatch(tidings_observer *observer);

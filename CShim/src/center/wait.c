@@ -240,7 +240,7 @@ static uint32_t spin_time(const tidings_observer *o) {
 
 // All that was posted has been delivered: is that the end? After an announcement, as whoever ends the center rings, or nudges, afterwards.
 static int over(tidings_observer *o) {
-    return tidings__end_known(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
+    return tidings__end_doubted(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
 }
 
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
