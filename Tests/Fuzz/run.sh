@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes: run.sh [--quick|--full|--replay|--self-test|--self-test-cold] [TARGET…]. What is covered, and what to do with a finding: README.md.
-#   --quick    the found cases, then 60 s a target (CI)
+#   --quick    the found cases, then 30 s a target, which only reports (CI)
 #   --full     the found cases, then 10 minutes a target, beginning elsewhere each time
 #   --replay   the found cases alone;  run.sh --replay FILE TARGET  one case
 #   --self-test       mistakes planted in copies of the sources (plants.py): what found each must find it still
@@ -33,7 +33,7 @@ export ASAN_OPTIONS="handle_sigbus=1 detect_leaks=1 ${ASAN_OPTIONS:-}" UBSAN_OPT
 flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
     "-I$root/CShim/src" "-I$root/CShim/include" "-I$here/Core")
 watched=(-fsanitize-coverage=inline-8bit-counters,pc-table,trace-loads)
-wrapped=(tidings__{map,unmap,participant_take,back_chunk,chunk_has_memory,back_names,monotonic_ns,futex_wait,futex_wait_any,futex_wait_either,nap,yield,heavy_barrier,processors,random,thread_start,watch_add,watch_remove}
+wrapped=(tidings__{map,unmap,participant_take,back_chunk,chunk_has_memory,back_names,names_there,monotonic_ns,futex_wait,futex_wait_any,futex_wait_either,nap,yield,heavy_barrier,processors,random,thread_start,watch_add,watch_remove}
     pthread_atfork pthread_join __asan_memcpy)
 
 build_core() { # build_core TARGET…
@@ -102,6 +102,49 @@ run() { # run TARGET ARGUMENT…: what it said is printed if it failed
     : >"$work/failed"
 }
 
+# The core's stories: what finds a mistake that no input of the fuzzer finds for certain. Planted/TARGET/NAME.story names the one that does.
+build_stories() {
+    local name
+    mkdir -p "$build/stories"
+    for name in "$root"/CShim/src/*/*.c "$root"/Tests/CTestPeer/*.c; do
+        printf '%s\0' "-c $name -o $build/stories/$(basename "$(dirname "$name")")_$(basename "$name").o"
+    done | xargs -0 -P 2 -I{} bash -c 'read -ra words <<<"$1"; clang "${@:2}" "${words[@]}"' - {} "${story_flags[@]}"
+    clang "$build"/stories/*.o -lpthread -o "$build/stories/whole"
+}
+story_flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g "-I$root/CShim/src" "-I$root/CShim/include")
+
+tell() { # tell PROGRAM STORY: true if it comes true in time
+    local where status=0
+    where=$(mktemp -d "$memory/story.XXXXXX")
+    timeout 20 "$1" "$2" 1 "$where" >"$where.log" 2>&1 </dev/null || status=$?
+    rm -rf "$where"
+    return "$status"
+}
+
+# One planted mistake that a story finds: with it the story fails, or does not end; without it, it comes true.
+seek_by_story() { # seek_by_story TARGET NAME
+    local file object others=() story status=0
+    story=$(<"$here/Planted/$1/$2.story")
+    mkdir -p "$work/$2"
+    cp -r "$root/CShim" "$work/$2"
+    file=$(python3 "$here/plants.py" "$2" "$work/$2")
+    clang "${story_flags[@]}" -w -c "$file" -o "$work/$2/planted.o"
+    for object in "$build"/stories/*.o; do
+        if [[ $object != "$build/stories/$(basename "$(dirname "$file")")_$(basename "$file").o" ]]; then others+=("$object"); fi
+    done
+    clang "$work/$2/planted.o" "${others[@]}" -lpthread -o "$build/plants/$2"
+    if ! tell "$build/stories/whole" "$story"; then
+        echo "FAILED: $story does not come true without the planted $2"
+        : >"$work/failed"
+    elif tell "$build/plants/$2" "$story"; then
+        echo "NOT FOUND: $1 $2 by $story"
+        : >"$work/failed"
+    else
+        echo "found: $1 $2 by $story"
+        echo "$2" >"$work/$2.found"
+    fi
+}
+
 # One planted mistake: built, and searched for until it is found.
 seek() { # seek TARGET NAME
     local target=$1 name=$2 program=$build/plants/$2 log=$work/$2.log status=0 file environment=()
@@ -136,12 +179,13 @@ seek() { # seek TARGET NAME
         echo "NOT FOUND: $target $name, ${executions:-?} executions, $seconds s"
         : >"$work/failed"
     else
+        echo "$name" >"$work/$name.found"
         echo "found: $target $name after ${executions:-?} executions, $seconds s: $(grep -m 1 -oE 'ERROR: [A-Za-z]*: [^ ]*|not so: [^(]*|runtime error: .*|Fatal error.*' "$log" | cut -c1-100)"
     fi
 }
 
 fuzz() { # fuzz TARGET
-    local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=${TIDINGS_FUZZ_SEED:-1} seconds=60 executions edges
+    local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=${TIDINGS_FUZZ_SEED:-1} seconds=30 executions edges
     if [[ -f ${found[0]} ]]; then
         run "$target" "${found[@]}"
         echo "$target: ${#found[@]} found cases run again"
@@ -149,7 +193,17 @@ fuzz() { # fuzz TARGET
     [[ $tier != replay ]] || return 0
     if [[ $tier == full ]]; then corpus=$build/corpus/$target seed=$((RANDOM * 32768 + RANDOM + 1)) seconds=600; fi
     mkdir -p "$corpus" "$build/crashes"
-    run "$target" -seed="$seed" -max_total_time="$seconds" -artifact_prefix="$build/crashes/$target-" "$corpus" "$work/seeds/$target" "$here/Planted/$target"
+    # What chance finds is told, with all that it takes to see it again, and decides nothing: found cases do, and planted mistakes.
+    local status=0 input
+    rm -f "$build/crashes/$target-"*
+    "$build/$target" "${limits[@]}" -seed="$seed" -max_total_time="$seconds" -artifact_prefix="$build/crashes/$target-" "$corpus" "$work/seeds/$target" "$here/Planted/$target" \
+        >"$work/$target.log" 2>&1 </dev/null || status=$?
+    if [[ $status -ne 0 ]]; then
+        grep -v -e '^#[0-9]' -e 'Recommended dict' "$work/$target.log" | tail -n 40 | cut -c1-300
+        echo "NEW: $target, seed $seed, status $status. Put the input into Tests/Fuzz/Found/$target and mend what it finds:"
+        for input in "$build/crashes/$target-"*; do if [[ -f $input ]]; then base64 "$input"; fi; done
+        return 0
+    fi
     executions=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$work/$target.log")
     edges=$(sed -n 's/.*DONE *cov: \([0-9]*\).*/\1/p' "$work/$target.log")
     echo "$target: ${executions:-?} executions, ${edges:-?} edges, seed $seed"
@@ -165,11 +219,26 @@ if [[ $tier == self-test* ]]; then
     for target in "${targets[@]}"; do mkdir -p "$build/plants" "$build/planted/$target" "$here/Planted/$target"; done
     python3 "$here/plants.py" --list "${targets[@]}" >"$work/plants"
     if [[ " ${targets[*]} " == *" decoder "* ]]; then build_planted_decoder; fi
+    # What finds a mistake must find nothing without it: otherwise it finds something else, with the mistake or not.
+    for target in "${targets[@]}"; do
+        kept=()
+        for name in "$here/Planted/$target"/*; do
+            if [[ $name == *.story ]]; then by_story=yes; elif [[ -f $name ]]; then kept+=("$name"); fi
+        done
+        if [[ ${#kept[@]} -gt 0 ]]; then run "$target" "${kept[@]}"; fi
+    done
+    if [[ ${by_story:-} ]]; then build_stories; fi
     while read -r target name; do
         if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
-        seek "$target" "$name" &
+        if [[ -f $here/Planted/$target/$name.story ]]; then seek_by_story "$target" "$name" & else seek "$target" "$name" & fi
     done <"$work/plants"
     wait
+    # A mistake that could not be planted or built has said nothing.
+    planted=$(grep -c . "$work/plants") told=$(cat "$work"/*.found 2>/dev/null | grep -c . || true)
+    if [[ $told -ne $planted ]]; then
+        echo "FAILED: $told of $planted planted mistakes were found"
+        : >"$work/failed"
+    fi
 elif [[ -n $case ]]; then
     for target in "${targets[@]}"; do run "$target" "$case"; done
 else

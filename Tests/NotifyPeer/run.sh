@@ -11,7 +11,7 @@ if [[ ${1:-} == --quick ]]; then
     quick=1
     shift
 fi
-seed=${1:-$RANDOM}
+seed=${1:-20261123}
 work=$(mktemp -d "${TMPDIR:-/tmp}/notify.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 echo "seed $seed"

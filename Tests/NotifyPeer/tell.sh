@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tells the stories of notify(3), each in a process and a directory of its own: tell.sh NOTIFYPEER [SEED [PATTERN]]. A failure is named with its seed.
 set -uo pipefail
-peer=$1 seed=${2:-$RANDOM} pattern=${3:-.}
+peer=$1 seed=${2:-20261123} pattern=${3:-.}
 directory=$(mktemp -d /dev/shm/notify-stories.XXXXXX)
 chmod 755 "$directory"
 trap 'rm -rf "$directory"' EXIT

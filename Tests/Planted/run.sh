@@ -72,7 +72,7 @@ tell() { # tell BINARY STORY MOMENTS
     local directory status=0
     directory=$(mktemp -d "$shared/XXXXXX")
     TIDINGS_TEST_PATIENCE=${PATIENCE:-4} TIDINGS_TEST_MOMENTS=$3 timeout -k 5 120 \
-        "$1" "$2_harmed_anywhere_harms_nobody" "$RANDOM" "$directory" </dev/null >"$directory.complaint" 2>&1 || status=$?
+        "$1" "$2_harmed_anywhere_harms_nobody" "20261123" "$directory" </dev/null >"$directory.complaint" 2>&1 || status=$?
     rm -rf "$directory"
     head -c 600 "$directory.complaint" | tr '\0' ' ' | tail -n 1
     return "$status"

@@ -24,6 +24,8 @@ bool __wrap_tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk,
 bool __real_tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
 int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count);
 int __real_tidings__back_names(tidings__segment *segment, uint32_t count);
+uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count);
+uint32_t __real_tidings__names_there(tidings__segment *segment, uint32_t count);
 void *__wrap___asan_memcpy(void *to, const void *from, size_t size);
 void *__real___asan_memcpy(void *to, const void *from, size_t size);
 
@@ -167,12 +169,24 @@ bool __wrap_tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk,
     return result;
 }
 
+static void open_names(tidings__segment *segment)
+{
+    const uint64_t known = tidings__relaxed(&segment->names_known);
+    __asan_unpoison_memory_region(segment->base + segment->geometry.names, known * sizeof(tidings__name));
+}
+
 int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count)
 {
     const int result = __real_tidings__back_names(segment, count);
-    const uint64_t known = tidings__relaxed(&segment->names_known);
-    if (result == 0) __asan_unpoison_memory_region(segment->base + segment->geometry.names, known * sizeof(tidings__name));
+    if (result == 0) open_names(segment);
     return result;
+}
+
+uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count)
+{
+    const uint32_t there = __real_tidings__names_there(segment, count);
+    open_names(segment);
+    return there;
 }
 
 // MARK: Copies

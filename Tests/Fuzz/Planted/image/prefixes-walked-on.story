@@ -1,0 +1,1 @@
+a_ring_of_prefixes_is_left_by_who_evicts
