@@ -5,8 +5,9 @@ struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Delete a center.",
         discussion: """
-            Nobody can open it any more. Those who have it open are told by their next post, and hear nothing from those who \
-            create a center of that name anew: restart them. Deletes nothing that isn't a center.
+            No process can open it any more. Processes that have it open are told: an observer at once, a poster by its next post. As that \
+            ends what they do, it is refused while there are any, with their names, unless --force is given. Deletes nothing that isn't a \
+            center.
 
               tidings remove com.example.player
             """)
@@ -14,7 +15,25 @@ struct Remove: ParsableCommand {
     @Argument(help: "The center's name.", completion: .custom(Completions.centers))
     var center: String
 
+    @Flag(help: "Also while processes have it open.")
+    var force = false
+
     func run() throws {
+        if !force { try refuseIfOpen() }
         try Center.remove(named: center)
+    }
+
+    /// What can't be opened is nobody's to keep: removing it says itself what is wrong with it.
+    private func refuseIfOpen() throws {
+        guard let open = try? Center(named: center, configuration: .init(creation: .never)) else { return }
+        let users = try open.participants.filter { $0.isAlive && !$0.isOwn }
+        guard !users.isEmpty else { return }
+        let names = users.prefix(8).map { "\($0.executable.isEmpty ? "process" : $0.executable) (\($0.pid))" }
+        let more = users.count > names.count ? " and \(users.count - names.count) more" : ""
+        throw Failure(
+            """
+            can't remove center "\(center)": \(names.joined(separator: ", "))\(more) \(users.count == 1 ? "has" : "have") it open; end \
+            \(users.count == 1 ? "it" : "them"), or use --force
+            """)
     }
 }

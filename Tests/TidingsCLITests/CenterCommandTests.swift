@@ -110,7 +110,7 @@ struct CenterCommandTests {
     func removeDeletesACenterAndNothingElse() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()
-        #expect(try await tidings("remove", "default", in: directory).status == 0)
+        #expect(try await tidings("remove", "--force", "default", in: directory).status == 0)
         #expect(directory.files.isEmpty)
         #expect(throws: SharedNotificationError.self) { try center.post(name: "a", payload: .empty) }
 

@@ -16,6 +16,26 @@ struct EndingTests {
         #expect(await observer.errors.all() == ["tidings: observing a in center default"])
     }
 
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
+    func theEndOfItsCenterEndsAnObserver(isRemoved: Bool) async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", in: directory)
+        if isRemoved {
+            // Whoever has it open is named first.
+            let refused = try await tidings("remove", "default", in: directory)
+            #expect(refused.status == 1)
+            #expect(refused.errors.joined().contains("tidings (\(observer.process.pid)) has it open; end it, or use --force"))
+            #expect(try await tidings("remove", "--force", "default", in: directory).status == 0)
+        } else {
+            let path = try directory.center().path
+            #expect(unlink(path) == 0)
+        }
+        let status = await observer.ending()
+        #expect(status == 1)
+        let lines = await observer.errors.all()
+        #expect(lines.count == 2 && lines.last?.contains("removed") == true, "\(lines)")
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func aSignalEndsAnObserverWhoseReaderHasStopped() async throws {
         let directory = try CenterDirectory()

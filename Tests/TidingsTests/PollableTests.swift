@@ -120,7 +120,7 @@ struct PollableTests {
         close(epoll)
     }
 
-    /// Posters are killed in the midst of it, the ring goes round, the center's file goes: it stays what it was.
+    /// Posters are killed in the midst of it, the ring goes round, the center is removed: it stays what it was, and tells the end.
     @Test func theDescriptorOutlivesEverything() async throws {
         let test = try TestCenter(smallRing)
         let observer = try test.center.pollableObserver(forNames: ["ticks"])
@@ -151,9 +151,15 @@ struct PollableTests {
         #expect(try test.center.statistics.missed == missed)
         let other = try test.other()
         try Center.remove(named: test.name, configuration: .init(directory: test.directory))
-        #expect(throws: SharedNotificationError.self) { try other.post(name: "ticks", payload: .empty) }
-        #expect(try observer.next() == nil)
-        #expect(!Self.isReadable(descriptor))
+        let refused = #expect(throws: SharedNotificationError.self) { try other.post(name: "ticks", payload: .empty) }
+        #expect(refused?.code == .removed)
+        // It says so, and goes on saying so: a loop that polls has to end it.
+        #expect(Self.isReadable(descriptor, waiting: -1))
+        for _ in 0..<2 {
+            let ended = #expect(throws: SharedNotificationError.self) { try observer.next() }
+            #expect(ended?.code == .removed)
+            #expect(Self.isReadable(descriptor))
+        }
     }
 
     @Test func itTakesTheSameOptionsAsOthers() async throws {

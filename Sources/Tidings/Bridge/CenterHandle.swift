@@ -63,6 +63,8 @@ final class CenterHandle: @unchecked Sendable {
         tidings_close(center)
     }
 
+    var incarnation: UInt64 { tidings_incarnation(center) }
+
     var path: String { String(cString: tidings_path(center)) }
 
     static func remove(

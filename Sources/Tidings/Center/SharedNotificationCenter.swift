@@ -94,6 +94,15 @@ public final class SharedNotificationCenter: Sendable {
     /// The file behind the center, for messages to people: `/memfd:` and the name for a sealed one. It is not an interface.
     public var path: String { core.handle.path }
 
+    /// A random number, other than 0, that tells this center from the others of its name: from the one before, if that was removed, and from the
+    /// next. Sequences are comparable within one incarnation only.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// print(center.name, center.incarnation)
+    /// ```
+    public var incarnation: UInt64 { core.handle.incarnation }
+
     /// Deletes the center's file: nobody can open it any more.
     ///
     /// ```swift

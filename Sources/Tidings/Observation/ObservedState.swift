@@ -81,7 +81,7 @@ extension SharedNotificationCenter {
             if let value { try set(value) } else { try clear() }
         }
 
-        /// Forgets it for everybody, as ``SharedNotificationCenter/clearState(for:)`` does; ``value`` is `nil`, or something newer,
+        /// Forgets it for everybody, as the center's `clearState(for:)` does; ``value`` is `nil`, or something newer,
         /// when this returns. For an example see `set(_:)`.
         ///
         /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; nothing was cleared then. `.decodingFailed` if
