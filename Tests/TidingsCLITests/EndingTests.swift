@@ -24,7 +24,9 @@ struct EndingTests {
             // Whoever has it open is named first.
             let refused = try await tidings("remove", "default", in: directory)
             #expect(refused.status == 1)
-            #expect(refused.errors.joined().contains("tidings (\(observer.process.pid)) has it open; end it, or use --force"))
+            #expect(
+                refused.errors.joined().contains(
+                    "tidings (\(observer.process.pid)) has it open; end it, or use --force"))
             #expect(try await tidings("remove", "--force", "default", in: directory).status == 0)
         } else {
             let path = try directory.center().path
