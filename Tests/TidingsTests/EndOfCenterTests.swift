@@ -29,12 +29,14 @@ struct EndOfCenterTests {
         let token = try test.center.addObserver(for: Track.self) { numbers.add($0.number) }
         let pollable = try test.center.pollableObserver(forNames: nil)
         let read = Events<Int>()
+        let isReading = Events<Void>()
         let reading = Task {
-            for await track in test.center.messages(of: Track.self) { read.add(track.number) }
+            var iterator = test.center.messages(of: Track.self).makeAsyncIterator()
+            isReading.add(())
+            while let track = await iterator.next() { read.add(track.number) }
         }
-        while try test.center.observedNames.first(where: { $0.name == Track.name })?.observers != 1 {
-            await Task.yield()
-        }
+        // It observes from its iterator on.
+        await isReading.wait(for: 1)
         try test.center.post(Track(1))
         await read.wait(for: 1)
         try end(test, how)
