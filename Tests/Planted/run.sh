@@ -71,7 +71,7 @@ printf '%s\n' "$work"/src/*/*.c Tests/CTestPeer/*.c |
 tell() { # tell BINARY STORY MOMENTS
     local directory status=0
     directory=$(mktemp -d "$shared/XXXXXX")
-    TIDINGS_TEST_PATIENCE=${PATIENCE:-4} TIDINGS_TEST_MOMENTS=$3 timeout -k 5 120 \
+    TIDINGS_TEST_PATIENCE=${PATIENCE:-15} TIDINGS_TEST_MOMENTS=$3 timeout -k 5 240 \
         "$1" "$2_harmed_anywhere_harms_nobody" "20261123" "$directory" </dev/null >"$directory.complaint" 2>&1 || status=$?
     rm -rf "$directory"
     head -c 600 "$directory.complaint" | tr '\0' ' ' | tail -n 1
