@@ -65,7 +65,7 @@
         @Test(arguments: [
             ("[T]", "[<#T#>]"), ("T?", "<#T#>?"), ("[String: T]", "[String: <#T#>]"), ("[T: Int]", "[<#T#>: Int]"),
             ("Set<T>", "Set<<#T#>>"), ("Optional<Set<T>>", "Optional<Set<<#T#>>>"), ("T.ID", "<#T#>.ID"),
-            ("[T.ID]?", "[<#T#>.ID]?"), ("(T, at: Int)", "(<#T#>, at: Int)"),
+            ("[T.ID]?", "[<#T#>.ID]?"),
             ("any Collection<T>", "any Collection<<#T#>>"), ("T.Type", "<#T#>.Type"),
         ])
         func placesOfTheType(type: String, fixed: String) {

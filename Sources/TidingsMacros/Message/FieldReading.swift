@@ -131,11 +131,12 @@
                         "length", "a field's name can have up to 127 bytes: give it a shorter one in CodingKeys",
                         at: name)
                 }
+                // Before it is trimmed: a copy has no place in the source to be reported at.
+                if let complaint = following?.complaint {
+                    return refuse(complaint.id, complaint.message, at: complaint.node)
+                }
                 guard let type = following?.trimmed ?? value?.literalType.map({ TypeSyntax("\(raw: $0)") }) else {
                     return refuseUntyped(binding, name, value)
-                }
-                if let complaint = type.complaint {
-                    return refuse(complaint.id, complaint.message, at: complaint.node)
                 }
                 let wrapped = type.wrapped
                 read.append(
