@@ -47,10 +47,6 @@ func give(any observer: any StationObserver, to center: SharedNotificationCenter
 }
 
 // What can't travel is refused where it is declared.
-// refused: a tuple can't be sent
-@Message struct Placed { var at: (x: Int, y: Int) }
-// refused: a function can't travel
-@Message struct Called { var back: @Sendable () -> Void }
 // refused: an empty name
 @Message("") struct Nameless { var title: String }
 
