@@ -163,7 +163,6 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
         atomic_store_explicit(&domain->center, center, memory_order_relaxed);
         domain->next = atomic_load_explicit(&notify__domains, memory_order_relaxed);
         atomic_store_explicit(&notify__domains, domain, memory_order_release);
-        notify__removal_identify(domain);
         notify__removal_watch(domain);
     }
     pthread_mutex_unlock(&notify__lock);
@@ -244,7 +243,6 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     // The old one stays open: other threads may be posting to it, or looking at its words.
     atomic_store_explicit(&domain->center, center, memory_order_release);
     if (another) {
-        notify__removal_identify(domain);
         atomic_store_explicit(&domain->states_left, 0, memory_order_relaxed);
         atomic_store_explicit(&domain->states_full_at, UINT64_MAX, memory_order_relaxed);
         notify__names_each(domain, forget_state);

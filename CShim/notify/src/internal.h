@@ -91,7 +91,6 @@ struct notify__domain {
     _Atomic bool read_only;
     _Atomic uint32_t states_left;     // names without a state that may be set before this process counts again
     _Atomic uint64_t states_full_at;  // the position at which a count found no room; UINT64_MAX: none did
-    uint64_t device, inode;  // of the center's file; 0: it has none, or was removed at once
     int watch;               // of its removal, -1: none
 
     notify__view pull, push;
@@ -223,8 +222,7 @@ void notify__pipes_forget(void);  // a child's copies of its parent's
 void notify__worker_wake(void);  // starts it, too
 void notify__monitor_end(notify__token *token);
 void notify__worker_forked(void);
-void notify__removal_identify(notify__domain *domain);  // of a center that was just opened
-void notify__removal_watch(notify__domain *domain);     // if NOTIFY_OPT_REGEN says so
+void notify__removal_watch(notify__domain *domain);  // if NOTIFY_OPT_REGEN says so
 
 // For tidings-notify-dispatch.
 uint32_t tidings_notify_register_handler(const char *name, int *number, const notify__handler *handler);

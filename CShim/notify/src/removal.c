@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "worker.h"
@@ -15,17 +14,9 @@ static const char *path_of(const notify__domain *domain) {
     return tidings_path(atomic_load_explicit(&domain->center, memory_order_relaxed));
 }
 
-void notify__removal_identify(notify__domain *domain) {
-    struct stat file;
-    // One that is removed in this very moment is noticed by the next post, like those that nobody looks out for.
-    const bool known = domain->kind != NOTIFY__SELF && stat(path_of(domain), &file) == 0;
-    domain->device = known ? file.st_dev : 0;
-    domain->inode = known ? file.st_ino : 0;
-}
-
+// Asked by the center's own descriptor: the kernel reports an unlinked file before its path leads nowhere.
 static bool is_gone(const notify__domain *domain) {
-    struct stat now;
-    return domain->inode != 0 && (stat(path_of(domain), &now) != 0 || now.st_dev != domain->device || now.st_ino != domain->inode);
+    return domain->kind != NOTIFY__SELF && tidings_ended(atomic_load_explicit(&domain->center, memory_order_relaxed)) != 0;
 }
 
 static void watch(notify__domain *domain, const char *path, uint32_t events) {
@@ -38,7 +29,7 @@ static void watch(notify__domain *domain, const char *path, uint32_t events) {
 }
 
 void notify__removal_watch(notify__domain *domain) {
-    if (domain->inode == 0 || !atomic_load_explicit(&notify__regenerating, memory_order_relaxed)) return;
+    if (domain->kind == NOTIFY__SELF || !atomic_load_explicit(&notify__regenerating, memory_order_relaxed)) return;
     if (inotify < 0) inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (inotify < 0) return;
     // A file that is still open loses its name: that is a change of its attributes.
@@ -61,10 +52,10 @@ void notify__removals_look(void) {
         doubtful = false;
         for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
             if (!is_gone(domain) || notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) continue;
-            // Another user's, who has yet to make it anew: any new file in its directory may be it.
+            // Another user's, who has yet to make it anew: any new file in its directory may be it. Or the old one is just being deleted.
             char path[PATH_MAX];
             snprintf(path, sizeof path, "%s", path_of(domain));
-            watch(domain, dirname(path), IN_CREATE | IN_MOVED_TO | IN_ATTRIB);
+            watch(domain, dirname(path), IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE);
             (void)notify__domain_renew(domain, true);  // it may have come before the watch
         }
     }
