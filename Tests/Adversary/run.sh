@@ -22,7 +22,7 @@ export ASAN_OPTIONS="handle_sigbus=1 detect_leaks=1 ${ASAN_OPTIONS:-}" UBSAN_OPT
 flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror "-I$root/CShim/src" "-I$root/CShim/include" "-I$root/Tests/Fuzz/Core")
 sources=("$root"/CShim/src/*/*.c)
 clang "${flags[@]}" "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim" &
-clang "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim-sanitized" &
+clang "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fuse-ld=lld "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim-sanitized" &
 clang "${flags[@]}" "$here/adversary.c" "$root/Tests/Fuzz/Core/words.c" "${sources[@]}" -lpthread -o "$build/adversary" &
 for job in 1 2 3; do wait -n; done
 victims=("$build/victim" "sanitized:$build/victim-sanitized")
