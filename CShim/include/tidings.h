@@ -327,6 +327,12 @@ uint64_t tidings_observer_position(const tidings_observer *observer);
 /// Bound: constant.
 bool tidings_nothing_since(const tidings_center *center, uint64_t sequence);
 
+/// Once the center of this observer has ended (-ESTALE): waits up to `timeout_ns` (-1: without end) until another file has its path, which `tidings_open` can open then. While
+/// waiting it sleeps: no CPU, and no timer where the kernel offers inotify. What comes to be there may be anything; opening checks it.
+/// -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`), -ECHILD (opened before a fork), -EINVAL (a sealed center has no path). From one thread at a time, like `tidings_next`.
+/// Bound: constant for each file that comes into the directory. Waits up to `timeout_ns`.
+int tidings_observer_await_successor(tidings_observer *observer, int64_t timeout_ns);
+
 /// Makes the running or the next wait of `tidings_next` return -EINTR, once. Async-signal-safe.
 /// Bound: constant. Never waits.
 void tidings_observer_interrupt(tidings_observer *observer);

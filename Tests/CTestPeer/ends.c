@@ -257,6 +257,58 @@ void a_forked_child_is_told_of_the_end(void) {
     }
 }
 
+static void goes_on_in_the_successor(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    const uint64_t incarnation = tidings_incarnation(center);
+    tell(&ready);
+    told_of_the_end(observer);
+    // A file of another name comes before it, and each wait ends once it is interrupted.
+    tidings_observer_interrupt(observer);
+    CHECK(tidings_observer_await_successor(observer, -1) == -EINTR, "interrupted");
+    CHECK(tidings_observer_await_successor(observer, 0) == -ETIMEDOUT, "nobody has made one");
+    tell(&ready);
+    OK(tidings_observer_await_successor(observer, -1));
+    tidings_center *successor = join_center(0);
+    CHECK(tidings_incarnation(successor) != incarnation, "the same");
+    tidings_observer_close(observer);
+    tidings_close(center);
+    observer = observer_of(successor, NAME);
+    tell(&ready);
+    (void)receive(observer);
+    tidings_observer_close(observer);
+    tidings_close(successor);
+}
+
+void an_observer_waits_for_the_successor(void) {
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (ends[i] == REPLACED) continue;  // by a file that is no center
+        ready = pipe_open();
+        tidings_center *center = join_center(256);
+        const pid_t observer = start(goes_on_in_the_successor);
+        told(&ready);
+        bring_about(ends[i]);
+        tidings_close(center);
+        told(&ready);
+        make_file(path_of("another"), "another file", 12);
+        center = join_center(256);
+        told(&ready);
+        tidings_topic *topic = topic_of(center, NAME);
+        post_number(topic, 1);
+        ends_well(observer);
+        tidings_topic_close(topic);
+        tidings_close(center);
+        CHECK(unlink(path_of("another")) == 0, "unlink: %s", strerror(errno));
+        clean();
+    }
+    tidings_center *sealed;
+    OK(tidings_create_sealed("story", NULL, &sealed));
+    tidings_observer *observer = observer_of(sealed, NAME);
+    REFUSED(tidings_observer_await_successor(observer, -1), EINVAL, "story");
+    tidings_observer_close(observer);
+    tidings_close(sealed);
+}
+
 // Of each of its threads: the observer's, and the one that watches.
 static uint64_t switches_of(pid_t pid, uint32_t *threads) {
     char path[64], line[256];

@@ -92,6 +92,7 @@ STORY(what_does_not_end_a_center_is_not_told_as_an_end)
 STORY(a_sealed_center_has_no_end)
 STORY(starting_after_a_sequence_takes_its_incarnation)
 STORY(a_forked_child_is_told_of_the_end)
+STORY(an_observer_waits_for_the_successor)
 STORY(sleeping_observers_use_no_processor)
 
 // payloads.c

@@ -80,6 +80,10 @@ int32_t tidings__watch_add(int fd, const char *path, void (*changed)(int32_t wat
     (void)fd, (void)path, (void)changed;
     return 1;
 }
+int32_t tidings__watch_add_directory(const char *path, void (*changed)(int32_t watch)) {
+    (void)path, (void)changed;
+    return 1;
+}
 void tidings__watch_remove(int32_t watch) {
     (void)watch;
 }

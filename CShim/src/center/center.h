@@ -41,6 +41,7 @@ struct tidings_center {
     _Atomic uint64_t asked_at;
     _Atomic uint32_t watched_epoch;  // of the process whose thread watches the file; 0: none
     int32_t watch_number;
+    int32_t directory_watch;  // where observers wait for a successor; 0: nobody does
     dev_t directory_device;  // the center's name lies there; inode 0: unknown
     ino_t directory_inode;
 };

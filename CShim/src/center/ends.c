@@ -7,6 +7,7 @@
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/file.h"
+#include "platform/futex.h"
 #include "platform/watch.h"
 
 // Guards the lists below, each center's list of observers, and the watches. Lists are changed by one store of a pointer, so a forked child finds them whole.
@@ -18,20 +19,15 @@ int tidings__end_fail(const tidings_center *center, const char *what) {
                          center->segment.path);
 }
 
-// The directory that a path leads to: of `path`, all before the last slash.
-static bool directory_of(const char *path, struct stat *status) {
+static bool directory_status(const tidings_center *center, struct stat *status) {
     char directory[TIDINGS__PATH_SIZE];
-    const char *slash = strrchr(path, '/');
-    if (!slash) return false;
-    const size_t length = slash == path ? 1 : (size_t)(slash - path);
-    memcpy(directory, path, length);
-    directory[length] = 0;
+    tidings__segment_directory(&center->segment, directory);
     return tidings__path_status(directory, status) == 0;
 }
 
 void tidings__end_begin(tidings_center *center) {
     struct stat directory;
-    if (center->segment.sealed || !directory_of(center->segment.path, &directory)) return;
+    if (center->segment.sealed || !directory_status(center, &directory)) return;
     center->directory_device = directory.st_dev;
     center->directory_inode = directory.st_ino;
 }
@@ -42,7 +38,7 @@ static bool path_lost(const tidings_center *center) {
     struct stat file, directory;
     const int error = tidings__path_status(s->path, &file);
     if (error == 0 ? file.st_dev == s->device && file.st_ino == s->inode : error != -ENOENT) return false;
-    return center->directory_inode != 0 && directory_of(s->path, &directory) && directory.st_dev == center->directory_device && directory.st_ino == center->directory_inode;
+    return center->directory_inode != 0 && directory_status(center, &directory) && directory.st_dev == center->directory_device && directory.st_ino == center->directory_inode;
 }
 
 bool tidings__end_look(tidings_center *center) {
@@ -90,7 +86,7 @@ static void nudge_all(tidings_center *center) {
 static void changed(int32_t watch) {
     pthread_mutex_lock(&lock);
     for (tidings_center *center = watched; center; center = center->next_watched) {
-        if (watch != INT32_MIN && center->watch_number != watch) continue;
+        if (watch != INT32_MIN && center->watch_number != watch && center->directory_watch != watch) continue;
         if (!tidings__end_look(center)) tidings__set_release(&center->in_doubt, 1);
         nudge_all(center);
     }
@@ -155,9 +151,51 @@ void tidings__end_unwatch(tidings_observer *o) {
     pthread_mutex_unlock(&lock);
 }
 
+// Is there another file where the center was?
+static bool has_successor(const tidings_center *center) {
+    const tidings__segment *s = &center->segment;
+    struct stat file;
+    return tidings__path_status(s->path, &file) == 0 && (file.st_dev != s->device || file.st_ino != s->inode);
+}
+
+int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
+    tidings_center *center = o->center;
+    if (o->fork_epoch != tidings__thread_self()->fork_epoch)
+        return tidings__fail(ECHILD, "can't wait for a successor of center \"%s\" in a forked child; open the center anew there", center->segment.name);
+    if (center->segment.sealed) return tidings__fail(EINVAL, "can't wait for a successor of center \"%s\": a sealed center has none; ask whoever sent it for another", center->segment.name);
+    char directory[TIDINGS__PATH_SIZE];
+    tidings__segment_directory(&center->segment, directory);
+    const uint64_t begun = tidings__monotonic_ns();
+    for (;;) {
+        if (tidings__relaxed(&o->interrupted) && tidings__fetch_and(&o->interrupted, 0)) return -EINTR;
+        const uint32_t heard = tidings__acquire(&o->own_bell);
+        pthread_mutex_lock(&lock);
+        const int32_t number = tidings__watch_add_directory(directory, changed);
+        if (number > 0) center->directory_watch = number;
+        pthread_mutex_unlock(&lock);
+        if (has_successor(center)) return 0;
+        if (tidings__relaxed(&o->interrupted)) continue;
+        const uint64_t waited = tidings__monotonic_ns() - begun;
+        if (timeout_ns >= 0 && waited >= (uint64_t)timeout_ns) return -ETIMEDOUT;
+        int64_t step = timeout_ns < 0 ? -1 : timeout_ns - (int64_t)waited;
+        // Where the kernel doesn't tell, as when the directory is gone too, it is asked.
+        if (number <= 0 && (step < 0 || step > TIDINGS__END_ASK_NS)) step = TIDINGS__END_ASK_NS;
+        tidings__futex_wait((_Atomic uint32_t *)&o->own_bell, heard, step);
+    }
+}
+
+// Under the lock.
+static void unwatch_directory(tidings_center *center) {
+    if (center->directory_watch == 0) return;
+    for (const tidings_center *other = watched; other; other = other->next_watched)
+        if (other != center && other->directory_watch == center->directory_watch) return;
+    tidings__watch_remove(center->directory_watch);
+}
+
 void tidings__end_forget(tidings_center *center) {
     if (!center->listed) return;
     pthread_mutex_lock(&lock);
+    if (tidings__end_watched(center)) unwatch_directory(center);
     bool shared = false;
     for (tidings_center **link = &watched; *link;) {
         if (*link == center) {

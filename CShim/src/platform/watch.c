@@ -24,6 +24,7 @@
 #define CLOSE_RANGE_UNSHARE_ 2u
 
 #define EVENTS (IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+#define DIRECTORY_EVENTS (IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 // All anonymous inodes share one inode number. This mark on the open file description tells ours from another's: a signal number for O_ASYNC, which is never set.
 #define MARK 61
 
@@ -99,13 +100,27 @@ static int start(void) {
     return -error;
 }
 
-int32_t tidings__watch_add(int fd, const char *path, void (*changed)(int32_t)) {
-    const int saved = errno;
+static int32_t ready(void (*changed)(int32_t)) {
     atomic_store_explicit(&on_change, changed, memory_order_release);
     int32_t result = atomic_load_explicit(&state, memory_order_acquire) == REFUSED ? -ENOSYS : 0;
     if (result == 0 && atomic_load_explicit(&state, memory_order_acquire) != RUNNING) result = start();
     // The program has closed it, and the number may be another file's. What is watched already stays watched.
     if (result == 0 && !is_ours(inotify)) result = -EBADF;
+    return result;
+}
+
+int32_t tidings__watch_add_directory(const char *path, void (*changed)(int32_t)) {
+    const int saved = errno;
+    int32_t result = ready(changed);
+    if (result == 0) result = inotify_add_watch(inotify, path, DIRECTORY_EVENTS);
+    if (result == -1) result = -errno;
+    errno = saved;
+    return result;
+}
+
+int32_t tidings__watch_add(int fd, const char *path, void (*changed)(int32_t)) {
+    const int saved = errno;
+    int32_t result = ready(changed);
     if (result == 0) {
         char descriptor[32];
         (void)snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fd);

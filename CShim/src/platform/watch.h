@@ -10,6 +10,9 @@
 // there is no /proc. One caller at a time; all callers pass the same `changed`.
 int32_t tidings__watch_add(int fd, const char *path, void (*changed)(int32_t watch));
 
+// Likewise, each time a file comes into the directory, by its creation or by a rename, and when the directory itself goes.
+int32_t tidings__watch_add_directory(const char *path, void (*changed)(int32_t watch));
+
 // Not while another center of this process has the same number. One caller at a time.
 void tidings__watch_remove(int32_t watch);
 

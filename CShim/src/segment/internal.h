@@ -81,8 +81,7 @@ int tidings__segment_separate(tidings__segment *segment);
 // Writes "can't <verb> center "x": " and the rest.
 int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-// The directory part of segment->path: for "%.*s", and as a text of its own.
+// The directory part of segment->path, for "%.*s".
 int tidings__segment_directory_length(const tidings__segment *segment);
-void tidings__segment_directory(const tidings__segment *segment, char directory[TIDINGS__PATH_SIZE]);
 
 #endif

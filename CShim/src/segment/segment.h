@@ -64,6 +64,9 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
 
 void tidings__segment_close(tidings__segment *segment);  // a second time does nothing
 
+// The directory part of segment->path.
+void tidings__segment_directory(const tidings__segment *segment, char directory[TIDINGS__PATH_SIZE]);
+
 // In a forked child: a new open file description (so that locks are the child's own), the inherited one is closed whatever happens. The mapping stays.
 // Async-signal-safe. On failure `fd` is -1; no error line.
 int tidings__segment_reopen(tidings__segment *segment);

@@ -134,6 +134,13 @@ int32_t __wrap_tidings__watch_add(int fd, const char *path, void (*changed)(int3
     (void)changed;
     return 1;
 }
+int32_t __wrap_tidings__watch_add_directory(const char *path, void (*changed)(int32_t watch));
+int32_t __wrap_tidings__watch_add_directory(const char *path, void (*changed)(int32_t watch))
+{
+    (void)path;
+    (void)changed;
+    return 1;
+}
 void __wrap_tidings__watch_remove(int32_t watch) { (void)watch; }
 
 // MARK: Threads
