@@ -25,6 +25,9 @@ struct Observe: ParsableCommand {
             8,192 notifications or 64 MiB, then the oldest are dropped and told as missed. A command that fails is told on standard \
             error, and the next notification is its next chance.
 
+            If the center is removed, the command says so and ends with status 1. With --follow it goes on in the next center of the \
+            name, says when it does, and begins with the values kept there.
+
             SIGINT (Control-C) and SIGTERM end it with status 0; so does a reader of its output that goes away. A command of --exec \
             that is under way gets a second to come to its end, and is left alone if it takes longer; no other is started.
             """)
@@ -50,6 +53,12 @@ struct Observe: ParsableCommand {
             "Open the center with no more than permission to read: one of another user, who lets you (mode 0644 or 0640)."
     )
     var isReadOnly = false
+
+    @Flag(
+        help:
+            "When the center is removed, go on in the next one of its name, as tail -F does, instead of ending with status 1."
+    )
+    var follow = false
 
     @Flag(help: "Observe all names.")
     var all = false
@@ -93,9 +102,17 @@ struct Observe: ParsableCommand {
     func run() throws {
         let finish = Finish()
         finish.includeSignals()
-        let center = try isReadOnly ? options.openToRead() : options.open()
+        let center = try isReadOnly ? options.openToRead(follow: follow) : options.open(follow: follow)
+        let name = options.center
         center.onDiagnostic = { diagnostic in
-            if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.message)) }
+            switch diagnostic {
+            case .dispatchFailed(let error): finish.end(.failed(error.message))
+            case .reopened(let incarnation):
+                Terminal.note(
+                    "center \(name) was removed; observing the next one (incarnation \(String(incarnation, radix: 16)))"
+                )
+            default: break
+            }
         }
         let printer = NotificationPrinter(format: format, command: exec, limit: count, finish: finish)
         let selection = NameSelection(all ? nil : names)

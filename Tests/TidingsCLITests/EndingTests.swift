@@ -39,6 +39,26 @@ struct EndingTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func withFollowAnObserverGoesOnInTheNextCenter() async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", "--follow", "--count", "3", "--format", "json", in: directory)
+        try directory.center().post(name: "a", payload: .json("1"))
+        var told: String?
+        for number in 2...3 {
+            _ = await observer.output.first { $0.contains("\"payload\":\(number - 1)") }
+            let removal = try await tidings("remove", "--force", "default", in: directory)
+            #expect(removal.status == 0)
+            told = await observer.errors.first { [told] in $0 != told && $0.contains("was removed; observing the next")
+            }
+            try directory.center().post(name: "a", payload: .json("\(number)"))
+        }
+        let status = await observer.ending()
+        #expect(status == 0)
+        let lines = await observer.output.all()
+        #expect(lines.count == 3 && lines[2].contains("\"payload\":3"))
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func aSignalEndsAnObserverWhoseReaderHasStopped() async throws {
         let directory = try CenterDirectory()
         let unread = try PipeEnds()

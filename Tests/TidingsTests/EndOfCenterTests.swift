@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import Testing
@@ -74,5 +75,245 @@ struct EndOfCenterTests {
         try end(test, .removed)
         let next = try Center(named: test.name, configuration: .init(directory: test.directory))
         #expect(next.incarnation != first && next.incarnation != 0)
+    }
+
+    // MARK: What is told of the end
+
+    @Test(arguments: End.allCases) func aSequenceEndsWithTheReasonAfterWhatWaits(_ how: End) async throws {
+        let test = try TestCenter()
+        let reports = Events<SharedNotificationError.Code>()
+        test.center.onDiagnostic = { diagnostic in
+            if case .dispatchFailed(let error) = diagnostic { reports.add(error.code) }
+        }
+        var messages = test.center.deliveries(of: Track.self).makeAsyncIterator()
+        var raw = test.center.deliveries(ofNames: nil).makeAsyncIterator()
+        for number in 0..<3 { try test.center.post(Track(number)) }
+        try end(test, how)
+        await reports.wait(for: 1)
+        var numbers: [Int] = []
+        var reasons: [SharedNotificationError.Code] = []
+        while let delivery = await messages.next() {
+            switch delivery {
+            case .message(let track, _): numbers.append(track.number)
+            case .centerEnded(let error): reasons.append(error.code)
+            case .missed, .reopened: Issue.record("\(delivery)")
+            }
+        }
+        #expect(numbers == [0, 1, 2])
+        #expect(reasons == [.removed])
+        var last: Center.RawDelivery?
+        while let delivery = await raw.next() { last = delivery }
+        guard case .centerEnded(let error) = last else {
+            Issue.record("\(last as Any)")
+            return
+        }
+        #expect(error.code == .removed)
+    }
+
+    @Test func whatWaitsForAQueueIsHandedOnAfterTheEnd() async throws {
+        let test = try TestCenter()
+        let reports = Events<Void>()
+        test.center.onDiagnostic = { if case .dispatchFailed = $0 { reports.add(()) } }
+        let queue = DispatchQueue(label: "test")
+        queue.suspend()
+        let numbers = Events<Int>()
+        let token = try test.center.addObserver(for: Track.self, queue: queue) { numbers.add($0.number) }
+        for number in 0..<3 { try test.center.post(Track(number)) }
+        try end(test, .removed)
+        await reports.wait(for: 1)
+        queue.resume()
+        let got = await numbers.wait(for: 3)
+        #expect(got == [0, 1, 2])
+        token.cancel()
+    }
+
+    // MARK: Starting after a place in the order
+
+    @Test func whereAnObserverStartsBelongsToOneCenter() async throws {
+        let test = try TestCenter()
+        var sequences: [UInt64] = []
+        for number in 0..<4 { sequences.append(try test.center.post(Track(number))) }
+        func observe(from start: Center.Start) throws -> (Events<Int>, Center.ObservationToken) {
+            let numbers = Events<Int>()
+            return (numbers, try test.center.addObserver(for: Track.self, from: start) { numbers.add($0.number) })
+        }
+        let (numbers, token) = try observe(from: .after(sequences[1], in: test.center.incarnation))
+        let got = await numbers.wait(for: 2)
+        #expect(got == [2, 3])
+        token.cancel()
+        var envelopes = test.center.deliveries(of: Track.self, from: .oldest).makeAsyncIterator()
+        guard case .message(_, let envelope)? = await envelopes.next() else {
+            Issue.record("no message")
+            return
+        }
+        #expect(envelope.incarnation == test.center.incarnation)
+        let (others, otherToken) = try observe(from: .after(envelope))
+        let gotAfter = await others.wait(for: 3)
+        #expect(gotAfter == [1, 2, 3])
+        otherToken.cancel()
+        let other = #expect(throws: SharedNotificationError.self) {
+            try observe(from: .after(sequences[1], in: test.center.incarnation &+ 1))
+        }
+        #expect(other?.code == .otherIncarnation)
+        for beyond in [sequences[3] + 1, .max - 1, .max] {
+            let error = #expect(throws: SharedNotificationError.self) {
+                try observe(from: .after(beyond, in: test.center.incarnation))
+            }
+            #expect(error?.code == .invalidArgument)
+        }
+    }
+
+    // MARK: Going on in the next center
+
+    /// An object that follows its name, and what it and its observers were told.
+    private func following(_ test: TestCenter, creation: Center.Configuration.Creation = .ifNeeded) throws -> (
+        Center, reopened: Events<UInt64>
+    ) {
+        let center = try Center(
+            named: test.name, configuration: .init(directory: test.directory, creation: creation, followsName: true))
+        let reopened = Events<UInt64>()
+        center.onDiagnostic = { diagnostic in
+            switch diagnostic {
+            case .reopened(let incarnation): reopened.add(incarnation)
+            default: Issue.record("\(diagnostic)")
+            }
+        }
+        return (center, reopened)
+    }
+
+    @Test(arguments: End.allCases) func observersAndPostersGoOnInTheNextCenter(_ how: End) async throws {
+        let test = try TestCenter()
+        let (center, reopened) = try following(test)
+        let first = center.incarnation
+        let numbers = Events<String>()
+        // What is told of the new center comes before what is posted there.
+        center.onDiagnostic = { diagnostic in
+            if case .reopened(let incarnation) = diagnostic {
+                numbers.add("reopened")
+                reopened.add(incarnation)
+            }
+        }
+        let token = try center.addObserver(for: Track.self) { numbers.add("\($0.number)") }
+        var deliveries = center.deliveries(of: Track.self).makeAsyncIterator()
+        try center.post(Track(1))
+        await numbers.wait(for: 1)
+        try end(test, how)
+        let told = await reopened.wait(for: 1)
+        // A post may be the first to know, and goes to the next center then.
+        for number in 2...50 { try center.post(Track(number)) }
+        #expect(center.incarnation != first)
+        #expect(told == [center.incarnation])
+        let got = await numbers.wait(for: 51)
+        #expect(got == ["1", "reopened"] + (2...50).map { "\($0)" })
+        var seen: [String] = []
+        while seen.count < 51, let delivery = await deliveries.next() {
+            switch delivery {
+            case .message(let track, let envelope):
+                seen.append("\(track.number)")
+                #expect(envelope.incarnation == (track.number == 1 ? first : center.incarnation))
+            case .reopened(let incarnation):
+                seen.append("reopened")
+                #expect(incarnation == center.incarnation)
+            case .missed, .centerEnded: Issue.record("\(delivery)")
+            }
+        }
+        #expect(seen == got)
+        // Others who open the name now are in the same center.
+        let other = try Center(named: test.name, configuration: .init(directory: test.directory))
+        #expect(other.incarnation == center.incarnation)
+        try other.post(Track(51))
+        let last = await numbers.wait(for: 52).last
+        #expect(last == "51")
+        token.cancel()
+    }
+
+    @Test func whoMayNotCreateTheNextCenterWaitsForIt() async throws {
+        let test = try TestCenter()
+        let (center, reopened) = try following(test, creation: .never)
+        let retained = Events<Int>()
+        let history = Events<Int>()
+        let tokens = [
+            try center.addObserver(for: Track.self) { retained.add($0.number) },
+            try center.addObserver(for: Track.self, from: .oldest, lossless: true) { history.add($0.number) },
+        ]
+        for round in 1...3 {
+            try end(test, .removed)
+            var refused: SharedNotificationError?
+            // It may not know before its next look at the clock.
+            while refused == nil {
+                do { try center.post(Track(0)) } catch { refused = error }
+            }
+            #expect(refused?.code == .removed)
+            let sofar = (retained.count, history.count)
+            let next = try Center(named: test.name, configuration: .init(directory: test.directory))
+            try next.post(Track(round * 10), retain: true)
+            try next.post(Track(round * 10 + 1))
+            // One for each of the two.
+            let told = await reopened.wait(for: 2 * round)
+            #expect(told.suffix(2) == [next.incarnation, next.incarnation])
+            try center.post(Track(round * 10 + 2))
+            let all = await history.wait(for: sofar.1 + 3).suffix(3)
+            #expect(all == [round * 10, round * 10 + 1, round * 10 + 2])
+            // The ordinary one has the retained value, and what came after it looked.
+            var got = retained.all
+            while got.last != round * 10 + 2 { got = await retained.wait(for: got.count + 1) }
+            #expect(got.contains(round * 10))
+            #expect(try center.state(for: Track.self)?.number == round * 10)
+        }
+        for token in tokens { token.cancel() }
+    }
+
+    @Test func whoWaitsForTheNextCenterCanBeCancelled() async throws {
+        let test = try TestCenter()
+        let (center, _) = try following(test, creation: .never)
+        let token = try center.addObserver(for: Track.self) { _ in }
+        let isReading = Events<Void>()
+        let waiting = Task {
+            var iterator = center.messages(of: Track.self).makeAsyncIterator()
+            isReading.add(())
+            while await iterator.next() != nil {}
+        }
+        await isReading.wait(for: 1)
+        let own = try center.addObserver(for: Track.self, from: .oldest) { _ in }
+        try end(test, .deleted)
+        let none = #expect(throws: SharedNotificationError.self) {
+            try center.addObserver(for: Track.self, from: .oldest) { _ in }
+        }
+        #expect(none?.code == .removed)
+        waiting.cancel()
+        await waiting.value
+        token.cancel()
+        own.cancel()
+    }
+
+    @Test func everyKindOfPostGoesOnInTheNextCenter() async throws {
+        let test = try TestCenter()
+        let (center, _) = try following(test)
+        let large = String(repeating: "x", count: 100_000)
+        let posts: [() throws -> Void] = [
+            { try center.post(Track(1)) },
+            { try center.post(Track(2), subject: "a") },
+            { try center.post(Track(3, title: large)) },
+            { try center.post(Track(4), deadline: .seconds(1)) },
+            { try center.post(name: "raw", payload: .json("5")) },
+            { try center.setState(Track(6)) },
+            { try center.clearState(for: Track.self) },
+        ]
+        for (number, post) in posts.enumerated() {
+            let before = center.incarnation
+            try end(test, .removed)
+            // Marked as removed: the next post knows.
+            try post()
+            #expect(center.incarnation != before, "\(number)")
+            #expect(try center.statistics.posted >= 1, "\(number)")
+        }
+        try end(test, .removed)
+        let state = try center.state(for: Track.self)
+        #expect(state == nil)
+        let token = try center.addObserver(for: Track.self) { _ in }
+        token.cancel()
+        try end(test, .removed)
+        let pollable = try center.pollableObserver(forNames: nil)
+        #expect(try pollable.next() == nil)
     }
 }

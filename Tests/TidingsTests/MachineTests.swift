@@ -141,7 +141,8 @@ import Testing
                     name: "a", format: 0, bytes: .owned(Array(repeating: 0, count: megabytes << 20)),
                     origin: .envelope(
                         .init(
-                            sequence: 0, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0), subject: nil,
+                            sequence: 0, incarnation: 1, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0),
+                            subject: nil,
                             isRetained: false, isOwn: false, isCleared: false))))
         }
         var machine = ObservationMachine(
@@ -214,7 +215,8 @@ extension ObservationMachineTests {
                 name: name, format: 0, bytes: .owned(Array(repeating: 0, count: size)),
                 origin: .envelope(
                     .init(
-                        sequence: number, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0), subject: nil,
+                        sequence: number, incarnation: 1, postedAtNanoseconds: 0, poster: .init(pid: 0, uid: 0),
+                        subject: nil,
                         isRetained: false, isOwn: false, isCleared: false))))
     }
 
@@ -222,6 +224,8 @@ extension ObservationMachineTests {
         switch item {
         case .arrival(let arrival): "\(arrival.envelope.sequence)"
         case .missed(let count, let name): "missed \(count) \(name?.rawValue ?? "any")"
+        case .reopened(let incarnation): "reopened \(incarnation)"
+        case .ended(let error): "ended: \(error)"
         case nil: "nothing"
         }
     }
@@ -256,6 +260,22 @@ extension ObservationMachineTests {
         buffer.push(arrival(11))
         buffer.push(arrival(12))
         #expect(all(&buffer) == ["missed 11 a", "11", "12"])
+    }
+
+    @Test func whatTellsOfAnotherCenterIsNeverDropped() {
+        for keeping in [Center.Keeping.newest, .oldest] {
+            var buffer = DeliveryBuffer(.init(items: 2, bytes: 1 << 20, keeping: keeping))
+            buffer.push(arrival(7))
+            buffer.push(.reopened(5))
+            for number in 0..<3 { buffer.push(arrival(UInt64(number))) }
+            buffer.push(.ended(SharedNotificationError(.removed, message: "it ended")))
+            let got = all(&buffer)
+            #expect(
+                got
+                    == (keeping == .newest
+                        ? ["reopened 5", "missed 2 a", "1", "2", "ended: it ended"]
+                        : ["7", "reopened 5", "missed 3 a", "ended: it ended"]))
+        }
     }
 
     @Test func severalNamesAreCountedTogether() {

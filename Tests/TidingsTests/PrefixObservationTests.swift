@@ -13,6 +13,7 @@ struct PrefixObservationTests {
         case .notification(let notification):
             "\(notification.name) \((try? notification.payload.decode(Numbered.self).number) ?? -1)"
         case .missed(let count, let name): "missed \(count) \(name?.rawValue ?? "-")"
+        case .reopened, .centerEnded: "\(delivery)"
         }
     }
 

@@ -106,7 +106,7 @@ struct SequenceTests {
             switch await iterator.next() {
             case .message(let track, _): "\(track.number)"
             case .missed(let count): "missed \(count)"
-            case nil: "end"
+            case .reopened, .centerEnded, nil: "end"
             }
         }
         try await post(10)

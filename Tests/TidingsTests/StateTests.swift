@@ -169,9 +169,9 @@ struct StateTests {
             let start = fromASequence ? Int.random(in: 0..<so.count) : 0
             let got = Events<Int>()
             let token = try test.center.addObserver(
-                forNames: ["ticks"], from: fromASequence ? .sequence(so[start].1) : .oldest
+                forNames: ["ticks"], from: fromASequence ? .after(so[start].1, in: test.center.incarnation) : .oldest
             ) { got.add((try? $0.payload.decode(Numbered.self).number) ?? -1) }
-            observers.append((start, got, token))
+            observers.append((fromASequence ? start + 1 : 0, got, token))
         }
         #expect(await first.wait(for: count).map(\.0) == Array(0..<count))
         for observer in observers {
@@ -193,7 +193,9 @@ struct StateTests {
         let some = Events<Int>()
         let tokens = [
             try test.center.addObserver(for: Track.self, from: .oldest) { oldest.add($0.number) },
-            try test.center.addObserver(for: Track.self, from: .sequence(sequences[7])) { some.add($0.number) },
+            try test.center.addObserver(for: Track.self, from: .after(sequences[6], in: test.center.incarnation)) {
+                some.add($0.number)
+            },
         ]
         try test.center.post(Track(10))
         #expect(await oldest.wait(for: 11) == Array(0...10))

@@ -308,7 +308,8 @@ struct SuspensionTests {
     @Test func manyNamesCoalesceWithinBounds() {
         func item(_ name: String, _ sequence: UInt64) -> Item {
             let facts = Center.Envelope(
-                sequence: sequence, postedAtNanoseconds: 0, poster: .init(pid: 1, uid: 1, executable: nil),
+                sequence: sequence, incarnation: 1, postedAtNanoseconds: 0,
+                poster: .init(pid: 1, uid: 1, executable: nil),
                 subject: nil,
                 isRetained: false, isOwn: false, isCleared: false)
             return .arrival(Arrival(name: .init(name), format: 0, bytes: .owned([1]), origin: .envelope(facts)))
@@ -330,6 +331,7 @@ struct SuspensionTests {
             switch item {
             case .arrival(let arrival): sequences.append(arrival.envelope.sequence)
             case .missed(let count, _): missed += count
+            case .reopened, .ended: break
             }
         }
         #expect(sequences == Array(99_951..<100_000) + Array(200_000..<200_050))

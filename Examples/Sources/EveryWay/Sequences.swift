@@ -11,6 +11,7 @@ func policies(_ center: SharedNotificationCenter) async {
         switch delivery {
         case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
         case .missed(let count): return print("\(count) went by unseen")
+        case .reopened, .centerEnded: return print("the center was removed")
         }
     }
 }

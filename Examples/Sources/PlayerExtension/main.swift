@@ -11,5 +11,7 @@ for await delivery in center.deliveries(of: TrackChanged.self) {
         if track.artist == "Miles Davis" { try center.post(Liked(title: track.title)) }
     case .missed(let count):
         print("\(count) tracks went by unseen")
+    case .reopened, .centerEnded:
+        print("the center was removed")
     }
 }

@@ -63,6 +63,9 @@ final class CenterHandle: @unchecked Sendable {
         tidings_close(center)
     }
 
+    /// Asks the kernel.
+    var hasEnded: Bool { tidings_ended(center) != 0 }
+
     var incarnation: UInt64 { tidings_incarnation(center) }
 
     var path: String { String(cString: tidings_path(center)) }

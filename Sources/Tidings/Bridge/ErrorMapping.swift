@@ -8,16 +8,19 @@ extension SharedNotificationError {
     ///   - errno: positive.
     ///   - invalid: what EINVAL means there.
     ///   - users: what EUSERS means there.
-    init(errno code: Int32, invalid: Code = .invalidArgument, users: Code = .tooManyParticipants) {
+    ///   - stale: what ESTALE means there.
+    init(
+        errno code: Int32, invalid: Code = .invalidArgument, users: Code = .tooManyParticipants, stale: Code = .removed
+    ) {
         let line = String(cString: tidings_last_error())
         self.init(
-            Self.code(code, invalid: invalid, users: users),
+            Self.code(code, invalid: invalid, users: users, stale: stale),
             message: line.isEmpty ? String(cString: strerror(code)) : line)
     }
 
-    private static func code(_ code: Int32, invalid: Code, users: Code) -> Code {
+    private static func code(_ code: Int32, invalid: Code, users: Code, stale: Code) -> Code {
         switch code {
-        case EINVAL: invalid
+        case EINVAL, ERANGE: invalid
         case EUSERS: users
         case EMSGSIZE: .payloadTooLarge
         case ENOSPC: .noSpace
@@ -27,7 +30,7 @@ extension SharedNotificationError {
         case ENOENT: .notFound
         case EEXIST: .exists
         case EAGAIN, ETIMEDOUT: .full
-        case ESTALE: .removed
+        case ESTALE: stale
         case ECHILD: .forked
         default: .system(code)
         }

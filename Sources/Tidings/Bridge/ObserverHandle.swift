@@ -6,8 +6,10 @@ import Glibc
 /// ``next()`` and what describes the delivery belong to the one thread that leads (see ``Roles``); a change of leaders goes through the
 /// dispatcher's lock. The rest may be called from any thread.
 final class ObserverHandle: @unchecked Sendable {
-    // Sendable: `observer` is set to nil by `close()` only, when nobody else uses this object any more; `delivery` is the leader's.
-    private var center: CenterHandle?
+    // Sendable: `observer` and `center` are changed by `close()`, when nobody else uses this object any more, and by the leader's `move(to:)`, with
+    // the dispatcher's lock held, as others hold it who use them; `delivery` is the leader's.
+    private(set) var center: CenterHandle?
+    private let flags: UInt32
     @exclusivity(unchecked) private var observer: OpaquePointer?
     private let delivery: UnsafeMutablePointer<tidings_delivery>
 
@@ -18,14 +20,40 @@ final class ObserverHandle: @unchecked Sendable {
     }
 
     init(center: CenterHandle, lossless: Bool) throws(SharedNotificationError) {
-        var opened: OpaquePointer?
-        let flags = lossless ? UInt32(TIDINGS_OBSERVE_LOSSLESS) : 0
-        let result = tidings_observer_open(center.center, flags, &opened)
-        guard result == 0, let opened else { throw SharedNotificationError(errno: -result, users: .tooManyObservers) }
+        flags = lossless ? UInt32(TIDINGS_OBSERVE_LOSSLESS) : 0
+        observer = try Self.open(center, flags)
         self.center = center
-        observer = opened
         delivery = .allocate(capacity: 1)
         delivery.initialize(to: tidings_delivery())
+    }
+
+    private static func open(_ center: CenterHandle, _ flags: UInt32) throws(SharedNotificationError) -> OpaquePointer {
+        var opened: OpaquePointer?
+        let result = tidings_observer_open(center.center, flags, &opened)
+        guard result == 0, let opened else { throw SharedNotificationError(errno: -result, users: .tooManyObservers) }
+        return opened
+    }
+
+    /// Goes on in another center, looking at nothing there yet. The leader only. Returns the old center, to be released without a lock.
+    func move(to next: CenterHandle) throws(SharedNotificationError) -> CenterHandle? {
+        let opened = try Self.open(next, flags)
+        tidings_observer_close(observer)
+        observer = opened
+        defer { center = next }
+        return center
+    }
+
+    /// The center has ended: waits until another file has its path. False: interrupted.
+    func awaitSuccessor() throws(SharedNotificationError) -> Bool {
+        while true {
+            let result = tidings_observer_await_successor(observer, -1)
+            switch -result {
+            case 0: return true
+            case EINTR: return false
+            case ETIMEDOUT: continue
+            case let code: throw SharedNotificationError(errno: code)
+            }
+        }
     }
 
     deinit {
@@ -40,9 +68,14 @@ final class ObserverHandle: @unchecked Sendable {
         center = nil
     }
 
-    func seek(_ sequence: UInt64) throws(SharedNotificationError) {
-        let result = tidings_observer_seek(observer, sequence)
+    func seekToOldest() throws(SharedNotificationError) {
+        let result = tidings_observer_seek(observer, 0)
         guard result == 0 else { throw SharedNotificationError(errno: -result) }
+    }
+
+    func seek(after sequence: UInt64, in incarnation: UInt64) throws(SharedNotificationError) {
+        let result = tidings_observer_seek_after(observer, incarnation, sequence)
+        guard result == 0 else { throw SharedNotificationError(errno: -result, stale: .otherIncarnation) }
     }
 
     /// Looks at a name, or at all (`nil`). Returns the interest's number.

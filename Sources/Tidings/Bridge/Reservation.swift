@@ -1,24 +1,34 @@
 internal import CTidings
+import Glibc
 
-/// Shared memory to encode a payload in that has outgrown the poster's stack.
+/// Memory to encode a payload in that has outgrown the poster's stack: the center's; or, if the center object follows its name, the process's, so that
+/// the payload can be posted in the next center.
 struct Reservation: ~Copyable {
-    // Unowned: the poster keeps the center, and most posts need no reservation.
-    private unowned(unsafe) let center: CenterHandle
+    // Unowned: the poster keeps it, and most posts need no reservation.
+    private unowned(unsafe) let core: CenterCore
     /// The poster's stack, where a payload begins.
     private let scratch: UnsafeRawBufferPointer
     var raw = tidings_reservation()
     /// There is memory that must be posted or given back.
     var isHeld = false
 
-    init(center: CenterHandle, after scratch: UnsafeMutableRawBufferPointer) {
-        self.center = center
+    init(core: CenterCore, after scratch: UnsafeMutableRawBufferPointer) {
+        self.core = core
         self.scratch = UnsafeRawBufferPointer(scratch)
     }
 
     deinit {
-        // A copy, for a deinit can't change what it ends.
+        if isHeld { Self.giveBack(raw, core) }
+    }
+
+    @inline(never)
+    private static func giveBack(_ raw: tidings_reservation, _ core: CenterCore) {
         var raw = raw
-        if isHeld { tidings_abandon(center.center, &raw) }
+        if core.link.follows { free(raw.bytes) } else { tidings_abandon(core.link.handle.center, &raw) }
+    }
+
+    var isProcessMemory: Bool {
+        @inline(never) get { core.link.follows }
     }
 
     /// Memory for at least `needed` bytes, that holds what was written so far, `used` bytes.
@@ -27,14 +37,21 @@ struct Reservation: ~Copyable {
         // Doubling: few moves, and less than twice the memory. The maximum stays within reach of the last step.
         let result: Int32
         let isFirst = !isHeld
-        if isHeld {
-            var larger = tidings_reserve_more(center.center, &raw, used, max(needed, 2 * raw.capacity))
+        if isProcessMemory {
+            let capacity = max(needed, 2 * raw.capacity)
+            let larger = realloc(raw.bytes, capacity)
+            result = larger == nil ? -ENOMEM : 0
+            if let larger { (raw.bytes, raw.capacity) = (larger, capacity) }
+            isHeld = isHeld || result == 0
+        } else if isHeld {
+            let center = core.link.handle.center
+            var larger = tidings_reserve_more(center, &raw, used, max(needed, 2 * raw.capacity))
             if larger != 0, needed < 2 * raw.capacity {
-                larger = tidings_reserve_more(center.center, &raw, used, needed)
+                larger = tidings_reserve_more(center, &raw, used, needed)
             }
             result = larger
         } else {
-            result = tidings_reserve(center.center, needed, &raw)
+            result = tidings_reserve(core.link.handle.center, needed, &raw)
             isHeld = result == 0
         }
         guard result == 0 else { throw SharedNotificationError(errno: -result) }

@@ -5,8 +5,12 @@ final class TopicHandle: @unchecked Sendable {
     // Sendable: the pointer never changes, and every function of the C library may be called from any thread.
     fileprivate let topic: OpaquePointer
     private let center: CenterHandle
+    /// What leads to the same topic in the next center; `nil`: nothing does.
+    private let again: (link: CenterLink, name: String, subject: String?)?
 
-    init(center: CenterHandle, name: String, subject: String?) throws(SharedNotificationError) {
+    init(
+        _ center: CenterHandle, name: String, subject: String?, link: CenterLink? = nil
+    ) throws(SharedNotificationError) {
         var opened: OpaquePointer?
         let result = withUTF8(name) { name in
             withUTF8(subject) { subject in
@@ -16,7 +20,17 @@ final class TopicHandle: @unchecked Sendable {
         }
         guard result == 0, let opened else { throw SharedNotificationError(errno: -result, invalid: .invalidName) }
         self.center = center
+        again = link.flatMap { $0.follows ? ($0, name, subject) : nil }
         topic = opened
+    }
+
+    func isOf(_ other: CenterHandle) -> Bool { center === other }
+
+    /// What was tried with it failed with `error`, which is thrown unless there is a successor of its center to try it in.
+    func successor(after error: SharedNotificationError) throws(SharedNotificationError) -> TopicHandle {
+        guard let again else { throw error }
+        let next = try again.link.successor(of: center, after: error)
+        return try TopicHandle(next, name: again.name, subject: again.subject, link: again.link)
     }
 
     deinit {

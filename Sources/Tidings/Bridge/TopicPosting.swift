@@ -20,8 +20,33 @@ extension Topic {
         var raw = tidings_post_options(format: format, options)
         var sequence: UInt64 = 0
         let result = tidings_post(self.raw, payload.baseAddress, payload.count, &raw, &sequence)
-        guard result == 0 else { throw SharedNotificationError(errno: -result) }
+        guard result == 0 else {
+            return try inSuccessor(after: SharedNotificationError(errno: -result)) {
+                (topic) throws(SharedNotificationError) in
+                try topic.post(payload, format: format, options: options)
+            }
+        }
         return sequence
+    }
+
+    /// Where the center has ended and the center object follows its name: does it in the next center.
+    @inline(never)
+    private func inSuccessor<Result>(
+        after error: SharedNotificationError, _ body: (Topic) throws(SharedNotificationError) -> Result
+    ) throws(SharedNotificationError) -> Result {
+        var (error, handle) = (error, handle)
+        for _ in 0..<CenterLink.attempts {
+            guard let ended = handle else { throw error }
+            let next = try ended.successor(after: error)
+            handle = next
+            defer { withExtendedLifetime(next) {} }
+            do throws(SharedNotificationError) {
+                return try body(Topic(next, fingerprint: fingerprint).kept.topic)
+            } catch let failure {
+                error = failure
+            }
+        }
+        throw error
     }
 
     /// Posts what is in the reservation, which is used up, also on failure.
@@ -29,6 +54,10 @@ extension Topic {
         _ reservation: inout Reservation, count: Int, format: UInt8, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         defer { withExtendedLifetime(handle) {} }
+        if reservation.isProcessMemory {
+            let bytes = UnsafeRawBufferPointer(start: reservation.raw.bytes, count: count)
+            return try post(bytes, format: format, options: options)
+        }
         if options.deadline != nil, let observation = LosslessRun.current {
             // One try uses a reservation up.
             let copy = Array(UnsafeRawBufferPointer(start: reservation.raw.bytes, count: count))
@@ -66,7 +95,11 @@ extension Topic {
                 ?? tidings_state_set(self.raw, nil, 0, &raw)
             if result == 0 { return sequence }
             let error = SharedNotificationError(errno: -result)
-            guard error.code == .full else { throw error }
+            guard error.code == .full else {
+                return try inSuccessor(after: error) { (topic) throws(SharedNotificationError) in
+                    try topic.post(payload, format: format, options: options, inside: observation)
+                }
+            }
             if Self.isHeldBackByThisProcess, observation.standsInItsOwnWay {
                 throw SharedNotificationError(
                     .full,
@@ -95,7 +128,12 @@ extension Topic {
         }
         var raw = tidings_post_options(format: 0, options)
         let result = tidings_state_set(self.raw, nil, 0, &raw)
-        guard result == 0 else { throw SharedNotificationError(errno: -result) }
+        guard result == 0 else {
+            return try inSuccessor(after: SharedNotificationError(errno: -result)) {
+                (topic) throws(SharedNotificationError) in
+                try topic.clearState(deadline: deadline)
+            }
+        }
     }
 
     /// The kept value: format and bytes; `nil` if there is none.

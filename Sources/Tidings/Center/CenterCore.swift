@@ -1,7 +1,7 @@
 /// What a center object is made of. Observations share it, so they go on when the object itself is gone.
 final class CenterCore: Sendable {
     let name: String
-    let handle: CenterHandle
+    let link: CenterLink
     let topics: TopicCache
     let diagnostics: Diagnostics
     let types: MessageTypes
@@ -9,15 +9,19 @@ final class CenterCore: Sendable {
     private let shared = Locked<Dispatcher?>(nil)
     private let generation: UInt
 
-    init(name: String, handle: CenterHandle) {
+    /// - Parameter configuration: what the center was opened with; `nil`: it has no name that could be opened again.
+    init(name: String, handle: CenterHandle, configuration: SharedNotificationCenter.Configuration? = nil) {
         generation = Forking.generation
         self.name = name
-        self.handle = handle
+        link = CenterLink(name: name, handle: handle, configuration: configuration)
         diagnostics = Diagnostics()
         types = MessageTypes(diagnostics)
         largePosts = LargePosts(diagnostics)
-        topics = TopicCache(center: handle, types: types)
+        topics = TopicCache(link: link, types: types)
     }
+
+    /// For what looks at the center: its successor's, once it has ended, if this object follows its name.
+    var handle: CenterHandle { link.latestHandle }
 
     /// Starts to observe.
     ///
@@ -41,22 +45,31 @@ final class CenterCore: Sendable {
             return observation
         }
         if interest.needsOwnDispatcher {
-            let dispatcher = try Dispatcher(core: self, for: interest)
-            let own = observation(dispatcher)
-            _ = try dispatcher.add(own)
-            return ObservationAnchor(own)
+            return try link.inLatest { (handle) throws(SharedNotificationError) in
+                let dispatcher = try Dispatcher(core: self, center: handle, for: interest)
+                let own = observation(dispatcher)
+                _ = try dispatcher.add(own)
+                return ObservationAnchor(own)
+            }
         }
         return try shared.withLock { (shared) throws(SharedNotificationError) in
             if let dispatcher = shared {
                 let joining = observation(dispatcher)
-                if try dispatcher.add(joining) { return ObservationAnchor(joining) }
+                do throws(SharedNotificationError) {
+                    if try dispatcher.add(joining) { return ObservationAnchor(joining) }
+                } catch {
+                    // Its thread is about to find out that the center has ended, and to go on with those it serves.
+                    guard link.follows, error.code == .removed else { throw error }
+                }
             }
             // None yet, or the last one has just ended.
-            let dispatcher = try Dispatcher(core: self, for: nil)
-            let first = observation(dispatcher)
-            _ = try dispatcher.add(first)
-            shared = dispatcher
-            return ObservationAnchor(first)
+            return try link.inLatest { (handle) throws(SharedNotificationError) in
+                let dispatcher = try Dispatcher(core: self, center: handle, for: nil)
+                let first = observation(dispatcher)
+                _ = try dispatcher.add(first)
+                shared = dispatcher
+                return ObservationAnchor(first)
+            }
         }
     }
 

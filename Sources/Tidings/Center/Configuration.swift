@@ -55,6 +55,17 @@ extension SharedNotificationCenter {
         public var isReadOnly: Bool
         /// Whether a center is created, and whether there may be one. Default: ``Creation/ifNeeded``.
         public var creation: Creation
+        /// Whether the center object and its observers go on in the next center of the name when this one ends (it is removed, deleted or
+        /// replaced), as `tail -F` does with files. Default: no; posting and observing throw ``SharedNotificationError/Code-swift.enum/removed`` then.
+        ///
+        /// The next center is opened with this configuration, so it is created if ``creation`` says so; otherwise observers wait for
+        /// it, without using the processor, and posts throw `.removed` until it is there. ``SharedNotificationCenter/onDiagnostic`` is told
+        /// ``SharedNotificationCenter/Diagnostic/reopened(incarnation:)``, and a sequence of deliveries yields its new incarnation, before the first
+        /// notification from there. Observers receive retained values there, and miss nothing posted after that; those that started with
+        /// history receive all that is still there. A ``SharedNotificationCenter/PollableObserver`` does not follow: it throws `.removed`.
+        ///
+        /// A post costs about as much as one with a subject.
+        public var followsName: Bool
 
         /// A configuration with what is given, and defaults for the rest. Nothing is checked before a center is opened with it.
         public init(
@@ -68,7 +79,8 @@ extension SharedNotificationCenter {
             group: UInt32? = nil,
             owner: UInt32? = nil,
             isReadOnly: Bool = false,
-            creation: Creation = .ifNeeded
+            creation: Creation = .ifNeeded,
+            followsName: Bool = false
         ) {
             self.directory = directory
             self.maximumPayloadSize = maximumPayloadSize
@@ -81,6 +93,7 @@ extension SharedNotificationCenter {
             self.owner = owner
             self.isReadOnly = isReadOnly
             self.creation = creation
+            self.followsName = followsName
         }
 
         /// For tight places: 512 slots and 256 KiB of memory in all, plus payloads that do not fit a slot.

@@ -72,7 +72,7 @@ extension CenterCore {
     // MARK: State
 
     func state<M: Message>(message: M.Type) throws(SharedNotificationError) -> M? {
-        let topic = try topics.topic(for: M.self, subject: nil)
+        let topic = try topics.topicToRead(for: M.self)
         return try state(of: topic, M.name) { format, bytes in
             try PayloadCoding.message(M.self, format: format, bytes: bytes)
         }
@@ -81,13 +81,13 @@ extension CenterCore {
     func state<Value: Decodable>(
         _ type: Value.Type, name: Name
     ) throws(SharedNotificationError) -> Value? {
-        try state(of: try topics.topic(for: name, subject: nil), name) { format, bytes in
+        try state(of: try topics.topicToRead(for: name), name) { format, bytes in
             try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: format), bytes: bytes)
         }
     }
 
     func rawState(name: Name) throws(SharedNotificationError) -> RawPayload? {
-        guard let (format, bytes) = try topics.topic(for: name, subject: nil).state() else { return nil }
+        guard let (format, bytes) = try topics.topicToRead(for: name).state() else { return nil }
         return RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes)
     }
 
@@ -130,7 +130,7 @@ extension CenterCore {
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
             (scratch) throws(SharedNotificationError) in
-            var reservation = Reservation(center: handle, after: scratch)
+            var reservation = Reservation(core: self, after: scratch)
             return try withUnsafeMutablePointer(to: &reservation) { (reservation) throws(SharedNotificationError) in
                 var buffer = PayloadBuffer(
                     scratch,

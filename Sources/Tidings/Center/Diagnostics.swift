@@ -30,6 +30,9 @@ extension SharedNotificationCenter {
         case mistake(Mistake)
         /// Dispatching ended for the given reason: this center's observers get nothing any more.
         case dispatchFailed(SharedNotificationError)
+        /// The center has ended, and its observers go on in the next one of its name (``Configuration-swift.struct/followsName``): told before the first
+        /// notification from there. Observers that are lossless, or started with history, go on by themselves: it is told again for each.
+        case reopened(incarnation: UInt64)
     }
 
     /// A notification whose payload did not decode as the type that was asked for.
@@ -129,6 +132,11 @@ final class Diagnostics: @unchecked Sendable {
         case .postFailed(let name, let error):
             return ("p\(name)", "\(error.message); further ones of this name are not told")
         case .observerFailed(let name, let error): return ("o\(name)", error.message)
+        case .reopened(let incarnation):
+            return (
+                "r\(incarnation)",
+                "a center has ended; its observers go on in the next one (incarnation \(incarnation))"
+            )
         case .mistake(let mistake): return ("x\(mistake)", "\(mistake)")
         case .sequenceFailed(let error), .dispatchFailed(let error):
             return ("e\(error.message)", error.message)

@@ -46,7 +46,9 @@ public final class SharedNotificationCenter: Sendable {
     ///   needed), `.notPermitted` (another user's), `.notACenter`, `.incompatibleVersion`, `.notFound`, `.exists`,
     ///   `.tooManyParticipants`, `.removed` (another process has been removing it for two seconds), `.system`.
     public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
-        core = CenterCore(name: name, handle: try CenterHandle(name: name, configuration: configuration))
+        core = CenterCore(
+            name: name, handle: try CenterHandle(name: name, configuration: configuration),
+            configuration: configuration)
         deferred = PostingQueue(core: core)
     }
 
@@ -92,16 +94,17 @@ public final class SharedNotificationCenter: Sendable {
     public var name: String { core.name }
 
     /// The file behind the center, for messages to people: `/memfd:` and the name for a sealed one. It is not an interface.
-    public var path: String { core.handle.path }
+    public var path: String { core.link.handle.path }
 
     /// A random number, other than 0, that tells this center from the others of its name: from the one before, if that was removed, and from the
-    /// next. Sequences are comparable within one incarnation only.
+    /// next. Sequences are comparable within one incarnation only. It changes if this object follows the name
+    /// (``Configuration-swift.struct/followsName``) and goes on in the next center.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// print(center.name, center.incarnation)
     /// ```
-    public var incarnation: UInt64 { core.handle.incarnation }
+    public var incarnation: UInt64 { core.link.handle.incarnation }
 
     /// Deletes the center's file: nobody can open it any more.
     ///

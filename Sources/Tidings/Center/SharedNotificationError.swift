@@ -42,6 +42,8 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         case full
         /// The center was removed; open it anew. Of opening and removing: another process has been removing it for two seconds.
         case removed
+        /// The place in the order is another center's: of one that had the name before, most often. Start anew (``SharedNotificationCenter/Start``).
+        case otherIncarnation
         /// All participant places of the center are taken.
         case tooManyParticipants
         /// All observer places of the center are taken.

@@ -2,7 +2,7 @@
 ///
 /// A topic of this cache is open as long as the cache, or as long as whoever got it holds its handle.
 final class TopicCache: Sendable {
-    private let center: CenterHandle
+    private let link: CenterLink
     private let types: MessageTypes
     // A forked child posts through the same center, but may find the lock held and the dictionary half changed.
     private let contents: ForkLocal<Contents>
@@ -36,8 +36,8 @@ final class TopicCache: Sendable {
 
     private static let limit = 1024
 
-    init(center: CenterHandle, types: MessageTypes) {
-        self.center = center
+    init(link: CenterLink, types: MessageTypes) {
+        self.link = link
         self.types = types
         contents = ForkLocal { Contents() }
     }
@@ -60,9 +60,13 @@ final class TopicCache: Sendable {
     private func newTopic(
         for type: any SharedNotificationCenter.Message.Type
     ) throws(SharedNotificationError) -> Topic {
+        // What `byType` has is good for one center.
+        if link.follows {
+            return try topic(for: type.name, subject: nil, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
+        }
         types.note(type, name: type.name)
         let contents = contents.object
-        let handle = try TopicHandle(center: center, name: type.name.rawValue, subject: nil)
+        let handle = try TopicHandle(link.handle, name: type.name.rawValue, subject: nil)
         // Kept before others can find it. One too many if another thread was first.
         contents.lock.withLock { contents.kept.append(handle) }
         let new = Topic(handle, fingerprint: PayloadCoding.fingerprint(of: type))
@@ -75,9 +79,7 @@ final class TopicCache: Sendable {
     ) throws(SharedNotificationError) -> Topic {
         let contents = contents.object
         let key = Key(name: name, subject: subject.map { ByteText($0) }, type: type.map { ObjectIdentifier($0) })
-        if let found = contents.lock.withLock({ contents.byName[key] }) {
-            return Topic(found, fingerprint: fingerprint)
-        }
+        if let found = found(key, contents) { return Topic(found, fingerprint: fingerprint) }
         if let type { types.note(type, name: name) }
         return Topic(try opened(key, subject), fingerprint: fingerprint)
     }
@@ -91,16 +93,38 @@ final class TopicCache: Sendable {
         for name: SharedNotificationCenter.Name, readAs type: Value.Type, posted: Any.Type,
         needed: @autoclosure () -> Int
     ) throws(SharedNotificationError) -> Topic {
+        link.lookAgain()
         let contents = contents.object
         let key = Key(name: name, subject: nil, type: ObjectIdentifier(type))
-        if let found = contents.lock.withLock({ contents.byName[key] }) { return Topic(found, fingerprint: 0) }
+        if let found = found(key, contents) { return Topic(found, fingerprint: 0) }
         types.note(posted, name: name, needed: needed())
         return Topic(try opened(key, nil), fingerprint: 0)
     }
 
+    /// What a message's state is read from.
+    func topicToRead(
+        for type: any SharedNotificationCenter.Message.Type
+    ) throws(SharedNotificationError) -> Topic {
+        link.lookAgain()
+        return try topic(for: type, subject: nil)
+    }
+
+    /// What a name's state is read from.
+    func topicToRead(for name: SharedNotificationCenter.Name) throws(SharedNotificationError) -> Topic {
+        link.lookAgain()
+        return try topic(for: name, subject: nil)
+    }
+
+    /// One of a center that was left counts for nothing.
+    @inline(__always)
+    private func found(_ key: Key, _ contents: Contents) -> TopicHandle? {
+        guard let found = contents.lock.withLock({ contents.byName[key] }) else { return nil }
+        return !link.follows || found.isOf(link.handle) ? found : nil
+    }
+
     private func opened(_ key: Key, _ subject: String?) throws(SharedNotificationError) -> TopicHandle {
         let contents = contents.object
-        let handle = try TopicHandle(center: center, name: key.name.rawValue, subject: subject)
+        let handle = try TopicHandle(link.handle, name: key.name.rawValue, subject: subject, link: link)
         // Topics are closed outside the lock.
         let dropped = contents.lock.withLock { () -> [Key: TopicHandle] in
             var dropped: [Key: TopicHandle] = [:]

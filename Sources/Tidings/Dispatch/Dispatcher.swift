@@ -29,7 +29,7 @@ final class Dispatcher: @unchecked Sendable {
     var begun: ThreadTime?
     /// Where the leader stands that waits for room in a lossless observation's buffer.
     @exclusivity(unchecked) var waitsAt: UInt64?
-    private var core: CenterCore?
+    private(set) var core: CenterCore?
     /// Nobody waits for the leader's end: it closes what is to be closed.
     private var endsItself = false
 
@@ -37,15 +37,19 @@ final class Dispatcher: @unchecked Sendable {
 
     /// How many of the current delivery's interests have been served.
     @exclusivity(unchecked) var position = 0
-    let executables: ExecutableNames
+    @exclusivity(unchecked) private(set) var executables: ExecutableNames
+    /// Of centers that were left. A closure that was set aside may still ask for one.
+    private var pastExecutables: [ExecutableNames] = []
+    /// Those that a move left without a look at anything.
+    private var unserved: [Observation] = []
     /// Odd while the leader is in a closure. Its store releases, and the watch's load acquires, all the leader did before with the current
     /// delivery: a new leader goes on with that.
     let pulse = Atomic<UInt64>(0)
 
     /// - Parameter interest: whose own it is; `nil`: shared.
-    init(core: CenterCore, for interest: Interest?) throws(SharedNotificationError) {
-        observer = try ObserverHandle(center: core.handle, lossless: interest?.isLossless ?? false)
-        executables = ExecutableNames(center: core.handle)
+    init(core: CenterCore, center: CenterHandle, for interest: Interest?) throws(SharedNotificationError) {
+        observer = try ObserverHandle(center: center, lossless: interest?.isLossless ?? false)
+        executables = ExecutableNames(center: center)
         isShared = interest == nil
         self.core = core
         if let interest { try observer.seek(to: interest.start) }
@@ -75,10 +79,7 @@ final class Dispatcher: @unchecked Sendable {
 
     /// With the lock held, so that no delivery of a new interest is routed before it is in the table.
     private func enter(_ observation: Observation) throws(SharedNotificationError) {
-        try observer.add(observation.interest) { name, number in
-            observation.interests.append(number)
-            table.add(observation, name: name, as: number)
-        }
+        try look(for: observation, observation.interest)
         guard isShared, let object = observation.object else { return }
         let lane = lanes[object] ?? Lane()
         lanes[object] = lane
@@ -86,22 +87,34 @@ final class Dispatcher: @unchecked Sendable {
         observation.lane = lane
     }
 
-    private func leave(_ observation: Observation) {
-        for number in observation.interests {
-            observer.remove(number)
-            table.remove(number)
+    private func look(for observation: Observation, _ interest: Interest) throws(SharedNotificationError) {
+        try observer.add(interest) { name, number in
+            observation.interests.append(number)
+            table.add(observation, name: name, as: number)
         }
-        observation.interests = []
+    }
+
+    private func leave(_ observation: Observation) {
+        lookAway(from: observation)
         // The lane itself stays the observation's: its closure may be running.
         guard let object = observation.object, let lane = observation.lane else { return }
         lane.members.removeAll { $0 === observation }
         if lane.members.isEmpty, lanes[object] === lane { lanes[object] = nil }
     }
 
+    private func lookAway(from observation: Observation) {
+        for number in observation.interests {
+            observer.remove(number)
+            table.remove(number)
+        }
+        observation.interests = []
+    }
+
     /// Lets an observation go, with the lock held. What it returns is for `finish`, without the lock.
     func remove(_ observation: Observation) -> Roles.Stop {
-        guard !observation.interests.isEmpty, !roles.isStopped else { return .nothing }
+        let isServed = !observation.interests.isEmpty
         leave(observation)
+        guard isServed, !roles.isStopped else { return .nothing }
         guard table.isEmpty else { return .nothing }
         let stop = roles.stop(byLeader: thread == .current)
         endsItself = stop == .detach
@@ -119,6 +132,50 @@ final class Dispatcher: @unchecked Sendable {
         case .detach:
             // It looks at `isStopped` when the closure returns, and needs no interrupt.
             thread?.detach()
+        }
+    }
+
+    /// Nothing comes any more: nobody is served from now on. By the leader. Returns those who were. What waits for them stays, and iterators get `last`
+    /// after it.
+    func stopServing(_ last: Item) -> [Observation] {
+        let (served, ends) = lock.withLock {
+            let served = table.observations + unserved
+            unserved = []
+            for observation in served { lookAway(from: observation) }
+            if roles.stop(byLeader: true) == .detach { endsItself = true }
+            return (served, served.map { $0.endPulls(last) })
+        }
+        for end in ends { end() }
+        return served
+    }
+
+    /// Serves the same observations in another center, with what is retained there, and with history those who started with history. By the
+    /// leader. Returns them, and what is to be released without the lock; `nil`: nobody is left to serve.
+    func move(to center: CenterHandle) throws(SharedNotificationError) -> [Observation]? {
+        var old: CenterHandle?
+        defer { withExtendedLifetime(old) {} }
+        return try lock.withLock { () throws(SharedNotificationError) in
+            guard !roles.isStopped else { return nil }
+            old = try observer.move(to: center)
+            pastExecutables.append(executables)
+            executables.close()
+            executables = ExecutableNames(center: center)
+            let served = table.observations
+            // The numbers were the old observer's.
+            table.removeAll()
+            for observation in served { observation.interests = [] }
+            do throws(SharedNotificationError) {
+                for observation in served {
+                    var interest = observation.interest
+                    if interest.start != .now { interest.start = .oldest }
+                    try observer.seek(to: interest.start)
+                    try look(for: observation, interest)
+                }
+            } catch {
+                unserved = served.filter { $0.interests.isEmpty }
+                throw error
+            }
+            return served
         }
     }
 

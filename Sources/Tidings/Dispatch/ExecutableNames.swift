@@ -7,8 +7,11 @@ final class ExecutableNames: @unchecked Sendable {
     /// `nil` when the dispatcher has ended: it gives the center back.
     private var center: CenterHandle?
     private var known: [(pid: Int32, name: String)] = []
+    /// The center's.
+    let incarnation: UInt64
 
     init(center: CenterHandle) {
+        incarnation = center.incarnation
         self.center = center
     }
 

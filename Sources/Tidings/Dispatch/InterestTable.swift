@@ -27,6 +27,20 @@ struct InterestTable {
         if let index = index(of: number) { entries.remove(at: index).observation.release() }
     }
 
+    mutating func removeAll() {
+        for entry in entries { entry.observation.release() }
+        entries = []
+    }
+
+    /// Each once, in the order in which they were added.
+    var observations: [Observation] {
+        var seen: Set<ObjectIdentifier> = []
+        return entries.compactMap { entry in
+            let observation = entry.observation.takeUnretainedValue()
+            return seen.insert(ObjectIdentifier(observation)).inserted ? observation : nil
+        }
+    }
+
     @inline(__always)
     func index(of number: UInt32) -> Int? {
         if entries.count == 1 { return entries[0].number == number ? 0 : nil }

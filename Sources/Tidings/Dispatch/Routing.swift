@@ -21,7 +21,11 @@ extension Dispatcher {
                 case .interrupted:
                     if lock.withLock({ roles.isStopped }) { return end() }
                     continue
-                case .failed(let error): return fail(error)
+                case .failed(let error):
+                    switch goOn(after: error) {
+                    case .goOn: continue
+                    case .deposed, .stopped: return end()
+                    }
                 }
             }
             resuming = false
@@ -184,17 +188,43 @@ extension Dispatcher {
         if keeps == .keptAndDrain { observation.startDrain() }
     }
 
-    /// The C observer is of no use any more: sequences end, closures are not called again.
-    private func fail(_ error: SharedNotificationError) {
-        let (observations, diagnostics) = lock.withLock {
-            (
-                table.entries.map { $0.observation.takeUnretainedValue() },
-                table.entries.first?.observation.takeUnretainedValue().diagnostics
-            )
+    /// The C observer is of no use any more. Where the center has ended, and the center object follows its name, goes on in the next one.
+    private func goOn(after error: SharedNotificationError) -> Routed {
+        guard error.code == .removed, let core = lock.withLock({ core }), core.link.follows, let ended = observer.center
+        else {
+            return fail(error)
         }
-        for observation in observations { observation.cancel(waiting: false) }
-        diagnostics?.report(.dispatchFailed(error))
-        end()
+        while true {
+            do throws(SharedNotificationError) {
+                let next = try core.link.successor(of: ended)
+                guard let served = try move(to: next) else { return .stopped }
+                for observation in served where observation.isPulled {
+                    keep(.reopened(next.incarnation), for: observation)
+                }
+                core.diagnostics.report(.reopened(incarnation: next.incarnation))
+                return .goOn
+            } catch {
+                guard error.code == .notFound else { return fail(error) }
+            }
+            // Nobody has made it yet.
+            do throws(SharedNotificationError) {
+                while try !observer.awaitSuccessor() {
+                    if lock.withLock({ roles.isStopped }) { return .stopped }
+                }
+            } catch {
+                return fail(error)
+            }
+        }
+    }
+
+    /// Nothing comes any more. Iterators get what waits for them, and then why; closures get what waits for them. The center's diagnostics are told.
+    private func fail(_ error: SharedNotificationError) -> Routed {
+        let served = stopServing(.ended(error))
+        for observation in served where !observation.isPulled && lock.withLock({ observation.machine.isIdle }) {
+            observation.cancel(waiting: false)
+        }
+        served.first?.diagnostics.report(.dispatchFailed(error))
+        return .stopped
     }
 
     /// The watch looks. False: look no more.

@@ -17,6 +17,8 @@ extension SharedNotificationCenter {
     public struct Envelope: Hashable, Sendable {
         /// Its place in the center's one order. Grows from one notification to the next; not every number is used.
         public var sequence: UInt64
+        /// The center's ``SharedNotificationCenter/incarnation``: which center's order that is a place in.
+        public var incarnation: UInt64
         /// When it was posted, in nanoseconds since 1970, by the poster's real-time clock: exact for a thread's first post in a kernel tick (1 to
         /// 4 ms), that same time for its others in the tick.
         public var postedAtNanoseconds: UInt64

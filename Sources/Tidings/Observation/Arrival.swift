@@ -25,7 +25,7 @@ struct Arrival: @unchecked Sendable {
 
         func envelope(subject: String?, _ executables: ExecutableNames) -> SharedNotificationCenter.Envelope {
             SharedNotificationCenter.Envelope(
-                sequence: sequence, postedAtNanoseconds: postedAtNanoseconds,
+                sequence: sequence, incarnation: executables.incarnation, postedAtNanoseconds: postedAtNanoseconds,
                 poster: SharedNotificationCenter.Poster(
                     pid: pid, uid: uid, executable: executables.name(ofParticipant: participant, pid: pid)),
                 subject: subject, isRetained: isRetained, isOwn: isOwn, isCleared: isCleared)
@@ -86,6 +86,17 @@ enum Item: Sendable {
     case arrival(Arrival)
     /// So many of that name (`nil`: of all observed) were lost before the next arrival.
     case missed(Int, SharedNotificationCenter.Name?)
+    /// What comes next is another center's. For iterators only.
+    case reopened(UInt64)
+    /// Nothing comes any more. For iterators only.
+    case ended(SharedNotificationError)
+
+    var canBeDropped: Bool {
+        switch self {
+        case .arrival, .missed: true
+        case .reopened, .ended: false
+        }
+    }
 
     /// Bytes it keeps while it waits.
     var size: Int {

@@ -3,8 +3,9 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let last: UInt64 = 41                                        // what it had seen before it was restarted
-    /// for await delivery in center.deliveries(ofNames: nil, from: .sequence(last + 1)) {
+    /// let (last, incarnation) = (41 as UInt64, 0x7c1d_55a0_9e2b_4f36 as UInt64)     // of the last envelope it saw, before it was restarted
+    /// let start = center.incarnation == incarnation ? SharedNotificationCenter.Start.after(last, in: incarnation) : .oldest
+    /// for await delivery in center.deliveries(ofNames: nil, from: start) {
     ///     if case .notification(let notification) = delivery { print(notification.envelope.sequence, notification.name) }
     /// }
     /// ```
@@ -17,9 +18,17 @@ extension SharedNotificationCenter {
         case now
         /// With the oldest notification still in the ring, and before that what is retained and older.
         case oldest
-        /// With that place in the order, or the oldest after it that is still in the ring, without what is retained. What was lost of it already is
-        /// reported as missed only as far as it was evicted after registration.
-        case sequence(UInt64)
+        /// After that place in the order of the center with that ``SharedNotificationCenter/incarnation``, or with the oldest after it that is still in
+        /// the ring, without what is retained. What was lost of it already is reported as missed only as far as it was evicted after registration.
+        ///
+        /// Registering throws ``SharedNotificationError/Code-swift.enum/otherIncarnation`` if the center is another one, and
+        /// ``SharedNotificationError/Code-swift.enum/invalidArgument`` if it has no such place yet.
+        case after(_ sequence: UInt64, in: UInt64)
+
+        /// After that notification: for a program that keeps what it saw last, see ``Start``.
+        public static func after(_ envelope: Envelope) -> Start {
+            .after(envelope.sequence, in: envelope.incarnation)
+        }
     }
 
     /// What a sequence keeps of more than may wait for it. What it drops is reported as missed.
@@ -45,6 +54,7 @@ extension SharedNotificationCenter {
     ///     switch delivery {
     ///     case .message(let change, let envelope): print("#\(envelope.sequence) from \(envelope.poster.pid): \(change.title)")
     ///     case .missed(let count): print("\(count) went by unseen")
+    ///     case .reopened, .centerEnded: print("another center, or none")
     ///     }
     /// }
     /// ```
@@ -53,6 +63,11 @@ extension SharedNotificationCenter {
         case message(M, Envelope)
         /// So many matching notifications were lost before the next one.
         case missed(Int)
+        /// What comes next is from another center of the name, with this incarnation: the one before has ended, and the center object follows its name
+        /// (``Configuration-swift.struct/followsName``). Its sequence numbers begin anew.
+        case reopened(incarnation: UInt64)
+        /// The center has ended, or can't be used any more, for this reason: the last element. Most often ``SharedNotificationError/Code-swift.enum/removed``.
+        case centerEnded(SharedNotificationError)
     }
 
     /// What a sequence of a key's `deliveries(of:…)` yields: its arguments as a tuple, with their envelopes, and losses where they occurred.
@@ -63,6 +78,7 @@ extension SharedNotificationCenter {
     ///     switch delivery {
     ///     case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
     ///     case .missed(let count): print("\(count) went by unseen")
+    ///     case .reopened, .centerEnded: print("another center, or none")
     ///     }
     /// }
     /// ```
@@ -71,6 +87,11 @@ extension SharedNotificationCenter {
         case message(Arguments, Envelope)
         /// So many matching notifications were lost before the next one.
         case missed(Int)
+        /// What comes next is from another center of the name, with this incarnation: the one before has ended, and the center object follows its name
+        /// (``Configuration-swift.struct/followsName``). Its sequence numbers begin anew.
+        case reopened(incarnation: UInt64)
+        /// The center has ended, or can't be used any more, for this reason: the last element. Most often ``SharedNotificationError/Code-swift.enum/removed``.
+        case centerEnded(SharedNotificationError)
     }
 
     /// What a sequence of raw deliveries yields, and ``PollableObserver/next()`` returns: notifications with their payloads as they travel, and
@@ -81,6 +102,8 @@ extension SharedNotificationCenter {
     ///     switch delivery {
     ///     case .notification(let notification): "\(notification.name) \(notification.payload.json)"
     ///     case .missed(let count, let name): "\(count) missed of \(name?.rawValue ?? "all names")"
+    ///     case .reopened(let incarnation): "in center \(incarnation) from here on"
+    ///     case .centerEnded(let error): error.message
     ///     }
     /// }
     /// ```
@@ -90,5 +113,10 @@ extension SharedNotificationCenter {
         /// So many notifications were lost before the next one; of that name, of all that begin so (`com.example.*`), or of all observed names
         /// together if `nil`.
         case missed(Int, Name?)
+        /// What comes next is from another center of the name, with this incarnation: the one before has ended, and the center object follows its name
+        /// (``Configuration-swift.struct/followsName``). Its sequence numbers begin anew.
+        case reopened(incarnation: UInt64)
+        /// The center has ended, or can't be used any more, for this reason: the last element. Most often ``SharedNotificationError/Code-swift.enum/removed``.
+        case centerEnded(SharedNotificationError)
     }
 }

@@ -27,18 +27,22 @@ struct DeliveryBuffer {
     private var missed = Missed()
     /// What was dropped after the last that waits.
     private var missedLast = Missed()
+    /// The last of those in front of the rest that tell of another center: told first, not dropped.
+    private var reopened: UInt64?
 
     init(_ bounds: Bounds) {
         self.bounds = bounds
     }
 
     var count: Int { items.count - first }
-    var isEmpty: Bool { count == 0 && missed.count == 0 && missedLast.count == 0 }
+    var isEmpty: Bool { count == 0 && missed.count == 0 && missedLast.count == 0 && reopened == nil }
 
     /// Where in the order the next stands that `pop` returns; a loss stands before all others. `nil`: there is none.
     var next: UInt64? {
         if isEmpty { return nil }
-        guard missed.count == 0, first < items.count, case .arrival(let arrival) = items[first] else { return 0 }
+        guard reopened == nil, missed.count == 0, first < items.count, case .arrival(let arrival) = items[first] else {
+            return 0
+        }
         return arrival.envelope.sequence
     }
 
@@ -49,9 +53,13 @@ struct DeliveryBuffer {
 
     /// - Parameter dropping: `false`: beyond its bounds if need be.
     mutating func push(_ item: Item, dropping: Bool = true) {
-        while dropping, !hasRoom(for: item) {
+        while dropping, item.canBeDropped, !hasRoom(for: item) {
             if bounds.keeping == .oldest { return missedLast.add(item) }
-            if let oldest = removeFirst() { missed.add(oldest) }
+            switch removeFirst() {
+            case .reopened(let incarnation)?: reopened = incarnation
+            case let oldest?: missed.add(oldest)
+            case nil: break
+            }
         }
         // Counts as one of those that wait, as any that is told.
         if let before = missedLast.take() { items.append(before) }
@@ -60,7 +68,11 @@ struct DeliveryBuffer {
     }
 
     mutating func pop() -> Item? {
-        missed.take() ?? removeFirst() ?? missedLast.take()
+        if let reopened {
+            self.reopened = nil
+            return .reopened(reopened)
+        }
+        return missed.take() ?? removeFirst() ?? missedLast.take()
     }
 
     mutating func removeAll() {
@@ -92,6 +104,7 @@ struct DeliveryBuffer {
                 switch item {
                 case .arrival(let arrival): (1, arrival.name)
                 case .missed(let count, let name): (count, name)
+                case .reopened, .ended: (0, nil)
                 }
             self.name = count == 0 || self.name == name ? name : nil
             count.add(more)

@@ -49,6 +49,7 @@ extension Observation {
                 if interest.isLossless { dispatcher.lock.wakeAll() }
                 return item
             }
+            if dispatcher.roles.isStopped { return .some(nil) }
             pulling.append(continuation)
             return .none
         }
@@ -66,6 +67,15 @@ extension Observation {
             return self.pulling
         }
         for continuation in pulling { continuation.resume(returning: nil) }
+    }
+
+    /// Nothing comes any more but this, for iterators. With the lock held; what is returned is to be called without.
+    func endPulls(_ last: Item) -> () -> Void {
+        guard case .pull = manner else { return {} }
+        _ = machine.keep(last)
+        let waiting = pulling.map { ($0, machine.pull()) }
+        pulling = []
+        return { for (continuation, item) in waiting { self.resume(continuation, with: item) } }
     }
 
     /// Without the lock.

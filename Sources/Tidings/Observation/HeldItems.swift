@@ -110,6 +110,7 @@ struct HeldItems {
             switch item {
             case .arrival(let arrival): (1, arrival.name)
             case .missed(let count, let name): (count, name)
+            case .reopened, .ended: (0, nil)
             }
         missedName = missed == 0 || missedName == name ? name : nil
         missed.add(lost)

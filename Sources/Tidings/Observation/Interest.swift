@@ -58,9 +58,8 @@ extension ObserverHandle {
     func seek(to start: SharedNotificationCenter.Start) throws(SharedNotificationError) {
         switch start {
         case .now: break
-        case .oldest: try seek(0)
-        // The C library takes the largest number for "the end".
-        case .sequence(let sequence): try seek(min(sequence, .max - 1))
+        case .oldest: try seekToOldest()
+        case .after(let sequence, let incarnation): try seek(after: sequence, in: incarnation)
         }
     }
 

@@ -58,6 +58,11 @@ final class Observation: @unchecked Sendable {
             held: held, isInLane: object != nil && !interest.needsOwnDispatcher)
     }
 
+    /// An iterator asks for what comes.
+    var isPulled: Bool {
+        dispatcher.lock.withLock { if case .pull = manner { true } else { false } }
+    }
+
     /// Nobody keeps it any more. If nobody ever did, that was hardly meant: 100 µs are many times what it takes to store a token.
     fileprivate func letGo(after nanoseconds: UInt64) {
         guard !dispatcher.isForked, nanoseconds < 100_000 else { return }
@@ -81,7 +86,7 @@ final class Observation: @unchecked Sendable {
         switch (item, manner) {
         case (.missed(let count, let name), _): reportMissed(count, of: name)
         case (.arrival(let arrival), .closure(_, let handler)): running(arrival) { handler(arrival) }
-        case (.arrival, _): break
+        case (.arrival, _), (.reopened, _), (.ended, _): break
         }
     }
 }

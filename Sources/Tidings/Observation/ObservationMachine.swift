@@ -84,7 +84,7 @@ struct ObservationMachine {
                 return drains()
             }
         }
-        if isLossless, !buffer.hasRoom(for: item) { return .wait }
+        if isLossless, item.canBeDropped, !buffer.hasRoom(for: item) { return .wait }
         buffer.push(item)
         return drains()
     }
@@ -140,6 +140,9 @@ struct ObservationMachine {
 
     /// It is going on, and nothing has come yet.
     var isUnused: Bool { !isCancelled && runner == .nobodyYet && buffer.isEmpty && held?.isEmpty != false }
+
+    /// Nothing waits, and nothing runs.
+    var isIdle: Bool { !isRunning && !isDraining && buffer.isEmpty && held?.isEmpty != false }
 
     var isRunning: Bool { runner != .nobody && runner != .nobodyYet }
 

@@ -63,6 +63,7 @@ extension SharedNotificationCenter {
     ///     switch delivery {
     ///     case .notification(let notification): print(notification.name)
     ///     case .missed(let count, let name): print(count, name?.rawValue ?? "of all names")
+    ///     case .reopened, .centerEnded: print("another center, or none")
     ///     }
     /// }
     /// ```

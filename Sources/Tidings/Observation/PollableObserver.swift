@@ -47,11 +47,14 @@ extension SharedNotificationCenter {
             try core.refuse(interest)
             self.interest = interest
             diagnostics = core.diagnostics
-            executables = ExecutableNames(center: core.handle)
-            observer = try ObserverHandle(center: core.handle, lossless: interest.isLossless)
-            try observer.seek(to: interest.start)
             var names: [UInt32: Name] = [:]
-            try observer.add(interest) { names[$1] = $0 }
+            (observer, executables) = try core.link.inLatest { (center) throws(SharedNotificationError) in
+                let observer = try ObserverHandle(center: center, lossless: interest.isLossless)
+                try observer.seek(to: interest.start)
+                names = [:]
+                try observer.add(interest) { names[$1] = $0 }
+                return (observer, ExecutableNames(center: center))
+            }
             self.names = names
             fileDescriptor = try observer.descriptor()
         }

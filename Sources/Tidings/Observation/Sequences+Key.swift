@@ -91,6 +91,7 @@ extension SharedNotificationCenter {
                     switch delivery {
                     case .message(let arguments, _): return arguments
                     case .missed(let count): deliveries.feed.reportMissed(count, to: onMissed)
+                    case .reopened, .centerEnded: continue
                     }
                 }
                 return nil
@@ -131,6 +132,8 @@ extension SharedNotificationCenter {
                     case .arrival(let arrival):
                         if let arguments = reading.arguments(arrival) { return .message(arguments, arrival.envelope) }
                     case .missed(let count, _): return .missed(count)
+                    case .reopened(let incarnation): return .reopened(incarnation: incarnation)
+                    case .ended(let error): return .centerEnded(error)
                     }
                 }
                 return nil

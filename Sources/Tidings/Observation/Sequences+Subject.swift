@@ -217,6 +217,7 @@ private struct SubjectMessages<M: SharedNotificationCenter.AsyncMessage>: AsyncS
                 case .arrival(let arrival):
                     if let message = undecodable.decoded(M.self, from: arrival) { return message }
                 case .missed(let count, _): feed.reportMissed(count, to: nil)
+                case .reopened, .ended: continue
                 }
             }
             return nil

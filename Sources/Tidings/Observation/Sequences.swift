@@ -102,6 +102,7 @@ extension SharedNotificationCenter {
                     switch delivery {
                     case .message(let message, _): return message
                     case .missed(let count): deliveries.feed.reportMissed(count, to: onMissed)
+                    case .reopened, .centerEnded: continue
                     }
                 }
                 return nil
@@ -139,6 +140,8 @@ extension SharedNotificationCenter {
                     case .arrival(let arrival):
                         if let message = reading.message(arrival) { return .message(message, arrival.envelope) }
                     case .missed(let count, _): return .missed(count)
+                    case .reopened(let incarnation): return .reopened(incarnation: incarnation)
+                    case .ended(let error): return .centerEnded(error)
                     }
                 }
                 return nil
@@ -173,6 +176,8 @@ extension SharedNotificationCenter {
                 switch await feed.next(isolation: actor) {
                 case .arrival(let arrival): .notification(arrival.notification)
                 case .missed(let count, let name): .missed(count, name)
+                case .reopened(let incarnation): .reopened(incarnation: incarnation)
+                case .ended(let error): .centerEnded(error)
                 case nil: nil
                 }
             }

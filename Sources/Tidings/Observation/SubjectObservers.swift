@@ -56,6 +56,9 @@ extension Observation {
         switch item {
         case .arrival(let arrival): reached = max(reached, arrival.envelope.sequence + 1)
         case .missed: losses += 1
+        case .reopened, .ended:
+            reached = 0
+            losses += 1
         }
         dispatcher.lock.wakeAll()
     }
@@ -88,6 +91,7 @@ extension Observation {
                 handler(arrival)
                 isLast = arrival.envelope.sequence >= sequence
             case .missed(let count, let name): reportMissed(count, of: name)
+            case .reopened, .ended: break
             }
             pause()
             if isLast { return }

@@ -13,8 +13,8 @@ struct CenterOptions: ParsableArguments {
     var owner: String?
 
     /// Opens it, creating it first if there is none.
-    func open() throws -> Center {
-        try Center(named: center, configuration: .init(owner: try ownerNumber))
+    func open(follow: Bool = false) throws -> Center {
+        try Center(named: center, configuration: .init(owner: try ownerNumber, followsName: follow))
     }
 
     /// Opens it if there is one: what only looks at a center must not create it.
@@ -33,8 +33,9 @@ struct CenterOptions: ParsableArguments {
     }
 
     /// Opens it with no more than permission to read, if there is one.
-    func openToRead() throws -> Center {
-        try Center(named: center, configuration: .init(owner: try ownerNumber, isReadOnly: true))
+    func openToRead(follow: Bool = false) throws -> Center {
+        try Center(
+            named: center, configuration: .init(owner: try ownerNumber, isReadOnly: true, followsName: follow))
     }
 
     private var ownerNumber: UInt32? {

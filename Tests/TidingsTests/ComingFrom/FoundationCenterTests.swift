@@ -97,7 +97,7 @@ struct FoundationCenterTests {
             switch await iterator.next() {
             case .missed(let count): heard.append("missed \(count)")
             case .message(let change, _): heard.append("\(change.number)")
-            case nil: heard.append("end")
+            case .reopened, .centerEnded, nil: heard.append("end")
             }
         }
         #expect(heard == ["missed 90"] + (90..<100).map(String.init))
