@@ -81,6 +81,11 @@ enum {
     /// Maps the center for reading, and needs no more than permission to read. Observers work (not lossless ones), where `mode` lets somebody read who may not write; state and statistics can
     /// be read; posting is -EACCES. Nothing such a process does can stop or harm others, whatever code it runs (but it can use up the memory that the file may ever take).
     TIDINGS_OPEN_READ_ONLY = 16,
+    /// Opens it also in a directory where another user may rename files, and so put another center in its place: one
+    /// that its group or every user may write to without the sticky bit, or that belongs to a user other than root,
+    /// this process's (effective) user and `owner`. Without this flag: -EPERM. The directory's own mode and owner are
+    /// looked at, when a center is opened; its parents' are not.
+    TIDINGS_OPEN_SHARED_DIRECTORY = 32,
 };
 
 /// A configuration for tight places: 512 slots and 256 KiB of memory in all (plus payloads that do not fit a slot).
@@ -88,7 +93,7 @@ extern const tidings_configuration tidings_small_configuration;
 
 /// Opens the center of that name, creating it first if there is none, and makes this process a participant of it.
 /// Blocks for no other process. Fails with -EINVAL (name or configuration), -ENOSPC (directory full; the error says how much is needed), -EACCES,
-/// -EPERM (another user's), -ESTALE (somebody has been removing it for two seconds), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
+/// -EPERM (another user's, or in a directory where another user may rename files: TIDINGS_OPEN_SHARED_DIRECTORY), -ESTALE (somebody has been removing it for two seconds), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
 /// Bound: walk. Waits up to two seconds while another process removes that center, without holding up other openings,
 /// closings or forks. Not async-signal-safe.
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
