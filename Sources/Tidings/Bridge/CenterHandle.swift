@@ -120,6 +120,7 @@ extension SharedNotificationCenter.Configuration {
         case .exclusive: raw.flags |= UInt32(TIDINGS_OPEN_EXCLUSIVE)
         }
         if isReadOnly { raw.flags |= UInt32(TIDINGS_OPEN_READ_ONLY) }
+        if allowsSharedDirectory { raw.flags |= UInt32(TIDINGS_OPEN_SHARED_DIRECTORY) }
         if let owner {
             raw.flags |= UInt32(TIDINGS_OPEN_OWNER)
             raw.owner = owner

@@ -43,7 +43,9 @@ public final class SharedNotificationCenter: Sendable {
     ///   - name: 1 to 200 bytes of UTF-8, without "/" and not starting with ".".
     ///   - configuration: sizes, access, and where centers live.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (the message says how much is
-    ///   needed), `.notPermitted` (another user's), `.notACenter`, `.incompatibleVersion`, `.notFound`, `.exists`,
+    ///   needed), `.notPermitted` (another user's, or in a directory where another user may rename files: see
+    ///   ``Configuration-swift.struct/allowsSharedDirectory``), `.notACenter`, `.incompatibleVersion`, `.notFound`,
+    ///   `.exists`,
     ///   `.tooManyParticipants`, `.removed` (another process has been removing it for two seconds), `.system`.
     public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
         core = CenterCore(name: name, handle: try CenterHandle(name: name, configuration: configuration))

@@ -1,4 +1,5 @@
 import Foundation
+import Tidings
 
 /// What a run has to clean up however it ends: a directory of its own for its centers, and the processes it started.
 ///
