@@ -37,10 +37,15 @@ final class CenterHandle: @unchecked Sendable {
         return opened
     }
 
-    init(receivedOver socket: Int32) throws(SharedNotificationError) {
+    init(receivedOver socket: Int32, maximumSize: Int) throws(SharedNotificationError) {
+        guard maximumSize > 0 else {
+            throw SharedNotificationError(
+                .invalidArgument,
+                message: "can't receive a center of at most \(maximumSize) bytes; pass a maximumSize of at least 1")
+        }
         Forking.begin()
         var received: OpaquePointer?
-        let result = tidings_receive(socket, &received)
+        let result = tidings_receive_at_most(socket, UInt64(maximumSize), &received)
         guard result == 0, let received else {
             throw Self.errorOfSocket(-result)
         }
@@ -50,6 +55,7 @@ final class CenterHandle: @unchecked Sendable {
     /// What the socket says, not what a post would mean by it.
     private static func errorOfSocket(_ code: Int32) -> SharedNotificationError {
         let error = SharedNotificationError(errno: code)
+        if code == EFBIG { return SharedNotificationError(.centerTooLarge, message: error.message) }
         let isTheSockets = [EAGAIN, ETIMEDOUT, EMSGSIZE].contains(code)
         return isTheSockets ? SharedNotificationError(.system(code), message: error.message) : error
     }

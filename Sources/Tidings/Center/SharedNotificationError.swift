@@ -25,6 +25,8 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         case invalidArgument
         /// The payload is larger than the center's maximum.
         case payloadTooLarge
+        /// The sealed center that a peer sent is larger than this process accepts. Nothing of it was mapped.
+        case centerTooLarge
         /// The directory of the center is full, or the center has no room left of that kind. Nothing was done.
         case noSpace
         /// The center belongs to another user, its permissions forbid it, it was opened for reading alone, or another user
