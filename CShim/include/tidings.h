@@ -136,6 +136,12 @@ int tidings_receive(int socket, tidings_center **center);
 /// Bound: walk. Waits as `recvmsg` does on that socket.
 int tidings_receive_at_most(int socket, uint64_t largest, tidings_center **center);
 
+/// The directory that centers are in where a configuration names none: $TIDINGS_DIRECTORY (not in a program that runs with
+/// more rights than its caller), or /dev/shm. As it was written: one that does not begin with '/' counts from the current
+/// directory. Valid until the program changes its environment. Never fails.
+/// Bound: constant. Never waits.
+const char *tidings_default_directory(void);
+
 /// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.
 /// Bound: constant.
 const char *tidings_path(const tidings_center *center);

@@ -122,6 +122,20 @@ void a_directory_that_can_not_be_looked_at_is_refused(void) {
     OK(try_open(TIDINGS_OPEN_SHARED_DIRECTORY));
 }
 
+// As the variable says it; without one, or with an empty one, /dev/shm.
+void the_default_directory_is_told(void) {
+    const char *variable = getenv("TIDINGS_DIRECTORY");
+    CHECK(strcmp(tidings_default_directory(), variable) == 0, "%s", tidings_default_directory());
+    tidings_center *opened;
+    OK(tidings_open("story", NULL, &opened));
+    CHECK(strncmp(tidings_path(opened), tidings_default_directory(), strlen(variable)) == 0, "%s", tidings_path(opened));
+    tidings_close(opened);
+    CHECK(setenv("TIDINGS_DIRECTORY", "", 1) == 0, "%s", strerror(errno));
+    CHECK(strcmp(tidings_default_directory(), "/dev/shm") == 0, "%s", tidings_default_directory());
+    CHECK(unsetenv("TIDINGS_DIRECTORY") == 0, "%s", strerror(errno));
+    CHECK(strcmp(tidings_default_directory(), "/dev/shm") == 0, "%s", tidings_default_directory());
+}
+
 static void opens_its_own(void) {
     become(ANOTHER_USER);
     for (size_t way = 0; way < WAYS; way++) REFUSED(try_open(ways[way]), EPERM, "belongs to user 65533");

@@ -149,6 +149,21 @@ struct CenterCommandTests {
         withExtendedLifetime(center) {}
     }
 
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.canHaveMoreRights, "it takes root and setpriv"))
+    func withMoreRightsThanItsCallerTheVariableIsNotLookedAt() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center("com.example.of-the-variable")
+        let command = [try Invocation.path(of: "tidings"), "centers"]
+        // A real user other than the effective one, as of a set-user-ID program.
+        for (rights, isListed) in [(["--ruid", "65534"], false), ([], true)] {
+            let outcome = try await Invocation(rights + command, in: directory, executable: Self.setpriv).outcome()
+            #expect(outcome.status == 0 && outcome.output.contains(center.name) == isListed, "\(outcome)")
+        }
+    }
+
+    private static let setpriv = "/usr/bin/setpriv"
+    private static var canHaveMoreRights: Bool { geteuid() == 0 && access(setpriv, X_OK) == 0 }
+
     @Test(.timeLimit(.minutes(10)))
     func doctorCountsTheDeadAndTidiesUp() async throws {
         let directory = try CenterDirectory()

@@ -71,6 +71,8 @@ final class CenterHandle: @unchecked Sendable {
 
     var incarnation: UInt64 { tidings_incarnation(center) }
 
+    static var defaultDirectory: String { String(cString: tidings_default_directory()) }
+
     var path: String { String(cString: tidings_path(center)) }
 
     static func remove(
