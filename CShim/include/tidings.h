@@ -10,7 +10,7 @@
 /// | lossless observers | opt-in: posters are held back (or told -EAGAIN, -ETIMEDOUT) rather than lap such an observer; a dead one is noticed at once |
 /// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
 /// | end of a center | if a center is removed, unlinked or replaced, each of its observers wakes and is told -ESTALE, after what was posted before; each post is -ESTALE. Both within a second, and nothing asks in between: an idle process sleeps |
-/// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere) |
+/// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere). The limit: a child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent dies, that is noticed only when the child calls `exec` or ends |
 /// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception, and a *sealed* center rules that out too); an observer can be given read-only access |
 /// | time | every call has an upper bound of processor time, whatever a peer has written: see *Bounds* below |
 ///

@@ -18,6 +18,10 @@
 ///
 /// After `fork()` a child can post through the same object. Its parent's observers do not exist in the child, and adding one
 /// there fails with ``SharedNotificationError/Code-swift.enum/forked``: open a center of its own there.
+///
+/// A child made by `_Fork()`, `vfork()` or raw `clone()` runs no fork handlers and keeps its parent's locks. If the parent dies,
+/// other processes take it for alive until that child calls `exec` or ends, and its lossless observers hold posts back until
+/// the posts' deadline.
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
     let targets = TargetTable()
