@@ -10,7 +10,7 @@
 /// | lossless observers | opt-in: posters are held back (or told -EAGAIN, -ETIMEDOUT) rather than lap such an observer; a dead one is noticed at once |
 /// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
 /// | end of a center | if a center is removed, unlinked or replaced, each of its observers wakes and is told -ESTALE, after what was posted before; each post is -ESTALE. Both within a second, and nothing asks in between: an idle process sleeps |
-/// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere) |
+/// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere). The limit: a child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent dies, that is noticed only when the child calls `exec` or ends |
 /// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception, and a *sealed* center rules that out too); an observer can be given read-only access |
 /// | time | every call has an upper bound of processor time, whatever a peer has written: see *Bounds* below |
 ///
@@ -81,6 +81,11 @@ enum {
     /// Maps the center for reading, and needs no more than permission to read. Observers work (not lossless ones), where `mode` lets somebody read who may not write; state and statistics can
     /// be read; posting is -EACCES. Nothing such a process does can stop or harm others, whatever code it runs (but it can use up the memory that the file may ever take).
     TIDINGS_OPEN_READ_ONLY = 16,
+    /// Opens it also in a directory where another user may rename files, and so put another center in its place: one
+    /// that its group or every user may write to without the sticky bit, or that belongs to a user other than root,
+    /// this process's (effective) user and `owner`. Without this flag: -EPERM. The directory's own mode and owner are
+    /// looked at, when a center is opened; its parents' are not.
+    TIDINGS_OPEN_SHARED_DIRECTORY = 32,
 };
 
 /// A configuration for tight places: 512 slots and 256 KiB of memory in all (plus payloads that do not fit a slot).
@@ -88,7 +93,7 @@ extern const tidings_configuration tidings_small_configuration;
 
 /// Opens the center of that name, creating it first if there is none, and makes this process a participant of it.
 /// Blocks for no other process. Fails with -EINVAL (name or configuration), -ENOSPC (directory full; the error says how much is needed), -EACCES,
-/// -EPERM (another user's), -ESTALE (somebody has been removing it for two seconds), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
+/// -EPERM (another user's, or in a directory where another user may rename files: TIDINGS_OPEN_SHARED_DIRECTORY), -ESTALE (somebody has been removing it for two seconds), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
 /// Bound: walk. Waits up to two seconds while another process removes that center, without holding up other openings,
 /// closings or forks. Not async-signal-safe.
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
@@ -130,6 +135,12 @@ int tidings_receive(int socket, tidings_center **center);
 /// Like `tidings_receive`, with a limit of the receiver's own: a center of more than `largest` bytes is refused (-EFBIG) before anything of it is mapped.
 /// Bound: walk. Waits as `recvmsg` does on that socket.
 int tidings_receive_at_most(int socket, uint64_t largest, tidings_center **center);
+
+/// The directory that centers are in where a configuration names none: $TIDINGS_DIRECTORY (not in a program that runs with
+/// more rights than its caller), or /dev/shm. As it was written: one that does not begin with '/' counts from the current
+/// directory. Valid until the program changes its environment. Never fails.
+/// Bound: constant. Never waits.
+const char *tidings_default_directory(void);
 
 /// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.
 /// Bound: constant.

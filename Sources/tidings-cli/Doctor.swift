@@ -16,6 +16,9 @@ struct Doctor: ParsableCommand {
     @Flag(help: "Tidy up what dead participants left, and delete what nobody needs.")
     var repair = false
 
+    @Flag(help: "Also where another user may rename files in the directory, and so replace a center.")
+    var sharedDirectory = false
+
     func run() throws {
         let directory = Center.defaultDirectory
         // First: opening a center that is half removed finishes that, and it should be told.
@@ -45,7 +48,8 @@ struct Doctor: ParsableCommand {
 
     /// A line about the center, then one for each thing that is stale.
     private func examine(_ name: String) throws(SharedNotificationError) -> [String] {
-        let center = try Center(named: name, configuration: .init(creation: .never))
+        let center = try Center(
+            named: name, configuration: .init(allowsSharedDirectory: sharedDirectory, creation: .never))
         let others = try center.participants.filter { !$0.isOwn }
         let dead = others.filter { !$0.isAlive }
         let remains = try center.remains

@@ -25,7 +25,9 @@ struct Remove: ParsableCommand {
 
     /// What can't be opened is nobody's to keep: removing it says itself what is wrong with it.
     private func refuseIfOpen() throws {
-        guard let open = try? Center(named: center, configuration: .init(creation: .never)) else { return }
+        // Removing works in every directory. So it asks in every directory who has the center open.
+        let existing = Center.Configuration(allowsSharedDirectory: true, creation: .never)
+        guard let open = try? Center(named: center, configuration: existing) else { return }
         let users = try open.participants.filter { $0.isAlive && !$0.isOwn }
         guard !users.isEmpty else { return }
         let names = users.prefix(8).map { "\($0.executable.isEmpty ? "process" : $0.executable) (\($0.pid))" }

@@ -29,7 +29,7 @@ static void is_refused_as_a_stranger(void) {
 
 // Posts and observes like its owner; who isn't in the group learns nothing.
 void a_center_can_be_shared_with_a_group(void) {
-    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "%s", strerror(errno));
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
     CHECK(files_there() == 1, "no companion where all who may read may write");
     ends_well(start(opens_as_a_member));

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "peer.h"
 
@@ -179,4 +180,40 @@ void no_descriptor_survives_an_exec(void) {
     post_number(inherited_topic, 1);
     ends_well(start(checks_descriptors));
     tidings_observer_close(inherited_observer);
+}
+
+// A raw clone runs no fork handlers.
+static void clones_and_is_killed(void) {
+    tidings_center *center = join_center(256);
+    observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
+    const pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0) {
+        alarm(WATCHDOG);
+        for (;;) pause();
+    }
+    atomic_store(survivor, pid);
+    tell(&ready);
+    for (;;) pause();
+}
+
+// The limit of the promise about deaths (tidings.h, Docs/Trust.md): posts are held back until their deadline, and not
+// longer than that child lives.
+void a_child_without_fork_handlers_keeps_its_dead_parent_alive(void) {
+    survivor = shared_memory(4096);
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    ready = pipe_open();
+    const pid_t pid = start(clones_and_is_killed);
+    told(&ready);
+    kill_and_reap(pid);
+    int result;
+    while ((result = tidings_post(topic, "x", 1, NULL, NULL)) == 0) continue;
+    CHECK(result == -EAGAIN, "%d", result);
+    const tidings_post_options patient = {.deadline_ns = 10000000};
+    CHECK(tidings_post(topic, "x", 1, &patient, NULL) == -ETIMEDOUT, "not at its deadline");
+    CHECK(tidings_tidy(center) == 0, "nobody seems dead");
+    kill(atomic_load(survivor), SIGKILL);
+    const tidings_post_options without_end = {.deadline_ns = -1};
+    OK(tidings_post(topic, "x", 1, &without_end, NULL));
+    CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
 }

@@ -205,7 +205,7 @@ void files_that_can_not_be_locked_are_said_to_be_so(void) {
 }
 
 void a_user_out_of_threads_is_told_so_and_works_again(void) {
-    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "%s", strerror(errno));
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     become(ANOTHER_USER);
     center = join_center(256);
     tidings_observer *observer = observer_of(center, NAME);

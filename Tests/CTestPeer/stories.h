@@ -57,6 +57,15 @@ STORY(a_reader_can_be_interrupted_and_has_a_descriptor)
 AS_OTHERS(a_reader_of_ill_will_harms_nobody)
 STORY(who_is_taken_off_its_doorbell_can_still_be_interrupted_and_closed)
 
+// directories.c
+STORY(a_directory_where_others_may_rename_is_refused_unless_asked_for)
+STORY(the_directory_is_looked_at_where_a_link_leads)
+STORY(a_directory_that_comes_and_goes_harms_nobody)
+LIMITED(a_directory_that_can_not_be_looked_at_is_refused)
+STORY(the_default_directory_is_told)
+AS_OTHERS(a_directory_of_another_user_is_refused_unless_asked_for)
+AS_OTHERS(a_directory_of_an_unknown_user_is_used)
+
 // access.c
 AS_OTHERS(a_center_can_be_shared_with_a_group)
 AS_OTHERS(who_may_write_and_not_delete_removes_nothing)
@@ -259,6 +268,7 @@ STORY(who_holds_posters_back_is_the_whole_ring_behind)
 STORY(a_forked_child_posts_through_what_it_inherited)
 STORY(a_child_forked_beside_posting_threads_can_post)
 STORY(a_forked_child_does_not_keep_its_dead_parent_alive)
+STORY(a_child_without_fork_handlers_keeps_its_dead_parent_alive)
 STORY(a_program_that_was_executed_does_not_keep_its_dead_parent_alive)
 STORY(no_descriptor_survives_an_exec)
 

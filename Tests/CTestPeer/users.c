@@ -16,7 +16,7 @@ static void make_center_as_another(void) {
 
 // Under our name and another's ownership, whether or not its permissions would let us in.
 void a_center_of_another_user_is_refused_and_left_alone(void) {
-    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "%s", strerror(errno));
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     ends_well(start(make_center_as_another));
     char theirs[512];
     snprintf(theirs, sizeof theirs, "%s", path_of("tidings.65534.story"));
@@ -58,7 +58,7 @@ void one_without_permission_is_told_so(void) {
     const pid_t pid = start(tries_the_centers_of_root);
     char name[512];
     snprintf(name, sizeof name, "%s", path_of("tidings.65534.story"));
-    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "%s", strerror(errno));
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     tidings_center *center = join_center(256);
     works(center);
     tidings_close(center);
@@ -93,7 +93,7 @@ static void posts_and_observes_as_another(void) {
 // At the same time, under the same name.
 void two_users_of_one_directory_do_not_meet(void) {
     ready = pipe_open();
-    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "%s", strerror(errno));
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of(center, NAME);
     tidings_topic *topic = topic_of(center, NAME);

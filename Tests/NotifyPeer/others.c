@@ -204,6 +204,20 @@ void who_cant_make_a_removed_center_anew_waits_for_who_can(void) {
     ends_well(pid);
 }
 
+void a_directory_where_others_may_rename_is_the_administrators_choice(void) {
+    write_configuration("0666");
+    CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0777) == 0, "errno %d", errno);
+    int token;
+    EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_register_check("com.example.a", &token));
+    CHECK(strstr(tidings_last_error(), "every user may rename files"), "%s", tidings_last_error());
+    FILE *file = fopen(getenv("TIDINGS_NOTIFY_CONFIGURATION"), "a");
+    CHECK(file != NULL, "errno %d", errno);
+    fprintf(file, "shared-directory = yes\n");
+    fclose(file);
+    OK(notify_register_check("com.example.a", &token));
+    CHECK(is_new(token) && !is_new(token), "first");
+}
+
 static void posts_as_no_root(void) {
     char name[300] = "com.apple.system.";
     become_other();

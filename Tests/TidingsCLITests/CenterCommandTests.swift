@@ -121,6 +121,50 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func aDirectoryWhereOthersMayRenameIsAskedFor() async throws {
+        let directory = try CenterDirectory()
+        #expect(chmod(directory.path, 0o777) == 0)
+        let commands = [
+            ["post", "a", "--retain", "--text", "x"], ["state", "get", "a"], ["stat"], ["doctor"],
+            ["state", "set", "a", "1"],
+        ]
+        try await tidings("post", "a", "--center", "other", "--shared-directory", in: directory)
+        for command in commands {
+            let isDoctor = command == ["doctor"]
+            let refused = try await Invocation(command, in: directory).outcome()
+            #expect(refused.status == 1, "\(command)")
+            let lines = isDoctor ? refused.output : refused.errors
+            #expect(lines.contains { $0.contains("every user may rename files") }, "\(command) \(lines)")
+            let allowed = try await Invocation(command + ["--shared-directory"], in: directory).outcome()
+            #expect(allowed.status == 0, "\(command) \(allowed.errors)")
+        }
+        let center = try SharedNotificationCenter(
+            named: "default", configuration: .init(directory: directory.path, allowsSharedDirectory: true))
+        // Removing needs no permission to open, and finds out all the same who has the center open.
+        let refusal = try await tidings("remove", "default", in: directory)
+        #expect(refusal.status == 1 && refusal.errors.contains { $0.contains("has it open") })
+        #expect(try await tidings("remove", "default", "--force", in: directory).status == 0)
+        #expect(try await tidings("remove", "other", in: directory).status == 0)
+        #expect(directory.files.isEmpty)
+        withExtendedLifetime(center) {}
+    }
+
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.canHaveMoreRights, "it takes root and setpriv"))
+    func withMoreRightsThanItsCallerTheVariableIsNotLookedAt() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center("com.example.of-the-variable")
+        let command = [try Invocation.path(of: "tidings"), "centers"]
+        // A real user other than the effective one, as of a set-user-ID program.
+        for (rights, isListed) in [(["--ruid", "65534"], false), ([], true)] {
+            let outcome = try await Invocation(rights + command, in: directory, executable: Self.setpriv).outcome()
+            #expect(outcome.status == 0 && outcome.output.contains(center.name) == isListed, "\(outcome)")
+        }
+    }
+
+    private static let setpriv = "/usr/bin/setpriv"
+    private static var canHaveMoreRights: Bool { geteuid() == 0 && access(setpriv, X_OK) == 0 }
+
+    @Test(.timeLimit(.minutes(10)))
     func doctorCountsTheDeadAndTidiesUp() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", in: directory)

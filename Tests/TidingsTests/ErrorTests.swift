@@ -60,6 +60,22 @@ struct ErrorTests {
         #expect(code { _ = try Center(named: "junk", configuration: .init(directory: directory)) } == .notACenter)
     }
 
+    @Test func sharedDirectories() throws {
+        let test = try TestCenter()
+        for mode: mode_t in [0o777, 0o770] {
+            #expect(chmod(test.directory, mode) == 0)
+            for name in [test.name, "new"] {
+                let configuration = Center.Configuration(directory: test.directory)
+                #expect(code { _ = try Center(named: name, configuration: configuration) } == .notPermitted)
+            }
+        }
+        let configuration = Center.Configuration(directory: test.directory, allowsSharedDirectory: true)
+        try Center(named: "new", configuration: configuration).post(Track(1))
+        try Center.remove(named: "new", configuration: .init(directory: test.directory))
+        #expect(chmod(test.directory, 0o1777) == 0)
+        try test.other().post(Track(1))
+    }
+
     @Test func removedCenter() throws {
         let test = try TestCenter()
         try Center.remove(named: test.name, configuration: .init(directory: test.directory))

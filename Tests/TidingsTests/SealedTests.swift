@@ -29,6 +29,35 @@ struct SealedTests {
         #expect(await tracks.next() == Track(2))
     }
 
+    @Test func aReceiverLimitsTheSize() throws {
+        let (near, far) = pair()
+        defer { for end in [near, far] { close(end) } }
+        let center = try Center.sealed(named: "handed", configuration: .init(slots: 256))
+        let size = Int(try center.statistics.fileSize)
+        try center.send(over: near)
+        // What can't be a size is refused before anything is received.
+        for never in [0, -1, Int.min] {
+            let error = #expect(throws: SharedNotificationError.self) {
+                _ = try Center(receivedOver: far, maximumSize: never)
+            }
+            #expect(error?.code == .invalidArgument && error?.message.contains("\(never) bytes") == true)
+        }
+        try Center(receivedOver: far, maximumSize: Int.max).post(Track(1))
+        for refused in [1, size - 1] {
+            try center.send(over: near)
+            let error = #expect(throws: SharedNotificationError.self) {
+                _ = try Center(receivedOver: far, maximumSize: refused)
+            }
+            #expect(error?.code == .centerTooLarge && error?.message.contains("allow more") == true)
+        }
+        try center.send(over: near)
+        try Center(receivedOver: far, maximumSize: size).post(Track(2))
+        let large = try Center.sealed(named: "large", configuration: .init(maximumPayloadSize: 1 << 30))
+        try large.send(over: near)
+        let error = #expect(throws: SharedNotificationError.self) { _ = try Center(receivedOver: far) }
+        #expect(error?.code == .centerTooLarge)
+    }
+
     @Test func saysWhatIsWrong() throws {
         let (near, far) = pair()
         defer { close(far) }

@@ -1,6 +1,7 @@
 // Where the system's names live: /etc/tidings/notify.conf, if its administrator has written one. Lines of `key = value`, '#' begins a comment:
 //
 //     center = notify          directory = /run/tidings       owner = 0      group = 0      mode = 0666
+//     shared-directory = yes
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,8 @@ static void set(notify__place *place, const char *key, const char *value) {
         configuration->flags |= TIDINGS_OPEN_GROUP;
     } else if (strcmp(key, "mode") == 0) {
         configuration->mode = (uint32_t)strtoul(value, NULL, 8);
+    } else if (strcmp(key, "shared-directory") == 0 && strcmp(value, "yes") == 0) {
+        configuration->flags |= TIDINGS_OPEN_SHARED_DIRECTORY;
     }
 }
 

@@ -12,6 +12,7 @@
 #include "platform/process.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
+#include "segment/names.h"
 
 static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;  // never held in a wait: openings, closings and forks of the whole process take it
 static tidings_center *centers;  // guarded by centers_lock; read without it by the fork hook, in a child of one thread
@@ -212,6 +213,10 @@ uint64_t tidings_incarnation(const tidings_center *center) {
 int tidings_ended(tidings_center *center) {
     tidings__clear_error();
     return tidings__end_look(center) ? tidings__end_fail(center, "go on in") : 0;
+}
+
+const char *tidings_default_directory(void) {
+    return tidings__default_directory();
 }
 
 const char *tidings_path(const tidings_center *center) {

@@ -23,6 +23,12 @@ int tidings__directory_absolute(const char *directory, char *path, size_t size)
     return 0;
 }
 
+int tidings__directory_status(const char *directory, struct stat *status)
+{
+    if (stat(directory, status) != 0) return -errno;
+    return S_ISDIR(status->st_mode) ? 0 : -ENOTDIR;
+}
+
 int tidings__list(const char *directory, bool (*each)(void *context, const char *file), void *context)
 {
     DIR *stream = opendir(directory);

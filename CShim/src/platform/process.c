@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
@@ -63,6 +65,20 @@ uint32_t tidings__process_id(void)
 }
 
 uint32_t tidings__user_id(void) { return (uint32_t)geteuid(); }
+
+bool tidings__user_known(uint32_t user)
+{
+    const int saved = errno;
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    bool known = !map;
+    uint32_t first, outside, count;
+    // The kernel bounds its lines: 340.
+    while (!known && fscanf(map, "%" SCNu32 " %" SCNu32 " %" SCNu32, &first, &outside, &count) == 3)
+        known = user >= first && user - first < count;
+    if (map) (void)fclose(map);
+    errno = saved;
+    return known;
+}
 
 uint64_t tidings__pid_namespace(void)
 {

@@ -3,6 +3,7 @@
 #define TIDINGS__PROCESS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ void tidings__at_fork_child(void (*hook)(void));
 
 uint32_t tidings__process_id(void);     // cached
 uint32_t tidings__user_id(void);        // effective
+// False: this process's user namespace has no such user, so files that seem to be that user's are an unknown user's.
+// Reads /proc; true without it.
+bool tidings__user_known(uint32_t user);
 uint64_t tidings__pid_namespace(void);  // inode number, cached; 0: unknown
 
 // The basename of what was executed (of a script that one, not its interpreter), at most TIDINGS_EXECUTABLE_MAX bytes, whole UTF-8 characters, no control characters. `size` counts the NUL. Returns the length.

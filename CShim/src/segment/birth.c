@@ -45,6 +45,14 @@ static int give_memory(tidings__segment *segment)
     return tidings__map(segment->fd, segment->size, true, &segment->base);
 }
 
+int tidings__segment_no_directory(const tidings__segment *segment)
+{
+    char directory[TIDINGS__PATH_SIZE];
+    tidings__segment_directory(segment, directory);
+    return tidings__segment_refuse(segment, ENOENT, "open", "directory %s does not exist; create it or set TIDINGS_DIRECTORY",
+                                   directory);
+}
+
 static int explain(const tidings__segment *segment, int error)
 {
     char needed[TIDINGS__AMOUNT_SIZE], there[TIDINGS__AMOUNT_SIZE];
@@ -61,7 +69,7 @@ static int explain(const tidings__segment *segment, int error)
         }
         return tidings__segment_refuse(segment, error, "open", "%s has no room for another file of %s (files or quota used up); make room there or set TIDINGS_DIRECTORY",
                                        directory, tidings__amount(segment->geometry.base_size, needed));
-    case ENOENT: return tidings__segment_refuse(segment, error, "open", "directory %s does not exist; create it or set TIDINGS_DIRECTORY", directory);
+    case ENOENT: return tidings__segment_no_directory(segment);
     case ENOTDIR: return tidings__segment_refuse(segment, error, "open", "%s is not a directory; set TIDINGS_DIRECTORY to one", directory);
     case EDOM: return tidings__segment_refuse(segment, EPERM, "open", "this process may not give a file to that group; use one that it is a member of");
     case EACCES:

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "platform/directory.h"
 #include "platform/error.h"
 #include "platform/file.h"
 #include "platform/process.h"
@@ -46,6 +47,35 @@ int tidings__segment_unopenable(const tidings__segment *segment, int error, uint
                          : error == ENOTDIR                ? "set TIDINGS_DIRECTORY to a directory"
                                                            : "check the directory";
     return tidings__segment_refuse(segment, error, verb, "%s: %s; %s", segment->path, strerror(error), advice);
+}
+
+#define ALLOW_SHARED "allow a shared directory (TIDINGS_OPEN_SHARED_DIRECTORY)"
+
+int tidings__segment_check_directory(const tidings__segment *segment, uint32_t flags, const char *verb)
+{
+    if (flags & TIDINGS_OPEN_SHARED_DIRECTORY) return 0;
+    char directory[TIDINGS__PATH_SIZE];
+    tidings__segment_directory(segment, directory);
+    struct stat status;
+    const int result = tidings__directory_status(directory, &status);
+    if (result != 0) return tidings__segment_unopenable(segment, -result, flags, verb);
+    const unsigned mode = (unsigned)status.st_mode & 07777;
+    // With an access control list the group's bits are its mask: what anybody named there may do at most.
+    if (mode & (S_IWGRP | S_IWOTH) && !(mode & S_ISVTX)) {
+        return tidings__segment_refuse(segment, EPERM, verb,
+                                       "in %s (mode %04o) %s may rename files, and so replace the center; "
+                                       "run chmod %s on it, or " ALLOW_SHARED,
+                                       directory, mode, mode & S_IWOTH ? "every user" : "its group",
+                                       mode & S_IWOTH ? "+t or go-w" : "+t or g-w");
+    }
+    // A directory's owner may rename in it, sticky or not. In a user namespace, root's /dev/shm seems to belong to a
+    // user that the namespace does not have.
+    const uint32_t owner = status.st_uid;
+    if (owner == 0 || owner == segment->owner || owner == tidings__user_id() || !tidings__user_known(owner)) return 0;
+    return tidings__segment_refuse(segment, EPERM, verb,
+                                   "%s belongs to user %u, who may rename files there, and so replace the center; "
+                                   "use another directory, or " ALLOW_SHARED,
+                                   directory, (unsigned)owner);
 }
 
 // The fields of the first page, read, not mapped: what passes the checks is then exactly what we go on with.

@@ -8,6 +8,9 @@
 // `group`: NULL, or whom the file is given to.
 int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 
+// Says that there is no directory to create it in.
+int tidings__segment_no_directory(const tidings__segment *segment);
+
 // The same without a name. Errors without a line (-EDOM: it may not be given to that group); nothing is closed.
 int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 
@@ -39,6 +42,11 @@ bool tidings__identity_is_ours(const tidings__identity *identity);
 int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity);
 // Why the path could not be opened at all. -ENOENT without an error line.
 int tidings__segment_unopenable(const tidings__segment *segment, int error, uint32_t flags, const char *verb);
+
+// -EPERM if another user may rename files in segment->path's directory, and so put another center in this one's place,
+// unless `flags` allow that. -ENOENT without an error line: there is no such directory. One `stat` of the directory;
+// its parents are not looked at.
+int tidings__segment_check_directory(const tidings__segment *segment, uint32_t flags, const char *verb);
 
 // Deletes the name if it is still this file's, under a lock that makes this one decision for everybody. 0 also if the name has gone already.
 // `companion`: its descriptor, or -1.

@@ -73,11 +73,18 @@ int tidings__check_center_name(const char *name)
     return 0;
 }
 
+#define FALLBACK "/dev/shm"
+
+const char *tidings__default_directory(void)
+{
+    const char *directory = secure_getenv("TIDINGS_DIRECTORY");
+    return directory && *directory ? directory : FALLBACK;
+}
+
 int tidings__center_directory(const char *configured, char *path, size_t size)
 {
-    const char *directory = configured;
-    if (!directory) directory = secure_getenv("TIDINGS_DIRECTORY");
-    if (!directory || !*directory) directory = "/dev/shm";
+    const char *directory = configured ? configured : tidings__default_directory();
+    if (!*directory) directory = FALLBACK;
     const int result = tidings__directory_absolute(directory, path, size);
     if (result == -ENAMETOOLONG) return tidings__fail(ENAMETOOLONG, "can't use a directory for centers with a path of %zu bytes: too long; choose another", strlen(directory));
     if (result != 0) return tidings__fail(-result, "can't use directory \"%s\" for centers: the current directory is gone (%s); use an absolute path", directory, strerror(-result));

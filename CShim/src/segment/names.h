@@ -15,7 +15,9 @@ size_t tidings__valid_prefix(const char *bytes, size_t length);
 // A center's name becomes part of a file's: also no '/', no leading '.', no control characters, 1 to 200 bytes.
 int tidings__check_center_name(const char *name);
 
-// The directory, absolute: `configured` if not NULL, otherwise $TIDINGS_DIRECTORY (not for a program that runs with more rights than its caller), otherwise /dev/shm.
+// $TIDINGS_DIRECTORY (not for a program that runs with more rights than its caller), otherwise /dev/shm.
+const char *tidings__default_directory(void);
+// The directory, absolute: `configured` if not NULL ("": /dev/shm), otherwise the default one.
 int tidings__center_directory(const char *configured, char *path, size_t size);
 
 // <directory>/tidings.<owner's uid>.<name>. The uid keeps users of a shared directory apart, so that nobody takes a name away from another by accident.

@@ -142,6 +142,14 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
     return result;
 }
 
+static int none_there(const tidings__segment *segment)
+{
+    if (segment->owner != tidings__user_id())
+        return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); have user %u create it, or name another user",
+                                       segment->path, (unsigned)segment->owner);
+    return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); create it first", segment->path);
+}
+
 int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment)
 {
     const uint32_t looks = segment->looks;
@@ -163,14 +171,15 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
     const bool create = !(c->flags & (TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_READ_ONLY)) && segment->owner == tidings__user_id();
     if (!create && c->flags & TIDINGS_OPEN_EXCLUSIVE)
         return tidings__segment_refuse(segment, EINVAL, "open", "to create it was asked for together with something that never creates; leave out one of them");
+    result = tidings__segment_check_directory(segment, c->flags, "open");
+    if (result == -ENOENT && create) return tidings__segment_no_directory(segment);
+    if (result != 0) return result == -ENOENT ? none_there(segment) : result;
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         struct stat status;
         if (!(c->flags & TIDINGS_OPEN_EXCLUSIVE)) {
             result = tidings__segment_join(segment, c->flags);
             if (result != -ENOENT) return result;
-            if (!create && segment->owner != tidings__user_id())
-                return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); have user %u create it, or name another user", segment->path, (unsigned)segment->owner);
-            if (!create) return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); create it first", segment->path);
+            if (!create) return none_there(segment);
         } else if (tidings__path_status(segment->path, &status) == 0) {
             break;
         }

@@ -37,10 +37,15 @@ final class CenterHandle: @unchecked Sendable {
         return opened
     }
 
-    init(receivedOver socket: Int32) throws(SharedNotificationError) {
+    init(receivedOver socket: Int32, maximumSize: Int) throws(SharedNotificationError) {
+        guard maximumSize > 0 else {
+            throw SharedNotificationError(
+                .invalidArgument,
+                message: "can't receive a center of at most \(maximumSize) bytes; pass a maximumSize of at least 1")
+        }
         Forking.begin()
         var received: OpaquePointer?
-        let result = tidings_receive(socket, &received)
+        let result = tidings_receive_at_most(socket, UInt64(maximumSize), &received)
         guard result == 0, let received else {
             throw Self.errorOfSocket(-result)
         }
@@ -50,6 +55,7 @@ final class CenterHandle: @unchecked Sendable {
     /// What the socket says, not what a post would mean by it.
     private static func errorOfSocket(_ code: Int32) -> SharedNotificationError {
         let error = SharedNotificationError(errno: code)
+        if code == EFBIG { return SharedNotificationError(.centerTooLarge, message: error.message) }
         let isTheSockets = [EAGAIN, ETIMEDOUT, EMSGSIZE].contains(code)
         return isTheSockets ? SharedNotificationError(.system(code), message: error.message) : error
     }
@@ -67,6 +73,8 @@ final class CenterHandle: @unchecked Sendable {
     var hasEnded: Bool { tidings_ended(center) != 0 }
 
     var incarnation: UInt64 { tidings_incarnation(center) }
+
+    static var defaultDirectory: String { String(cString: tidings_default_directory()) }
 
     var path: String { String(cString: tidings_path(center)) }
 
@@ -123,6 +131,7 @@ extension SharedNotificationCenter.Configuration {
         case .exclusive: raw.flags |= UInt32(TIDINGS_OPEN_EXCLUSIVE)
         }
         if isReadOnly { raw.flags |= UInt32(TIDINGS_OPEN_READ_ONLY) }
+        if allowsSharedDirectory { raw.flags |= UInt32(TIDINGS_OPEN_SHARED_DIRECTORY) }
         if let owner {
             raw.flags |= UInt32(TIDINGS_OPEN_OWNER)
             raw.owner = owner

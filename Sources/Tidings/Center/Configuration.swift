@@ -53,6 +53,12 @@ extension SharedNotificationCenter {
         /// ``SharedNotificationError/Code/notPermitted``, and so does a lossless observer. Nothing that this process does can
         /// stop or harm others.
         public var isReadOnly: Bool
+        /// Opens it also in a directory where another user may rename files, and so put another center in its place.
+        ///
+        /// Such is a directory that its group or every user may write to without the sticky bit, and one that belongs to a
+        /// user other than root, this process's and ``owner``. Without this, opening a center there throws
+        /// ``SharedNotificationError/Code/notPermitted``. The directory's parents are not looked at.
+        public var allowsSharedDirectory: Bool
         /// Whether a center is created, and whether there may be one. Default: ``Creation/ifNeeded``.
         public var creation: Creation
         /// Whether the center object and its observers go on in the next center of the name when this one ends (it is removed, deleted or
@@ -79,6 +85,7 @@ extension SharedNotificationCenter {
             group: UInt32? = nil,
             owner: UInt32? = nil,
             isReadOnly: Bool = false,
+            allowsSharedDirectory: Bool = false,
             creation: Creation = .ifNeeded,
             followsName: Bool = false
         ) {
@@ -92,6 +99,7 @@ extension SharedNotificationCenter {
             self.group = group
             self.owner = owner
             self.isReadOnly = isReadOnly
+            self.allowsSharedDirectory = allowsSharedDirectory
             self.creation = creation
             self.followsName = followsName
         }

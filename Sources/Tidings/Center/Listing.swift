@@ -35,10 +35,8 @@ extension SharedNotificationCenter {
     }
 
     /// Where centers live if no configuration says otherwise: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
-    public static var defaultDirectory: String {
-        if let variable = getenv("TIDINGS_DIRECTORY"), variable.pointee != 0 {
-            return String(cString: variable)
-        }
-        return "/dev/shm"
-    }
+    ///
+    /// A program that runs with more rights than its caller (a set-user-ID one, for instance) does not look at the
+    /// variable.
+    public static var defaultDirectory: String { CenterHandle.defaultDirectory }
 }

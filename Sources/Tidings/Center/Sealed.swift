@@ -46,19 +46,32 @@ extension SharedNotificationCenter {
     /// Waits for a center that a peer sends with ``send(over:isReadOnly:)``, as `recvmsg` on that socket does.
     ///
     /// ```swift
-    /// let socket: Int32 = 3                                       // connected to whoever has the center
+    /// let socket: Int32 = 3                                       // connected to the process that has the center
     /// let center = try SharedNotificationCenter(receivedOver: socket)
     /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { notification in print(notification.name) }
     /// ```
     ///
     /// Whoever sent it: what is not sealed is refused, and everything is checked that opening a file checks.
     ///
-    /// - Parameter socket: the descriptor, which stays yours.
-    /// - Throws: ``SharedNotificationError``: `.notACenter` if something else was sent, `.notPermitted` if it is not sealed,
-    ///   `.incompatibleVersion`, `.tooManyParticipants`, `.system(ECONNRESET)` if the other end is closed, `.system(EAGAIN)` if nothing is
+    /// The sender chooses the center's size. The receiver gives that many addresses, and its peers can make the center take
+    /// that much memory. A center of more than `maximumSize` bytes is refused before anything of it is mapped:
+    ///
+    /// ```swift
+    /// let small = try SharedNotificationCenter(receivedOver: socket, maximumSize: 64 << 20)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - socket: the descriptor, which stays yours.
+    ///   - maximumSize: the largest center that is accepted, in bytes (what its `statistics.fileSize` says), at least 1.
+    ///     Default: 1 GiB.
+    /// - Throws: ``SharedNotificationError``: `.centerTooLarge` if the center has more than `maximumSize` bytes,
+    ///   `.invalidArgument` if `maximumSize` is less than 1 (nothing is received then), `.notACenter` if something else was
+    ///   sent, `.notPermitted` if it is not sealed, `.incompatibleVersion`, `.tooManyParticipants`, `.system(ECONNRESET)` if the other end is closed, `.system(EAGAIN)` if nothing is
     ///   there on a socket that does not wait.
-    public convenience init(receivedOver socket: Int32) throws(SharedNotificationError) {
-        let handle = try CenterHandle(receivedOver: socket)
+    public convenience init(
+        receivedOver socket: Int32, maximumSize: Int = 1 << 30
+    ) throws(SharedNotificationError) {
+        let handle = try CenterHandle(receivedOver: socket, maximumSize: maximumSize)
         let prefix = "/memfd:"
         let path = handle.path
         self.init(core: CenterCore(name: String(path.dropFirst(prefix.count)), handle: handle))

@@ -18,6 +18,10 @@
 ///
 /// After `fork()` a child can post through the same object. Its parent's observers do not exist in the child, and adding one
 /// there fails with ``SharedNotificationError/Code-swift.enum/forked``: open a center of its own there.
+///
+/// A child made by `_Fork()`, `vfork()` or raw `clone()` runs no fork handlers and keeps its parent's locks. If the parent dies,
+/// other processes take it for alive until that child calls `exec` or ends, and its lossless observers hold posts back until
+/// the posts' deadline.
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
     let targets = TargetTable()
@@ -43,7 +47,9 @@ public final class SharedNotificationCenter: Sendable {
     ///   - name: 1 to 200 bytes of UTF-8, without "/" and not starting with ".".
     ///   - configuration: sizes, access, and where centers live.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (the message says how much is
-    ///   needed), `.notPermitted` (another user's), `.notACenter`, `.incompatibleVersion`, `.notFound`, `.exists`,
+    ///   needed), `.notPermitted` (another user's, or in a directory where another user may rename files: see
+    ///   ``Configuration-swift.struct/allowsSharedDirectory``), `.notACenter`, `.incompatibleVersion`, `.notFound`,
+    ///   `.exists`,
     ///   `.tooManyParticipants`, `.removed` (another process has been removing it for two seconds), `.system`.
     public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
         core = CenterCore(

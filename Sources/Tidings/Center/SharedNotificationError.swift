@@ -25,9 +25,12 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         case invalidArgument
         /// The payload is larger than the center's maximum.
         case payloadTooLarge
+        /// The sealed center that a peer sent is larger than this process accepts. Nothing of it was mapped.
+        case centerTooLarge
         /// The directory of the center is full, or the center has no room left of that kind. Nothing was done.
         case noSpace
-        /// The center belongs to another user, its permissions forbid it, or it was opened for reading alone.
+        /// The center belongs to another user, its permissions forbid it, it was opened for reading alone, or another user
+        /// may rename files in its directory.
         case notPermitted
         /// The file is not a center, or is damaged. It was not touched.
         case notACenter

@@ -1,4 +1,5 @@
 import Foundation
+import Tidings
 
 /// What a run has to clean up however it ends: a directory of its own for its centers, and the processes it started.
 ///
@@ -18,8 +19,7 @@ final class BenchStage: Sendable {
         leash = try PipeEnds()
         let finish = Finish()
         finish.includeSignals()
-        let environment = ProcessInfo.processInfo.environment
-        let parent = environment["TIDINGS_DIRECTORY"].flatMap { $0.isEmpty ? nil : $0 } ?? "/dev/shm"
+        let parent = Center.defaultDirectory
         let suffix = String(UInt64.random(in: 0x1000_0000_0000_0000 ... .max), radix: 16)
         directory = "\(parent)/tidings-bench.\(suffix)"
         let told = try PipeEnds()

@@ -12,14 +12,17 @@ struct CenterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The user whose center it is, by name or number. Default: yourself.", valueName: "user"))
     var owner: String?
 
+    @Flag(help: "Also where another user may rename files in the directory, and so replace the center.")
+    var sharedDirectory = false
+
     /// Opens it, creating it first if there is none.
     func open(follow: Bool = false) throws -> Center {
-        try Center(named: center, configuration: .init(owner: try ownerNumber, followsName: follow))
+        try open(creation: .ifNeeded, follow: follow)
     }
 
     /// Opens it if there is one: what only looks at a center must not create it.
     func openExisting() throws -> Center {
-        try Center(named: center, configuration: .init(owner: try ownerNumber, creation: .never))
+        try open(creation: .never)
     }
 
     /// Opens it if there is one, with no more than permission to read where its owner gives no more.
@@ -34,8 +37,17 @@ struct CenterOptions: ParsableArguments {
 
     /// Opens it with no more than permission to read, if there is one.
     func openToRead(follow: Bool = false) throws -> Center {
+        try open(isReadOnly: true, follow: follow)
+    }
+
+    private func open(
+        isReadOnly: Bool = false, creation: Center.Configuration.Creation = .ifNeeded, follow: Bool = false
+    ) throws -> Center {
         try Center(
-            named: center, configuration: .init(owner: try ownerNumber, isReadOnly: true, followsName: follow))
+            named: center,
+            configuration: .init(
+                owner: try ownerNumber, isReadOnly: isReadOnly, allowsSharedDirectory: sharedDirectory,
+                creation: creation, followsName: follow))
     }
 
     private var ownerNumber: UInt32? {

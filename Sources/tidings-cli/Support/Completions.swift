@@ -20,7 +20,9 @@ enum Completions {
     private static func names(_ arguments: [String], where fits: (Center, Center.ObservedName) -> Bool) -> [String] {
         let center = value(of: "--center", in: arguments) ?? "default"
         // By reading only, so that a key press doesn't make this one of the participants.
-        guard let center = try? Center(named: center, configuration: .init(isReadOnly: true)),
+        let allowsShared = arguments.contains("--shared-directory")
+        let reading = Center.Configuration(isReadOnly: true, allowsSharedDirectory: allowsShared)
+        guard let center = try? Center(named: center, configuration: reading),
             let names = try? center.observedNames
         else { return [] }
         return Set(names.filter { !$0.isPrefix && fits(center, $0) }.map(\.name.rawValue)).filter(isPlain).sorted()

@@ -91,7 +91,9 @@ final class TestDirectory: Sendable {
 
     init() throws {
         path = "/dev/shm/tidings-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        // Whatever the umask: a directory that a group may write to is refused.
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
     }
 
     deinit {

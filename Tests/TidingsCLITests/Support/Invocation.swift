@@ -11,7 +11,9 @@ final class CenterDirectory: Sendable {
 
     init() throws {
         path = "/dev/shm/tidings-cli-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        // Whatever the umask: a directory that a group may write to is refused.
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
     }
 
     deinit {
@@ -39,12 +41,17 @@ final class Invocation: @unchecked Sendable {
     /// Seconds after which it is killed: this ends what hangs, under sanitizers on a busy machine too.
     private static let limit = 600
 
+    /// Of an executable that was built beside this test.
+    static func path(of name: String) throws -> String {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
     init(
         _ arguments: [String], in directory: CenterDirectory, input: String = "", output: Int32? = nil,
         executable name: String = "tidings"
     ) throws {
-        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let executable = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
+        let executable = try name.hasPrefix("/") ? name : Self.path(of: name)
         let (inputs, outputs, errorOutputs) = (try PipeEnds(), try PipeEnds(), try PipeEnds())
         process = try ChildProcess.start(
             executable, arguments, environment: ["TIDINGS_DIRECTORY": directory.path], input: inputs.reading,
@@ -68,6 +75,11 @@ final class Invocation: @unchecked Sendable {
 
     deinit {
         send(SIGKILL)
+    }
+
+    /// What came of it, when it has ended.
+    func outcome() async -> Outcome {
+        Outcome(status: await ending(), output: await output.all(), errors: await errors.all())
     }
 
     /// Its exit status, or the negative number of the signal that killed it.
@@ -107,9 +119,7 @@ struct Outcome {
 /// Runs the command to its end.
 @discardableResult
 func tidings(_ arguments: String..., in directory: CenterDirectory, input: String = "") async throws -> Outcome {
-    let invocation = try Invocation(arguments, in: directory, input: input)
-    return Outcome(
-        status: await invocation.ending(), output: await invocation.output.all(), errors: await invocation.errors.all())
+    try await Invocation(arguments, in: directory, input: input).outcome()
 }
 
 /// Has the core's peer leave that behind in the directory, for the most part in a center called "story", and waits until it is dead.

@@ -14,7 +14,9 @@ final class TestCenter: Sendable {
 
     init(_ configuration: Center.Configuration = .init()) throws {
         directory = "/dev/shm/tidings-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        // Whatever the umask: a directory that a group may write to is refused.
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
         name = "test-\(UInt32.random(in: 0 ... .max))"
         var configuration = configuration
         configuration.directory = directory
