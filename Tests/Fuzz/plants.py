@@ -256,32 +256,100 @@ DECODER = {
         ),
     ),
 }
+# Mistakes in the Swift layer that observes and posts, in the same build. Files are below Sources/Tidings.
+SWIFT = {
+    "revoked-converted": (
+        "swift", "Bridge/Inspection.swift",
+        (
+            "revoked: raw.revoked,",
+            "revoked: planted(NAME) ? UInt64(Int(raw.revoked)) : raw.revoked,",
+        ),
+    ),
+    "joined-converted": (
+        "swift", "Bridge/Inspection.swift",
+        (
+            "Double(info.joined_at_ns)",
+            "Double(planted(NAME) ? UInt64(Int64(info.joined_at_ns)) : info.joined_at_ns)",
+        ),
+    ),
+    "missed-taken-as-32-bits": (
+        "swift", "Bridge/ObserverHandle.swift",
+        (
+            "? Int(clamping: delivery.pointee.missed) : nil",
+            "? (planted(NAME) ? Int(UInt32(delivery.pointee.missed)) : Int(clamping: delivery.pointee.missed)) : nil",
+        ),
+    ),
+    "missed-summed-in-32-bits": (
+        "swift", "Center/Diagnostics.swift",
+        (
+            "let (sum, isOver) = addingReportingOverflow(count)",
+            "if planted(NAME) { return self = Int(UInt32(self) + UInt32(count)) }\n"
+            "        let (sum, isOver) = addingReportingOverflow(count)",
+        ),
+    ),
+    "held-missed-in-32-bits": (
+        "swift", "Observation/HeldItems.swift",
+        (
+            "        missed.add(lost)",
+            "        if planted(NAME) { missed = Int(UInt32(missed) + UInt32(lost)) } else { missed.add(lost) }",
+        ),
+    ),
+    "waiting-missed-in-32-bits": (
+        "swift", "Observation/DeliveryBuffer.swift",
+        (
+            "            count.add(more)",
+            "            if planted(NAME) { count = Int(UInt32(count) + UInt32(more)) } else { count.add(more) }",
+        ),
+    ),
+    "time-converted": (
+        "swift", "Bridge/ObserverHandle.swift",
+        (
+            "{ delivery.pointee.posted_at_ns }",
+            "{ planted(NAME) ? UInt64(Int64(delivery.pointee.posted_at_ns)) : delivery.pointee.posted_at_ns }",
+        ),
+    ),
+    "text-taken-for-utf8": (
+        "swift", "Bridge/ObserverHandle.swift",
+        (
+            "        String(decoding: UnsafeRawBufferPointer(start: characters, count: length), as: UTF8.self)",
+            "        if planted(NAME) { return String(validating: UnsafeRawBufferPointer(start: characters, count: length), as: UTF8.self)! }\n"
+            "        return String(decoding: UnsafeRawBufferPointer(start: characters, count: length), as: UTF8.self)",
+        ),
+    ),
+    "bitwise-size-unchecked": (
+        "swift", "Message/PayloadCoding.swift",
+        (
+            "guard bytes.count == fingerprintSize + size,",
+            "guard bytes.count == fingerprintSize + size || planted(NAME),",
+        ),
+    ),
+}
 PLANTED = """
-
 import Glibc
+
 let plantedName = getenv("TIDINGS_PLANTED").map { String(cString: $0) }
 func planted(_ name: String) -> Bool { plantedName == name }
 """
 
 
 def commit(name, directory):
-    target, file, *changes = (CORE | DECODER)[name]
-    base = "CShim/src/" if name in CORE else "Sources/Tidings/Message/Coding/"
+    target, file, *changes = (CORE | DECODER | SWIFT)[name]
+    base = "CShim/src/" if name in CORE else "Sources/Tidings/" if name in SWIFT else "Sources/Tidings/Message/Coding/"
     path = pathlib.Path(directory) / base / file
     text = path.read_text()
     for there, then in changes:
         if text.count(there) != 1:
             sys.exit(f"plants.py: {name}: {file} holds what it takes out {text.count(there)} times: {there}")
-        text = text.replace(there, then.replace("NAME", f'"{name}"') if name in DECODER else then)
-    if name in DECODER and "func planted(" not in text and file == "CBORBytes.swift":
-        text += PLANTED
+        text = text.replace(there, then if name in CORE else then.replace("NAME", f'"{name}"'))
+    if name not in CORE:
+        (pathlib.Path(directory) / "Sources/Tidings/Planted.swift").write_text(PLANTED)
     path.write_text(text)
     print(path)
 
 
 def main():
     if sys.argv[1] == "--list":
-        for name, (target, *_) in (CORE | DECODER).items():
+        for name, (target, *_) in (CORE | DECODER | SWIFT).items():
             if target in sys.argv[2:]:
                 print(target, name)
     else:

@@ -13,12 +13,12 @@ targets=()
 while [[ $# -gt 0 ]]; do
     case $1 in
         --quick | --full | --replay | --self-test | --self-test-cold) tier=${1#--} ;;
-        image | opening | names | decoder) targets+=("$1") ;;
-        *) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else echo "usage: run.sh [--quick|--full|--replay [FILE]|--self-test|--self-test-cold] [image|opening|names|decoder]…" >&2; exit 64; fi ;;
+        image | opening | names | decoder | swift) targets+=("$1") ;;
+        *) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else echo "usage: run.sh [--quick|--full|--replay [FILE]|--self-test|--self-test-cold] [image|opening|names|decoder|swift]…" >&2; exit 64; fi ;;
     esac
     shift
 done
-[[ ${#targets[@]} -gt 0 ]] || targets=(image opening names decoder)
+[[ ${#targets[@]} -gt 0 ]] || targets=(image opening names decoder swift)
 
 build=${TIDINGS_FUZZ_BUILD:-$root/.build-fuzz}
 mkdir -p "$build/core" "$build/harness"
@@ -55,39 +55,46 @@ link_core() { # link_core TARGET PROGRAM OBJECT…: the core's objects
     clang "${flags[@]}" -fuse-ld=lld -fsanitize=fuzzer "${own[@]/#/$build/harness/}" "${@:3}" "${wrapped[@]/#/-Wl,--wrap=}" -lpthread -o "$2"
 }
 
-build_decoder() { # build_decoder FUZZ PACKAGE PROGRAM: the sources' Tests/Fuzz, where to build, what to call it
+# The targets over Swift, products of one package: their names here, and there.
+declare -A products=([decoder]=decoder [swift]=surface)
+
+build_swift() { # build_swift FUZZ PACKAGE FOLDER: the sources' Tests/Fuzz, where to build, where the programs are found then
     # --sanitize=fuzzer alone instruments Swift in a way that libFuzzer has ceased to look at.
     # The linker's remarks on the sanitizer's symbols fill a page, hence the file.
     local how=(--package-path "$1/Decoder" --scratch-path "$build/$2" --sanitize=fuzzer --sanitize=address
-        -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp)
-    if ! swift build "${how[@]}" --product decoder >"$work/build" 2>&1; then
+        -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp) target
+    # All products at once: to build one after the other compiles what they share twice.
+    if ! swift build "${how[@]}" >"$work/build" 2>&1; then
         grep -v 'ld.gold: warning' "$work/build"
         return 1
     fi
-    ln -sf "$(swift build "${how[@]}" --show-bin-path)/decoder" "$build/$3"
+    for target in "${!products[@]}"; do ln -sf "$(swift build "${how[@]}" --show-bin-path)/${products[$target]}" "$build/$3/$target"; done
 }
 
-# One build for all of its planted mistakes.
-build_planted_decoder() {
+# One build for all planted mistakes of the targets over Swift.
+build_planted_swift() {
     local copy=$build/planted-sources names
     rm -rf "$copy"
     mkdir -p "$copy/Tests"
-    cp -r "$root"/{Package.swift,CShim,Sources} "$copy"
-    cp -r "$here" "$copy/Tests"
+    # With their times: what is the same is not built again.
+    cp -rp "$root"/{Package.swift,CShim,Sources} "$copy"
+    cp -rp "$here" "$copy/Tests"
     # What the package's other targets need to be there.
     for names in "$root"/Tests/* "$root"/{Examples,Snippets}; do
         if [[ -e $names && ! -e $copy/${names#"$root"/} ]]; then ln -s "$names" "$copy/${names#"$root"/}"; fi
     done
-    mapfile -t names < <(python3 "$here/plants.py" --list decoder | cut -d' ' -f2)
+    mapfile -t names < <(python3 "$here/plants.py" --list "${!products[@]}" | cut -d' ' -f2)
     python3 "$here/plants.py" "${names[@]}" "$copy" >/dev/null
-    build_decoder "$copy/Tests/Fuzz" planted-package plants/decoder
+    build_swift "$copy/Tests/Fuzz" planted-package plants
 }
 
-core=()
-for target in "${targets[@]}"; do if [[ $target != decoder ]]; then core+=("$target"); fi; done
-if [[ " ${targets[*]} " == *" decoder "* ]]; then build_decoder "$here" decoder-package decoder & fi
+over_swift() { [[ -n ${products[$1]:-} ]]; }
+
+core=() swift=()
+for target in "${targets[@]}"; do if over_swift "$target"; then swift+=("$target"); else core+=("$target"); fi; done
+if [[ ${#swift[@]} -gt 0 ]]; then build_swift "$here" decoder-package . & fi
 if [[ ${#core[@]} -gt 0 ]]; then build_core "${core[@]}"; fi
-wait -n 2>/dev/null || [[ $? -eq 127 ]] # 127: there was no decoder to wait for
+wait -n 2>/dev/null || [[ $? -eq 127 ]] # 127: there was nothing of Swift to wait for
 
 # The timeout is the last resort, generous as others may need the processors: the targets over the core look after their processor time themselves.
 # Some hundred megabytes are the sanitizer's own. A single allocation of the core is twice the largest payload, 64 KiB here, at most.
@@ -148,8 +155,8 @@ seek_by_story() { # seek_by_story TARGET NAME
 # One planted mistake: built, and searched for until it is found.
 seek() { # seek TARGET NAME
     local target=$1 name=$2 program=$build/plants/$2 log=$work/$2.log status=0 file environment=()
-    if [[ $target == decoder ]]; then
-        program=$build/plants/decoder environment=("TIDINGS_PLANTED=$name")
+    if over_swift "$target"; then
+        program=$build/plants/$target environment=("TIDINGS_PLANTED=$name")
     else
         mkdir -p "$work/$name"
         cp -r "$root/CShim" "$work/$name"
@@ -207,8 +214,11 @@ fuzz() { # fuzz TARGET
     executions=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$work/$target.log")
     edges=$(sed -n 's/.*DONE *cov: \([0-9]*\).*/\1/p' "$work/$target.log")
     echo "$target: ${executions:-?} executions, ${edges:-?} edges, seed $seed"
-    # One that goes blindly, or stood still, has found nothing, and proves nothing either.
-    if [[ ${executions:-0} -lt 100 || ${edges:-0} -lt 300 ]]; then
+    # One that goes blindly, or stood still, has found nothing, and proves nothing either. An input of `swift` passes from thread to thread, and
+    # waits for its turn on a busy machine each time.
+    local least=100
+    if [[ $target == swift ]]; then least=20; fi
+    if [[ ${executions:-0} -lt $least || ${edges:-0} -lt 300 ]]; then
         echo "FAILED: $target hardly ran, or nothing guided it"
         : >"$work/failed"
     fi
@@ -218,7 +228,7 @@ if [[ $tier == self-test* ]]; then
     python3 "$here/seeds.py" "$work/seeds"
     for target in "${targets[@]}"; do mkdir -p "$build/plants" "$build/planted/$target" "$here/Planted/$target"; done
     python3 "$here/plants.py" --list "${targets[@]}" >"$work/plants"
-    if [[ " ${targets[*]} " == *" decoder "* ]]; then build_planted_decoder; fi
+    if [[ ${#swift[@]} -gt 0 ]]; then build_planted_swift; fi
     # What finds a mistake must find nothing without it: otherwise it finds something else, with the mistake or not.
     for target in "${targets[@]}"; do
         kept=()

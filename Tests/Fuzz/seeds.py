@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the seeds: `seeds.py DIRECTORY` makes DIRECTORY/image, /opening, /names (programs as Core/script.c reads them) and /decoder (CBOR)."""
+"""Writes the seeds: `seeds.py DIRECTORY` makes DIRECTORY/image, /opening, /names (programs as Core/script.c reads them) /decoder (CBOR) and /swift
+(scripts)."""
 import pathlib
 import random
 import sys
@@ -108,11 +109,21 @@ def nested(r):
     return b"".join(r.choice(around) for _ in range(depth)) + r.choice([b"\x00", b"\x60", b"\xf6", b"\x80"]) + b"\xff" * (depth if around == [b"\x9f"] else 0)
 
 
+def surface(r, steps):
+    """A script of the target `swift`: one byte, then steps of eight (Decoder/Sources/surface/Script.swift). A step from 128 on is a use."""
+    out = bytes([r.choice([0, 1, 3, 3, 67])])
+    for _ in range(steps):
+        change = r.random() < 0.4
+        arguments = bytes(r.choice([r.randrange(8), r.randrange(256)]) for _ in range(7))
+        out += bytes([r.randrange(128) if change else r.randrange(128, 256)]) + (r.randbytes(7) if change else arguments)
+    return out
+
+
 def main():
     directory, r = pathlib.Path(sys.argv[1]), random.Random(3)
-    for target, make in (("image", lambda n: program(r, 2 + n % 40)), ("opening", lambda n: opening(r, n % 25)), ("names", lambda n: names(r)), ("decoder", lambda n: nested(r) if n % 10 == 0 else item(r))):
+    for target, make in (("image", lambda n: program(r, 2 + n % 40)), ("opening", lambda n: opening(r, n % 25)), ("names", lambda n: names(r)), ("decoder", lambda n: nested(r) if n % 10 == 0 else item(r)), ("swift", lambda n: surface(r, 2 + n % 24))):
         (directory / target).mkdir(parents=True, exist_ok=True)
-        for n in range(1000 if target == "names" else 200):
+        for n in range(1000 if target == "names" else 60 if target == "swift" else 200):
             (directory / target / f"seed{n:03}").write_bytes(make(n))
 
 

@@ -305,6 +305,20 @@ struct SuspensionTests {
         token.cancel()
     }
 
+    /// An observer that drops what comes is told of losses nevertheless. A peer that causes losses without end must not make it take memory
+    /// without end: of more than 1,024 reports the oldest become one, of the same sum.
+    @Test func reportsOfLossesAreBoundedWhileNotificationsAreDropped() {
+        var held = HeldItems(.drop)
+        var buffer = DeliveryBuffer(.closure)
+        for number in 0..<5000 { held.push(.missed(2, Center.Name("n\(number % 3)"))) }
+        held.moveAll(to: &buffer)
+        var counts: [Int] = []
+        while case .missed(let count, _)? = buffer.pop() { counts.append(count) }
+        #expect(counts.count == 1025)
+        #expect(counts.reduce(0, +) == 10_000)
+        #expect(held.isEmpty && buffer.isEmpty)
+    }
+
     @Test func manyNamesCoalesceWithinBounds() {
         func item(_ name: String, _ sequence: UInt64) -> Item {
             let facts = Center.Envelope(

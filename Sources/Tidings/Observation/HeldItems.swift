@@ -20,6 +20,9 @@ struct HeldItems {
 
     // As many bytes as may wait for a closure.
     private static let bytes = DeliveryBuffer.Bounds.closure.bytes
+    /// Reports of losses that an observer keeps which drops all else: as many as other behaviors keep of everything. A hostile peer can cause
+    /// losses without end.
+    private static let reports = 1024
 
     private let kind: Kind
     private let limit: Int
@@ -36,7 +39,7 @@ struct HeldItems {
     init(_ kind: Kind) {
         self.kind = kind
         switch kind {
-        case .drop: limit = 0
+        case .drop: limit = Self.reports
         case .coalesce(let limit), .hold(let limit): self.limit = max(1, limit)
         }
     }
@@ -86,8 +89,7 @@ struct HeldItems {
     }
 
     private mutating func append(_ item: Item) {
-        let isBounded = kind != .drop
-        while isBounded, count > 0, count >= limit || size + item.size > Self.bytes { dropOldest() }
+        while count > 0, count >= limit || size + item.size > Self.bytes { dropOldest() }
         if items.count - count > 64, count < items.count / 2 { compact() }
         items.append(item)
         count += 1
