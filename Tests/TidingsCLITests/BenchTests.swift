@@ -14,7 +14,7 @@ struct BenchTests {
     func measuresEveryRowAndLeavesNothing() async throws {
         let directory = try CenterDirectory()
         let bench = try Invocation(Self.short + ["--json"], in: directory)
-        #expect(await bench.ending() == 0)
+        expectEqual(await bench.ending(), 0)
         let rows = await bench.output.all().map(object)
         let isPair = Self.processors.count > 1
         let expected = BenchRow.all.filter { isPair || !$0.needsTwo }
@@ -31,22 +31,22 @@ struct BenchTests {
     func theTableHasALineForEachRowAndItsLimit() async throws {
         let directory = try CenterDirectory()
         let bench = try Invocation(Self.short, in: directory)
-        #expect(await bench.ending() == 0)
+        expectEqual(await bench.ending(), 0)
         let lines = await bench.output.all()
         for row in BenchRow.all where Self.processors.count > 1 || !row.needsTwo {
             #expect(lines.contains { $0.hasPrefix(row.title) && $0.contains(row.limitTitle) }, "\(lines)")
         }
-        #expect(await bench.errors.all() == [])
+        expectEqual(await bench.errors.all(), [])
     }
 
     @Test(.timeLimit(.minutes(10)))
     func onOneProcessorItSaysWhatItLeavesOut() async throws {
         let directory = try CenterDirectory()
         let bench = try Self.onOneProcessor { try Invocation(Self.short + ["--json"], in: directory) }
-        #expect(await bench.ending() == 0)
-        #expect(
-            await bench.output.all().map { object($0)["row"] as? String }
-                == BenchRow.all.filter { !$0.needsTwo }.map(\.id))
+        expectEqual(await bench.ending(), 0)
+        expectEqual(
+            await bench.output.all().map { object($0)["row"] as? String },
+            BenchRow.all.filter { !$0.needsTwo }.map(\.id))
         let notes = await bench.errors.all()
         for row in BenchRow.all where row.needsTwo { #expect(notes.contains { $0.contains(row.title) }, "\(notes)") }
         #expect(directory.files.isEmpty)
@@ -59,7 +59,7 @@ struct BenchTests {
         _ = await bench.output.first { $0 == "holding" }
         #expect(directory.files.count == 1)
         bench.send(signal)
-        #expect(await bench.ending() == 1)
+        expectEqual(await bench.ending(), 1)
         #expect(await bench.errors.all().contains { $0.contains("interrupted") })
         #expect(directory.files.isEmpty)
     }
@@ -70,7 +70,7 @@ struct BenchTests {
         let bench = try Invocation(["bench", "--hold"], in: directory)
         _ = await bench.output.first { $0 == "holding" }
         bench.send(SIGKILL)
-        #expect(await bench.ending() == -SIGKILL)
+        expectEqual(await bench.ending(), -SIGKILL)
         // To the end: until those whom it had started, and who inherited that, have gone too.
         _ = await bench.errors.all()
         #expect(directory.files.isEmpty)

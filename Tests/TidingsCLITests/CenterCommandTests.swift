@@ -10,9 +10,9 @@ struct CenterCommandTests {
     @Test(.timeLimit(.minutes(10)))
     func centersListsThemSorted() async throws {
         let directory = try CenterDirectory()
-        #expect(try await tidings("centers", in: directory).output == [])
+        expectEqual(try await tidings("centers", in: directory).output, [])
         for name in ["b", "a", "ä"] { try await tidings("post", "x", "--center", name, in: directory) }
-        #expect(try await tidings("centers", in: directory).output == ["a", "b", "ä"])
+        expectEqual(try await tidings("centers", in: directory).output, ["a", "b", "ä"])
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -68,7 +68,7 @@ struct CenterCommandTests {
         try center.post(name: "a", payload: .empty)
         _ = await stat.output.first { $0.contains(#""posted":1"#) }
         stat.send(SIGINT)
-        #expect(await stat.ending() == 0)
+        expectEqual(await stat.ending(), 0)
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -90,10 +90,10 @@ struct CenterCommandTests {
     func stateKeepsAValue(arguments: [String], json: String, raw: String) async throws {
         let directory = try CenterDirectory()
         let set = try Invocation(["state", "set", "a"] + arguments, in: directory)
-        #expect(await set.ending() == 0)
-        #expect(try await tidings("state", "get", "a", in: directory).output == [json])
-        #expect(try await tidings("state", "get", "a", "--raw", in: directory).output == [raw])
-        #expect(try await tidings("state", "get", "b", in: directory).status == 1)
+        expectEqual(await set.ending(), 0)
+        expectEqual(try await tidings("state", "get", "a", in: directory).output, [json])
+        expectEqual(try await tidings("state", "get", "a", "--raw", in: directory).output, [raw])
+        expectEqual(try await tidings("state", "get", "b", in: directory).status, 1)
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -102,21 +102,21 @@ struct CenterCommandTests {
         let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
         try await tidings("state", "set", "a", "1", in: directory)
         #expect(object(await observer.output.all().first)["payload"] as? Int == 1)
-        #expect(try await tidings("state", "set", "a", "--clear", in: directory).status == 0)
-        #expect(try await tidings("state", "get", "a", in: directory).status == 1)
+        expectEqual(try await tidings("state", "set", "a", "--clear", in: directory).status, 0)
+        expectEqual(try await tidings("state", "get", "a", in: directory).status, 1)
     }
 
     @Test(.timeLimit(.minutes(10)))
     func removeDeletesACenterAndNothingElse() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()
-        #expect(try await tidings("remove", "--force", "default", in: directory).status == 0)
+        expectEqual(try await tidings("remove", "--force", "default", in: directory).status, 0)
         #expect(directory.files.isEmpty)
         #expect(throws: SharedNotificationError.self) { try center.post(name: "a", payload: .empty) }
 
         let impostor = "tidings.\(getuid()).notes"
         try Data("my notes".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/\(impostor)"))
-        #expect(try await tidings("remove", "notes", in: directory).status == 1)
+        expectEqual(try await tidings("remove", "notes", in: directory).status, 1)
         #expect(directory.files == [impostor])
     }
 
@@ -143,8 +143,8 @@ struct CenterCommandTests {
         // Removing needs no permission to open, and finds out all the same who has the center open.
         let refusal = try await tidings("remove", "default", in: directory)
         #expect(refusal.status == 1 && refusal.errors.contains { $0.contains("has it open") })
-        #expect(try await tidings("remove", "default", "--force", in: directory).status == 0)
-        #expect(try await tidings("remove", "other", in: directory).status == 0)
+        expectEqual(try await tidings("remove", "default", "--force", in: directory).status, 0)
+        expectEqual(try await tidings("remove", "other", in: directory).status, 0)
         #expect(directory.files.isEmpty)
         withExtendedLifetime(center) {}
     }
@@ -171,7 +171,7 @@ struct CenterCommandTests {
         var outcome = try await tidings("doctor", in: directory)
         #expect(outcome.output.contains { $0.hasPrefix("default  opens: 1 participant alive, 0 dead") })
         observer.send(SIGKILL)
-        #expect(await observer.ending() == -SIGKILL)
+        expectEqual(await observer.ending(), -SIGKILL)
         outcome = try await tidings("doctor", "--repair", in: directory)
         #expect(outcome.status == 0)
         outcome = try await tidings("doctor", in: directory)

@@ -53,9 +53,9 @@ struct CompletionTests {
         let observer = try await observe("com.example.b", "com.example.$(touch a)", in: directory)
         try await tidings("post", "com.example.a", "--retain", "--text", "x", in: directory)
         try await tidings("post", "com.example.c", "--center", "other", "--retain", "--text", "x", in: directory)
-        #expect(try await names(for: "observe", in: directory) == ["com.example.a", "com.example.b"])
-        #expect(try await names(for: "observe", "--center", "other", in: directory) == ["com.example.c"])
-        #expect(try await names(for: "observe", "--center=other", in: directory) == ["com.example.c"])
+        expectEqual(try await names(for: "observe", in: directory), ["com.example.a", "com.example.b"])
+        expectEqual(try await names(for: "observe", "--center", "other", in: directory), ["com.example.c"])
+        expectEqual(try await names(for: "observe", "--center=other", in: directory), ["com.example.c"])
         let centers = try await tidings("---completion", "remove", "--", "positional@0", "0", "0", "", in: directory)
         #expect(centers.output == ["default", "other"])
         _ = observer
@@ -67,7 +67,7 @@ struct CompletionTests {
     ) async throws -> [String] {
         let words = ["---completion", subcommand, "--", "positional@0", "2", "0", "tidings", subcommand] + arguments
         let invocation = try Invocation(words + [""], in: directory)
-        #expect(await invocation.ending() == 0)
+        expectEqual(await invocation.ending(), 0)
         return await invocation.output.all().filter { !$0.isEmpty }
     }
 }

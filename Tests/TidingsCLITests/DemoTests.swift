@@ -21,7 +21,7 @@ struct DemoTests {
         let demo = try Invocation(["demo", "--hold"], in: directory)
         _ = await demo.output.first { $0.contains("scrobbler") }
         demo.send(SIGINT)
-        #expect(await demo.ending() == 1)
+        expectEqual(await demo.ending(), 1)
         #expect(await demo.errors.all().contains { $0.contains("interrupted") })
         #expect(directory.files.isEmpty)
     }

@@ -60,7 +60,7 @@ struct DoctorTests {
         #expect(outcome.output.last?.hasPrefix("mended: file \(file), ") == true)
         #expect(outcome.output.last?.hasSuffix("; deleted") == true)
         #expect(directory.files.isEmpty)
-        #expect(try await tidings("doctor", in: directory).output.count == 1)
+        expectEqual(try await tidings("doctor", in: directory).output.count, 1)
     }
 
     @Test(
@@ -73,7 +73,7 @@ struct DoctorTests {
         try await leave(what, in: directory)
         for arguments in [["doctor"], ["doctor", "--repair"]] {
             let doctor = try Invocation(arguments, in: directory)
-            #expect(await doctor.ending() == 1)
+            expectEqual(await doctor.ending(), 1)
             let lines = await doctor.output.all()
             #expect(
                 lines.last?.hasPrefix("story  DOES NOT OPEN: ") == true && lines.last?.hasSuffix(advice) == true,
@@ -95,7 +95,7 @@ struct DoctorTests {
         #expect(
             try await tidings("doctor", "--repair", in: directory).output.contains { $0.hasPrefix("  left: \(held)") })
         peer.send(SIGKILL)
-        #expect(await peer.ending() == -SIGKILL)
+        expectEqual(await peer.ending(), -SIGKILL)
         let mended = try await tidings("doctor", "--repair", in: directory).output
         #expect(mended.contains { $0.hasPrefix("  mended: 1 slot of posts that the dead had not finished") })
         try await findsNothing(in: directory)
@@ -140,11 +140,11 @@ struct DoctorTests {
                 try center.post(name: "a", payload: .json("\(posted)"))
                 posted += 1
             }
-            #expect(await doctor.ending() == 0)
+            expectEqual(await doctor.ending(), 0)
         }
         let numbers = await observer.output.all().map { object($0)["payload"] as? Int }
         #expect(numbers == Array(0..<count))
-        #expect(await observer.ending() == 0)
+        expectEqual(await observer.ending(), 0)
         try await findsNothing(in: directory, alive: 1)
         #expect(directory.files.count == 1)
         withExtendedLifetime(center) {}
@@ -164,6 +164,6 @@ struct DoctorTests {
             ["observe", "a", "--center", "story", "--count", "5", "--format", "json"], in: directory)
         _ = await observer.errors.first { $0.hasPrefix("tidings: observing") }
         try await tidings("post", "a", "--center", "story", "--count", "5", in: directory)
-        #expect(await observer.output.all().count == 5)
+        expectEqual(await observer.output.all().count, 5)
     }
 }

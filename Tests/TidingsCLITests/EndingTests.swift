@@ -12,8 +12,8 @@ struct EndingTests {
         let directory = try CenterDirectory()
         let observer = try await observe("a", in: directory)
         observer.send(signal)
-        #expect(await observer.ending() == 0)
-        #expect(await observer.errors.all() == ["tidings: observing a in center default"])
+        expectEqual(await observer.ending(), 0)
+        expectEqual(await observer.errors.all(), ["tidings: observing a in center default"])
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [true, false])
@@ -27,7 +27,7 @@ struct EndingTests {
             #expect(
                 refused.errors.joined().contains(
                     "tidings (\(observer.process.pid)) has it open; end it, or use --force"))
-            #expect(try await tidings("remove", "--force", "default", in: directory).status == 0)
+            expectEqual(try await tidings("remove", "--force", "default", in: directory).status, 0)
         } else {
             let path = try directory.center().path
             #expect(unlink(path) == 0)
@@ -68,7 +68,7 @@ struct EndingTests {
         var first: UInt8 = 0
         #expect(read(unread.reading, &first, 1) == 1)
         observer.send(SIGTERM)
-        #expect(await observer.ending() == 0)
+        expectEqual(await observer.ending(), 0)
         close(unread.reading)
     }
 
@@ -80,8 +80,8 @@ struct EndingTests {
         close(pipe.writing)
         close(pipe.reading)
         try await tidings("post", "a", in: directory)
-        #expect(await observer.ending() == 0)
-        #expect(await observer.errors.all().count == 1)
+        expectEqual(await observer.ending(), 0)
+        expectEqual(await observer.errors.all().count, 1)
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -89,7 +89,7 @@ struct EndingTests {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "2", "--timeout", "0.5", in: directory)
         try directory.center().post(name: "a", payload: .empty)
-        #expect(await observer.ending() == 2)
+        expectEqual(await observer.ending(), 2)
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -113,7 +113,7 @@ struct EndingTests {
     func wrongUsageIsStatus64(arguments: [String]) async throws {
         let directory = try CenterDirectory()
         let invocation = try Invocation(arguments, in: directory)
-        #expect(await invocation.ending() == 64)
+        expectEqual(await invocation.ending(), 64)
         #expect(await invocation.output.all().isEmpty)
         #expect(directory.files.isEmpty)
     }
@@ -130,7 +130,7 @@ struct EndingTests {
         ])
     func failureIsStatus1WithOneLine(arguments: [String]) async throws {
         let invocation = try Invocation(arguments, in: CenterDirectory())
-        #expect(await invocation.ending() == 1)
+        expectEqual(await invocation.ending(), 1)
         let lines = await invocation.errors.all()
         #expect(lines.count == 1)
         #expect(lines.first?.hasPrefix("tidings: can't ") == true, "\(lines)")

@@ -35,10 +35,11 @@ struct ExecTests {
         let center = try directory.center()
         var sequences: [UInt64] = []
         for number in 1...3 { sequences.append(try center.post(name: "a", payload: .empty, subject: "\(number)")) }
-        #expect(await observer.ending() == 0)
-        #expect(await observer.output.all().filter { $0.hasPrefix("ran") } == ["ran 1", "ran 2", "ran 3"])
-        #expect(
-            await observer.errors.all().dropFirst() == [
+        expectEqual(await observer.ending(), 0)
+        expectEqual(await observer.output.all().filter { $0.hasPrefix("ran") }, ["ran 1", "ran 2", "ran 3"])
+        expectEqual(
+            await observer.errors.all().dropFirst(),
+            [
                 "tidings: the command ended with status 7 for #\(sequences[0])",
                 "tidings: the command was killed by signal 9 for #\(sequences[1])",
             ])
@@ -60,7 +61,7 @@ struct ExecTests {
         let lines = await observer.output.all()
         #expect(lines.filter { $0.hasPrefix("ran") } == (0..<20).map { "ran \($0)" })
         #expect(!lines.contains("together"))
-        #expect(await observer.ending() == 0)
+        expectEqual(await observer.ending(), 0)
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -80,7 +81,7 @@ struct ExecTests {
         let end = last
         _ = await observer.output.first { $0 == "ran \(end)" }
         observer.send(SIGTERM)
-        #expect(await observer.ending() == 0)
+        expectEqual(await observer.ending(), 0)
         let ran = await observer.output.all().compactMap { $0.hasPrefix("ran ") ? UInt64($0.dropFirst(4)) : nil }
         #expect(ran == ran.sorted() && ran.first == first && ran.last == last)
         // In the order in which both were written: the first command, the loss, the next command.
@@ -100,11 +101,11 @@ struct ExecTests {
         try center.post(name: "a", payload: .empty)
         _ = await observer.output.first { $0 == "waiting" }
         observer.send(signal)
-        #expect(await observer.ending() == 0)
+        expectEqual(await observer.ending(), 0)
         barrier.open()
         // The command still has the pipe: the output ends with it.
-        #expect(await observer.output.all().filter { $0 == "ran" }.count == 1)
-        #expect(await observer.errors.all().last == "tidings: the command for #\(first) is still running")
+        expectEqual(await observer.output.all().filter { $0 == "ran" }.count, 1)
+        expectEqual(await observer.errors.all().last, "tidings: the command for #\(first) is still running")
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -113,9 +114,9 @@ struct ExecTests {
         let observer = try await observe(
             "a", "--exec", #"trap "" INT TERM; echo waiting; kill -TERM $PPID; echo ran"#, in: directory)
         try directory.center().post(name: "a", payload: .empty)
-        #expect(await observer.ending() == 0)
-        #expect(await observer.output.all().filter { $0 == "ran" }.count == 1)
-        #expect(await observer.errors.all().count == 1)
+        expectEqual(await observer.ending(), 0)
+        expectEqual(await observer.output.all().filter { $0 == "ran" }.count, 1)
+        expectEqual(await observer.errors.all().count, 1)
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -123,7 +124,7 @@ struct ExecTests {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "1", "--exec", "echo ran", in: directory)
         try directory.center().post(name: "a", payload: .text(String(repeating: "x", count: 1_000_000)))
-        #expect(await observer.ending() == 0)
+        expectEqual(await observer.ending(), 0)
         #expect(await observer.output.all().contains("ran"))
     }
 }

@@ -90,7 +90,7 @@ struct ObserveTests {
         let directory = try CenterDirectory()
         try await tidings("post", "a", "--count", "5", in: directory)
         let observer = try await observe("a", "--from", "oldest", "--count", "5", "--format", "json", in: directory)
-        #expect(await observer.output.all().count == 5)
+        expectEqual(await observer.output.all().count, 5)
         let late = try await observe("a", "--count", "1", "--timeout", "0", in: directory)
         #expect(await late.output.all().isEmpty)
     }
@@ -139,6 +139,6 @@ struct ObserveTests {
             ])
         let errors = await observer.errors.all()
         #expect(errors.contains("tidings: the command ended with status 3 for #\(sequences[1])"), "\(errors)")
-        #expect(await observer.ending() == 0)
+        expectEqual(await observer.ending(), 0)
     }
 }

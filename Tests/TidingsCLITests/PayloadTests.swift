@@ -18,8 +18,8 @@ struct PayloadTests {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
         let post = try Invocation(["post", "a"] + options, in: directory)
-        #expect(await post.ending() == 0)
-        #expect(await observer.ending() == 0)
+        expectEqual(await post.ending(), 0)
+        expectEqual(await observer.ending(), 0)
         let line = try #require(await observer.output.all().first)
         #expect(line.contains("\"payload\":\(payload),"), "\(line)")
     }
@@ -70,7 +70,7 @@ struct PayloadTests {
         let token = try directory.center().addObserver(for: Track.self) { track in _ = arrived.yield(track) }
         try await tidings("post", "track", "--json", #"{"title":"Naima","position":1}"#, in: directory)
         var iterator = stream.makeAsyncIterator()
-        #expect(await iterator.next()?.title == "Naima")
+        expectEqual(await iterator.next()?.title, "Naima")
         token.cancel()
     }
 

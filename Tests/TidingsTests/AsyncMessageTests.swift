@@ -17,10 +17,10 @@ struct AsyncMessageTests {
             center.addObserver(for: BookAdded.self) { message in seen.add("all \(message.number)") },
         ]
         center.post(BookAdded(number: 1), subject: library)
-        #expect(await seen.wait(for: 4).sorted() == ["all 1", "given 1", "object 1", "type 1"])
+        expectEqual(await seen.wait(for: 4).sorted(), ["all 1", "given 1", "object 1", "type 1"])
         center.post(BookAdded(number: 2), subject: Library())
         center.post(BookAdded(number: 3))
-        #expect(await seen.wait(for: 8).dropFirst(4).sorted() == ["all 2", "all 3", "type 2", "type 3"])
+        expectEqual(await seen.wait(for: 8).dropFirst(4).sorted(), ["all 2", "all 3", "type 2", "type 3"])
         for token in tokens { center.removeObserver(token) }
     }
 
@@ -34,7 +34,7 @@ struct AsyncMessageTests {
         await Flag.$isSet.withValue(true) {
             let token = center.addObserver(for: BookAdded.self) { _ in seen.add(Flag.isSet) }
             center.post(BookAdded(number: 1))
-            #expect(await seen.wait(for: 1) == [false])
+            expectEqual(await seen.wait(for: 1), [false])
             center.removeObserver(token)
         }
     }
@@ -47,7 +47,7 @@ struct AsyncMessageTests {
             seen.add(message.number)
         }
         for number in 0..<1000 { center.post(BookAdded(number: number)) }
-        #expect(await seen.wait(for: 1000) == Array(0..<1000))
+        expectEqual(await seen.wait(for: 1000), Array(0..<1000))
         _ = token
     }
 
@@ -57,7 +57,7 @@ struct AsyncMessageTests {
         center.post(BookAdded(number: 0))
         var iterator = sequence.makeAsyncIterator()
         center.post(BookAdded(number: 1))
-        #expect(try await iterator.next()?.number == 1)
+        expectEqual(try await iterator.next()?.number, 1)
     }
 
     @Test func aSequenceEndsWithItsIterator() throws {
@@ -77,11 +77,11 @@ struct AsyncMessageTests {
         var iterator = center.messages(of: nil, for: BookAdded.self).makeAsyncIterator()
         var copy = iterator
         center.post(BookAdded(number: 1))
-        #expect(try await iterator.next()?.number == 1)
+        expectEqual(try await iterator.next()?.number, 1)
         center.post(BookAdded(number: 2))
-        #expect(try await copy.next()?.number == 2)
+        expectEqual(try await copy.next()?.number, 2)
         center.post(BookAdded(number: 3))
-        #expect(try await iterator.next()?.number == 3)
+        expectEqual(try await iterator.next()?.number, 3)
     }
 
     @Test(arguments: 0..<20)
@@ -91,10 +91,10 @@ struct AsyncMessageTests {
         center.onDiagnostic = { if case .missed(let count, _) = $0 { told.add(count) } }
         var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: 15).makeAsyncIterator()
         for number in 1...5 { center.post(BookAdded(number: number)) }
-        for number in 1...5 { #expect(try await iterator.next()?.number == number) }
+        for number in 1...5 { expectEqual(try await iterator.next()?.number, number) }
         // One too many: there the oldest goes without a word, here it is told.
         for number in 1...16 { center.post(BookAdded(number: number)) }
-        for number in 2...16 { #expect(try await iterator.next()?.number == number) }
+        for number in 2...16 { expectEqual(try await iterator.next()?.number, number) }
         #expect(told.all == [1])
     }
 
@@ -107,10 +107,10 @@ struct AsyncMessageTests {
         var all = center.messages(for: BookAdded.self, bufferSize: 3).makeAsyncIterator()
         center.post(BookAdded(number: 1))
         center.post(BookAdded(number: 2), subject: library)
-        #expect(try await ofObject.next()?.number == 2)
-        #expect(try await ofType.next()?.number == 1)
-        #expect(try await given.next()?.number == 2)
-        #expect(try await all.next()?.number == 1)
+        expectEqual(try await ofObject.next()?.number, 2)
+        expectEqual(try await ofType.next()?.number, 1)
+        expectEqual(try await given.next()?.number, 2)
+        expectEqual(try await all.next()?.number, 1)
     }
 
     @Test func cancellingTheTaskEndsASequence() async throws {
@@ -121,7 +121,7 @@ struct AsyncMessageTests {
             return count
         }
         task.cancel()
-        #expect(await task.value == 0)
+        expectEqual(await task.value, 0)
     }
 
     @Test func aPostOnTheDispatcherThreadDoesNotWaitForItself() async throws {
@@ -134,7 +134,7 @@ struct AsyncMessageTests {
             returned.add(Lock.now - began)
         }
         try center.post(Track(5))
-        #expect(try await iterator.next()?.number == 5)
+        expectEqual(try await iterator.next()?.number, 5)
         // Not a measure: what would wait for itself gives up after ten seconds, and is set aside before.
         let took = await returned.wait(for: 1)[0]
         #expect(took < 9_000_000_000)

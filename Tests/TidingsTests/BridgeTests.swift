@@ -53,32 +53,32 @@ struct BridgeTests {
         let local = Local()
         let bridge = try test.center.bridge(["ticks"], with: local.center)
         let peers = try (0..<2).map { _ in try Peer(test, "bridge", "ticks") }
-        for peer in peers { #expect(await peer.line() == "bridged") }
+        for peer in peers { expectEqual(await peer.line(), "bridged") }
         let watcher = try Watcher(test)
         for number in 0..<50 { local.post(number) }
         for peer in peers {
-            #expect(await peer.lines.wait(for: 51).dropFirst() == ArraySlice((0..<50).map { "- \($0)" }))
+            expectEqual(await peer.lines.wait(for: 51).dropFirst(), ArraySlice((0..<50).map { "- \($0)" }))
         }
         for number in 50..<100 { peers[0].send("\(number)") }
         let all = (0..<50).map { "- \($0)" } + (50..<100).map { "peer \($0)" }
-        #expect(await local.got.wait(for: 100) == all)
-        for peer in peers { #expect(await Array(peer.lines.wait(for: 101).dropFirst()) == all) }
+        expectEqual(await local.got.wait(for: 100), all)
+        for peer in peers { expectEqual(await Array(peer.lines.wait(for: 101).dropFirst()), all) }
         // One that is posted here and not forwarded by anybody arrives as well, in every process.
         try test.center.post(name: "ticks", userInfo: ["number": 100])
-        #expect(await local.got.wait(for: 101).last == "- 100")
+        expectEqual(await local.got.wait(for: 101).last, "- 100")
         for peer in peers {
-            #expect(await peer.lines.wait(for: 102).last == "- 100")
+            expectEqual(await peer.lines.wait(for: 102).last, "- 100")
             peer.send("end")
             await peer.waitForEnd()
             #expect(peer.lines.all.count == 103)
         }
         // Had anything come back, it would be in the order.
-        #expect(try await watcher.count() == 101)
+        expectEqual(try await watcher.count(), 101)
         #expect(local.got.count == 101)
         bridge.cancel()
         local.post(101)
         try test.center.post(name: "ticks", payload: .empty)
-        #expect(try await watcher.count() == 102)
+        expectEqual(try await watcher.count(), 102)
         #expect(local.got.all.dropFirst(101) == ["- 101"])
     }
 
@@ -107,7 +107,7 @@ struct BridgeTests {
         // The next one is after all that could have come of those.
         local[1].post(1)
         await local[0].got.wait(for: infos.count + 2)
-        for watcher in watchers { #expect(await watcher.wait(for: infos.count + 1).count == infos.count + 1) }
+        for watcher in watchers { expectEqual(await watcher.wait(for: infos.count + 1).count, infos.count + 1) }
         #expect(local[0].got.count == infos.count + 2)
         #expect(local[1].got.count == 2 * infos.count + 1)
         for bridge in bridges { bridge.cancel() }
@@ -156,8 +156,8 @@ struct BridgeTests {
         inward.post(1)
         outward.post(2)
         try other.post(name: "ticks", userInfo: ["number": 3])
-        #expect(await got.wait(for: 2) == [2, 3])
-        #expect(await inward.got.wait(for: 3) == ["- 1", "- 2", "- 3"])
+        expectEqual(await got.wait(for: 2), [2, 3])
+        expectEqual(await inward.got.wait(for: 3), ["- 1", "- 2", "- 3"])
         #expect(outward.got.all == ["- 2"])
         for bridge in bridges { bridge.cancel() }
         token.cancel()
@@ -175,7 +175,7 @@ struct BridgeTests {
         local.post(1, object: 42)
         local.center.post(name: Self.ticks, object: nil, userInfo: ["closure": {}])
         #expect(told.all == ["encodingFailed", "encodingFailed"])
-        #expect(try await watcher.count() == 0)
+        expectEqual(try await watcher.count(), 0)
         bridge.cancel()
     }
 
@@ -196,7 +196,7 @@ struct BridgeTests {
         let local = NotificationCenter()
         let bridge = try test.center.bridge(Tick.self, with: local)
         let peer = try Peer(test, "observe", "ticks", "100", "wait", "post", "ticks", "100")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         let got = Events<Int>()
         let token = local.addObserver(of: nil, for: Tick.self) { got.add($0.number) }
         for number in 0..<100 { local.post(Tick(number: number)) }
@@ -207,13 +207,13 @@ struct BridgeTests {
         let watcher = try Watcher(test)
         peer.send()
         await peer.waitForEnd()
-        #expect(await got.wait(for: 200).sorted() == (0..<100).flatMap { [$0, $0] })
+        expectEqual(await got.wait(for: 200).sorted(), (0..<100).flatMap { [$0, $0] })
         // The bridge met its own in the end, and let none of them out.
         try test.center.post(Tick(number: 1000))
         await got.wait(for: 201)
         local.post(Tick(number: 1001))
         while try await watcher.count() < 102 {}
-        #expect(try await watcher.count() == 102)
+        expectEqual(try await watcher.count(), 102)
         local.removeObserver(token)
         bridge.cancel()
     }
@@ -223,7 +223,7 @@ struct BridgeTests {
         let local = NotificationCenter()
         let bridge = try test.center.bridge(MainTick.self, with: local)
         let peer = try Peer(test, "observe", "ticks", "100", "wait", "post", "ticks", "100")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         let watcher = try Watcher(test)
         let got = Events<Int>()
         let token = local.addObserver(of: nil, for: MainTick.self) { got.add($0.number) }
@@ -232,8 +232,8 @@ struct BridgeTests {
         #expect(lines.dropFirst().compactMap { Int($0.split(separator: " ")[1]) } == Array(0..<100))
         peer.send()
         await peer.waitForEnd()
-        #expect(await got.wait(for: 200) == Array(0..<100) + Array(0..<100))
-        #expect(try await watcher.count() == 200)
+        expectEqual(await got.wait(for: 200), Array(0..<100) + Array(0..<100))
+        expectEqual(try await watcher.count(), 200)
         local.removeObserver(token)
         bridge.cancel()
     }

@@ -106,7 +106,7 @@ struct CancelTests {
         try test.center.post(Track(0))
         try test.center.post(Track(1))
         // The first is served first, as it began first.
-        #expect(await events.wait(for: 2) == ["first 0", "first 1"])
+        expectEqual(await events.wait(for: 2), ["first 0", "first 1"])
         first.cancel()
         second.withLock { $0 = nil }
     }

@@ -33,14 +33,14 @@ struct ClearingTests {
         await gone.wait(for: 1)
         // It is changed in the same turn of the main actor.
         #expect(state.value == nil)
-        #expect(await peer.line() == "kept nothing")
+        expectEqual(await peer.line(), "kept nothing")
         #expect(try test.center.rawState(for: "kept") == nil)
         #expect(try test.center.state(for: "kept", as: Int.self) == nil)
         #expect(try test.center.observedNames.allSatisfy { !$0.isRetained })
         // One late comer here, and one elsewhere.
         var late = test.center.deliveries(of: Kept.self).makeAsyncIterator()
         let other = try Peer(test, "observe", "kept", "1")
-        #expect(await other.line() == "observing")
+        expectEqual(await other.line(), "observing")
         let place = try test.center.post(Kept(number: 8))
         guard case .message(Kept(number: 8), let envelope) = await late.next() else {
             Issue.record("something was kept")
@@ -92,13 +92,13 @@ struct ClearingTests {
         var raw = center.deliveries(ofNames: ["kept", "pair"]).makeAsyncIterator()
         var typed = center.messages(of: Kept.self).makeAsyncIterator()
         let peer = try Peer(test, "keep-nothing", "kept", "literal", "wait")
-        #expect(await peer.line() == "kept nothing")
+        expectEqual(await peer.line(), "kept nothing")
         try center.clearState(for: "pair")
         try center.post(Center.Key<Int>("pair"), 3)
         try center.post(Kept(number: 2))
-        #expect(await typed.next() == Kept(number: 2))
+        expectEqual(await typed.next(), Kept(number: 2))
         #expect(Set(await heard.wait(for: 4)) == ["type 2", "maybe 2", "key 3", "about 2"])
-        #expect(await target.heard.wait(for: 1) == ["2"])
+        expectEqual(await target.heard.wait(for: 1), ["2"])
         for (name, isCleared) in [("kept", true), ("pair", true), ("pair", false), ("kept", false)] {
             guard case .notification(let notification) = await raw.next() else { return }
             #expect(notification.name.rawValue == name && notification.envelope.isCleared == isCleared)
@@ -195,7 +195,7 @@ struct ClearingTests {
             codes.add(nil)
         } catch { codes.add(error.code) }
         gate.open()
-        #expect(await codes.wait(for: 2) == [.full, .full])
+        expectEqual(await codes.wait(for: 2), [.full, .full])
         await token.cancelAndWait()
         try center.setState(nil, for: "kept")
         #expect(try center.rawState(for: "kept") == nil)

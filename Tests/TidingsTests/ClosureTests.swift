@@ -12,7 +12,7 @@ struct ClosureTests {
         let got = Events<Track>()
         let token = try test.center.addObserver(for: Track.self) { got.add($0) }
         for number in 0..<1000 { try test.center.post(Track(number)) }
-        #expect(await got.wait(for: 1000) == (0..<1000).map { Track($0) })
+        expectEqual(await got.wait(for: 1000), (0..<1000).map { Track($0) })
         token.cancel()
     }
 
@@ -66,7 +66,7 @@ struct ClosureTests {
             got.add(track.number)
         }
         for number in 0..<200 { try test.center.post(Track(number)) }
-        #expect(await got.wait(for: 200) == Array(0..<200))
+        expectEqual(await got.wait(for: 200), Array(0..<200))
         token.cancel()
     }
 
@@ -79,7 +79,7 @@ struct ClosureTests {
             got.add("end \(track.number)")
         }
         for number in 0..<100 { try test.center.post(Track(number)) }
-        #expect(await got.wait(for: 200) == (0..<100).flatMap { ["begin \($0)", "end \($0)"] })
+        expectEqual(await got.wait(for: 200), (0..<100).flatMap { ["begin \($0)", "end \($0)"] })
         token.cancel()
     }
 
@@ -97,7 +97,7 @@ struct ClosureTests {
             got.add(envelope.sequence)
         }.store(in: &tokens)
         let sequence = try test.center.post(Track(1))
-        #expect(await got.wait(for: 4) == Array(repeating: sequence, count: 4))
+        expectEqual(await got.wait(for: 4), Array(repeating: sequence, count: 4))
     }
 
     @Test func onlyTheSubjectAskedForComes() async throws {
@@ -112,8 +112,8 @@ struct ClosureTests {
         try test.center.post(Track(1), subject: "one")
         try test.center.post(Track(2))
         try test.center.post(Track(3), subject: "one")
-        #expect(await one.wait(for: 2) == [1, 3])
-        #expect(await all.wait(for: 4) == [0, 1, 2, 3])
+        expectEqual(await one.wait(for: 2), [1, 3])
+        expectEqual(await all.wait(for: 4), [0, 1, 2, 3])
         for token in tokens { token.cancel() }
     }
 
@@ -143,7 +143,7 @@ struct ClosureTests {
             if track.number < 100 { _ = try? center?.post(Track(track.number + 1)) }
         }
         try center.post(Track(0))
-        #expect(await got.wait(for: 101) == Array(0...100))
+        expectEqual(await got.wait(for: 101), Array(0...100))
         token.cancel()
     }
 
@@ -158,7 +158,7 @@ struct ClosureTests {
             _ = try? center.post(Track(1))
         }
         try center.post(Track(0))
-        #expect(await got.wait(for: 1) == [1])
+        expectEqual(await got.wait(for: 1), [1])
         outer.cancel()
         inner.withLock { $0 = nil }
     }
@@ -184,7 +184,7 @@ struct ClosureTests {
         for name in ["a", "c", "b", "b", "c", "a"] as [Center.Name] {
             try test.center.post(name: name, payload: .empty)
         }
-        #expect(await got.wait(for: 4) == ["a", "b", "b", "a"])
+        expectEqual(await got.wait(for: 4), ["a", "b", "b", "a"])
         token.cancel()
     }
 
@@ -195,7 +195,7 @@ struct ClosureTests {
         try test.center.post(name: "a", payload: .empty, subject: "s")
         try test.center.post(name: "b", payload: .empty)
         try test.center.post(name: "c", payload: .empty, subject: "s")
-        #expect(await got.wait(for: 2) == ["a", "c"])
+        expectEqual(await got.wait(for: 2), ["a", "c"])
         token.cancel()
     }
 
@@ -209,7 +209,7 @@ struct ClosureTests {
         try first.center.post(Track(1))
         await got.wait(for: 1)
         try second.center.post(Track(2))
-        #expect(await got.wait(for: 2) == ["first 1", "second 2"])
+        expectEqual(await got.wait(for: 2), ["first 1", "second 2"])
         for token in tokens { token.cancel() }
     }
 

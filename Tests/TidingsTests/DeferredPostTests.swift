@@ -59,7 +59,7 @@ struct DeferredPostTests {
     @Test func anotherProcessGetsThemInOrder() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "observe", "ticks", "202")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         for number in 0..<100 { try test.center.post(Ticks(number: number), postingStyle: .asap, coalescing: []) }
         test.center.postPending()
         for number in 100..<200 { try test.center.post(Ticks(number: number), postingStyle: .whenIdle, coalescing: []) }
@@ -90,7 +90,7 @@ struct DeferredPostTests {
         let told = Events<Center.Name>()
         test.center.onDiagnostic = { if case .postFailed(let name, _) = $0 { told.add(name) } }
         try test.center.post(Track(1, title: String(repeating: "x", count: 5000)), postingStyle: .asap)
-        #expect(await told.wait(for: 1) == ["test.track"])
+        expectEqual(await told.wait(for: 1), ["test.track"])
         #expect(throws: SharedNotificationError.self) {
             try test.center.post(Track(1, title: String(repeating: "x", count: 5000)), postingStyle: .now)
         }

@@ -19,14 +19,14 @@ struct EvolutionTests {
     func everyBuildReadsEveryOther(observer: String, expected: [String]) async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "observe-build", observer, "4")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         for build in ["old", "new", "other"] {
             let poster = try Peer(test, "post-build", build)
             await poster.waitForEnd()
         }
         try test.center.post(Seek(title: "first"))
         await peer.waitForEnd()
-        #expect(await Array(peer.lines.wait(for: 5).dropFirst()) == expected)
+        expectEqual(await Array(peer.lines.wait(for: 5).dropFirst()), expected)
     }
 
     @Test func whatIsOfAnotherTypeIsReported() async throws {
@@ -36,7 +36,7 @@ struct EvolutionTests {
             for: Seek.self, onUndecodable: { undecodable.add($0) }, using: { got.add($0.title) })
         let peer = try Peer(test, "post-build", "new", "post-build", "other", "post-build", "old")
         await peer.waitForEnd()
-        #expect(await got.wait(for: 2) == ["new", "old"])
+        expectEqual(await got.wait(for: 2), ["new", "old"])
         let reported = undecodable.all
         #expect(reported.count == 1 && reported.first?.notification.payload.json == #"{"title":7}"#)
         guard case .typeMismatch(_, let context) = reported.first?.error as? DecodingError else {

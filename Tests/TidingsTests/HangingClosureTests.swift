@@ -19,7 +19,7 @@ struct HangingClosureTests {
         ]
         try test.center.post(Track(0))
         // The same notification reaches who comes after the one that hangs.
-        #expect(await others.wait(for: 2).sorted() == ["after 0", "before 0"])
+        expectEqual(await others.wait(for: 2).sorted(), ["after 0", "before 0"])
         for number in 1..<100 { try test.center.post(Track(number)) }
         // Each in order; not the two among themselves, as a machine that is busy enough makes each of them look slow once.
         let got = await others.wait(for: 200)
@@ -29,10 +29,10 @@ struct HangingClosureTests {
         #expect(hanging.all == [0])
         // It gets everything, in order, when it comes back.
         gate.open()
-        #expect(await hanging.wait(for: 100) == Array(0..<100))
+        expectEqual(await hanging.wait(for: 100), Array(0..<100))
         try test.center.post(Track(100))
-        #expect(await hanging.wait(for: 101).last == 100)
-        #expect(await others.wait(for: 202).count == 202)
+        expectEqual(await hanging.wait(for: 101).last, 100)
+        expectEqual(await others.wait(for: 202).count, 202)
         for token in tokens { token.cancel() }
         #expect(try test.center.statistics.observers == 0)
     }
@@ -50,7 +50,7 @@ struct HangingClosureTests {
                 }
             } + [try test.center.addObserver(for: Track.self) { others.add($0.number) }]
         for number in 0..<10 { try test.center.post(Track(number)) }
-        #expect(await others.wait(for: 10) == Array(0..<10))
+        expectEqual(await others.wait(for: 10), Array(0..<10))
         #expect(hanging.count == 0)
         gate.open()
         await hanging.wait(for: 20)
@@ -70,7 +70,7 @@ struct HangingClosureTests {
         await began.wait(for: 1)
         let token = try test.center.addObserver(for: Track.self) { others.add($0.number) }
         try test.center.post(Track(1))
-        #expect(await others.wait(for: 1) == [1])
+        expectEqual(await others.wait(for: 1), [1])
         token.cancel()
         gate.open()
         hanging.cancel()
@@ -115,7 +115,7 @@ struct HangingClosureTests {
         }
         try test.center.addObserver(for: Track.self) { others.add($0.number) }.store(in: &tokens)
         for number in 0..<10 { try test.center.post(Track(number)) }
-        #expect(await others.wait(for: 10) == Array(0..<10))
+        expectEqual(await others.wait(for: 10), Array(0..<10))
         gate.open()
         for token in tokens { await token.cancelAndWait() }
     }

@@ -57,8 +57,8 @@ struct IsolationTests {
         let counter = Counter()
         try await counter.follow(test.center)
         let peer = try Peer(test, "post", "ticks", "500")
-        #expect(await counter.got.wait(for: 500) == Array(0..<500))
-        #expect(await counter.numbers == Array(0..<500))
+        expectEqual(await counter.got.wait(for: 500), Array(0..<500))
+        expectEqual(await counter.numbers, Array(0..<500))
         await peer.waitForEnd()
     }
 
@@ -72,7 +72,7 @@ struct IsolationTests {
         }
         let peer = try Peer(test, "post", "ticks", "3")
         await got.wait(for: 3)
-        #expect(await counter.pids == [peer.pid])
+        expectEqual(await counter.pids, [peer.pid])
         token.cancel()
     }
 
@@ -87,8 +87,8 @@ struct IsolationTests {
             got.add("\(number) \(stage)")
         }
         let peer = try Peer(test, "key", "progress", "3")
-        #expect(await got.wait(for: 3) == ["0 stage", "1 stage", "2 stage"])
-        #expect(await counter.numbers == [0, 1, 2])
+        expectEqual(await got.wait(for: 3), ["0 stage", "1 stage", "2 stage"])
+        expectEqual(await counter.numbers, [0, 1, 2])
         await peer.waitForEnd()
         token.cancel()
     }
@@ -103,7 +103,7 @@ struct IsolationTests {
         }
         let peer = try Peer(test, "post", "ticks", "100")
         #expect(await got.wait(for: 100).allSatisfy { $0 })
-        #expect(await actor.numbers == Array(0..<100))
+        expectEqual(await actor.numbers, Array(0..<100))
         await peer.waitForEnd()
         token.cancel()
     }
@@ -154,7 +154,7 @@ struct IsolationTests {
             }
             // The drains that were on their way have come, and found nothing.
             for _ in 0..<10 { await Task.yield() }
-            #expect(await actor.calls == calls)
+            expectEqual(await actor.calls, calls)
             try await actor.follow(test.center)
         }
         marker.cancel()

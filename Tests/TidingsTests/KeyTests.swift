@@ -31,7 +31,7 @@ struct KeyTests {
         let test = try TestCenter()
         let key = Center.Key<Int, String, String?>("progress")
         let peer = try Peer(test, "observe-key", "progress", "102")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         for number in 0..<100 { try test.center.post(key, number, "a", nil, postingStyle: .whenIdle) }
         try test.center.post(key, 1, "b", nil, subject: "s", postingStyle: .whenIdle)
         try test.center.post(key, 2, "c", "last", postingStyle: .asap, coalescing: [])
@@ -73,7 +73,7 @@ struct KeyTests {
     @Test func argumentsReachAnotherProcess() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "observe-key", "test.progress", "6")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         // It has one more, which is optional.
         try test.center.post(Self.progress, 1, "one")
         try test.center.post(Center.Key<Int, String, String>("test.progress"), 2, "two", "more")
@@ -103,7 +103,7 @@ struct KeyTests {
             test, "post-json", "test.progress", #"[7,"seven"]"#, "post-json", "test.progress", #"{"a":1}"#, "post-json",
             "test.progress", #"[8,"eight"]"#)
         await peer.waitForEnd()
-        #expect(await got.wait(for: 3) == ["7 seven", #"not {"a":1}"#, "8 eight"])
+        expectEqual(await got.wait(for: 3), ["7 seven", #"not {"a":1}"#, "8 eight"])
         token.cancel()
     }
 
@@ -142,7 +142,7 @@ struct KeyTests {
         let token = try test.center.addObserver(forNames: ["test.progress", "test.one"]) { got.add($0.payload.json) }
         try test.center.post(Self.progress, 42, "decoding")
         try test.center.post(Center.Key<Int>("test.one"), 1)
-        #expect(await got.wait(for: 2) == [#"[42,"decoding"]"#, "[1]"])
+        expectEqual(await got.wait(for: 2), [#"[42,"decoding"]"#, "[1]"])
         token.cancel()
     }
 
@@ -159,7 +159,7 @@ struct KeyTests {
         }
         try test.center.post(Self.progress, 2, "elsewhere", subject: "b")
         try test.center.post(Self.progress, 3, "live", subject: "a")
-        #expect(await got.wait(for: 2) == ["1 kept true", "3 live false"])
+        expectEqual(await got.wait(for: 2), ["1 kept true", "3 live false"])
         token.cancel()
         all.cancel()
         do {
@@ -177,8 +177,8 @@ struct KeyTests {
             task.add(number)
         }
         for number in 0..<100 { try test.center.post(Self.progress, number, "") }
-        #expect(await main.wait(for: 100) == Array(0..<100))
-        #expect(await task.wait(for: 100) == Array(0..<100))
+        expectEqual(await main.wait(for: 100), Array(0..<100))
+        expectEqual(await task.wait(for: 100), Array(0..<100))
         await first.cancelAndWait()
         await second.cancelAndWait()
     }
@@ -203,7 +203,7 @@ struct KeyTests {
         let token = try test.center.addObserver(for: Self.progress, queue: .global()) { _, _ in all.add(()) }
         for number in 0..<10 { try test.center.post(Self.progress, number, "") }
         await all.wait(for: 10)
-        #expect(await iterator.next()?.0 == 8)
+        expectEqual(await iterator.next()?.0, 8)
         #expect(missed.all == [8])
         token.cancel()
     }

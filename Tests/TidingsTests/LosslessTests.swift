@@ -30,7 +30,7 @@ struct LosslessTests {
         #expect(late?.code == .full)
         gate.open()
         try test.center.post(Track(posted), deadline: .seconds(Int64.max))
-        #expect(await got.wait(for: posted + 1) == Array(0...posted))
+        expectEqual(await got.wait(for: posted + 1), Array(0...posted))
         token.cancel()
         #expect(try test.center.statistics.observersLossless == 0)
     }
@@ -68,8 +68,8 @@ struct LosslessTests {
             },
         ]
         for number in 0..<3000 { try center.post(Track(number), deadline: .seconds(600)) }
-        #expect(await queued.wait(for: 3000) == Array(0..<3000))
-        #expect(await tasked.wait(for: 3000) == Array(0..<3000))
+        expectEqual(await queued.wait(for: 3000), Array(0..<3000))
+        expectEqual(await tasked.wait(for: 3000), Array(0..<3000))
         for token in tokens { await token.cancelAndWait() }
     }
 
@@ -87,7 +87,7 @@ struct LosslessTests {
         let title = String(repeating: "x", count: 6 << 20)
         for number in 0..<5 { try test.center.post(Track(number, title: title), deadline: .seconds(600)) }
         gate.open()
-        #expect(await got.wait(for: 5) == Array(0..<5))
+        expectEqual(await got.wait(for: 5), Array(0..<5))
         #expect(missed.all.isEmpty)
         token.cancel()
     }
@@ -154,7 +154,7 @@ struct LosslessTests {
             case .actor: try center.addObserver(for: Track.self, isolatedTo: actor, lossless: true) { post($1) }
             }
         try center.post(Track(-1))
-        #expect(await refused.wait(for: 2) == [true, true])
+        expectEqual(await refused.wait(for: 2), [true, true])
         // It goes on.
         try center.post(Track(-2), deadline: .seconds(100_000))
         await token.cancelAndWait()
@@ -165,7 +165,7 @@ struct LosslessTests {
     @Test func aClosureThatPostsWaitsForOthers() async throws {
         let (test, target) = (try TestCenter(smallRing), try TestCenter(smallRing))
         let peer = try Peer(target, "lossless", "relayed", "1000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         let refused = Events<SharedNotificationError>()
         let token = try test.center.addObserver(for: Track.self, lossless: true) { track in
             for number in 0..<100 {
@@ -187,7 +187,7 @@ struct LosslessTests {
     @Test func aStoppedOneHoldsPostersUntilTheirDeadlineAndADeadOneNot() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "lossless", "test.track", "1000000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         peer.signal(SIGSTOP)
         try peer.waitUntilStopped()
         var posted = 0

@@ -98,7 +98,7 @@ struct MistakeTests {
         case .target: try center.addTarget(target, action: Target.take, for: Track.self)
         }
         try center.post(Track(0))
-        #expect(await told.wait(for: 1) == [.postsToItself(["test.track"])])
+        expectEqual(await told.wait(for: 1), [.postsToItself(["test.track"])])
         await token?.cancelAndWait()
         center.removeTarget(target)
     }
@@ -117,7 +117,7 @@ struct MistakeTests {
             if told.count == 0 { center.post(Moved(number: moved.number + 1)) }
         }
         center.post(Moved(number: 0))
-        #expect(await told.wait(for: 1) == [.postsToItself(["test.moved"])])
+        expectEqual(await told.wait(for: 1), [.postsToItself(["test.moved"])])
         token.cancel()
     }
 

@@ -21,7 +21,7 @@ struct NameTests {
         for (index, text) in [one, other, one, other].enumerated() {
             try test.center.post(name: Center.Name(text), payload: .json("\(index)"))
         }
-        #expect(await heard.wait(for: 4) == ["0 0", "1 1", "0 2", "1 3"])
+        expectEqual(await heard.wait(for: 4), ["0 0", "1 1", "0 2", "1 3"])
         for token in tokens { token.cancel() }
     }
 
@@ -38,9 +38,9 @@ struct NameTests {
             ]
         }
         try center.post(name: "a", object: one)
-        #expect(await heard.wait(for: 2).sorted() == ["all 0", "name 0"])
+        expectEqual(await heard.wait(for: 2).sorted(), ["all 0", "name 0"])
         try center.post(name: "a", object: other)
-        #expect(await heard.wait(for: 4).suffix(2).sorted() == ["all 1", "name 1"])
+        expectEqual(await heard.wait(for: 4).suffix(2).sorted(), ["all 1", "name 1"])
         // Neither takes the other's place.
         tokens.append(
             try center.addObserver(forName: "b", object: nil, suspensionBehavior: .coalesce) {
@@ -54,7 +54,7 @@ struct NameTests {
         for object in [one, other] { try center.post(name: "b", object: object) }
         await heard.wait(for: 6)
         center.isSuspended = false
-        #expect(await held.wait(for: 2).map { Array($0.utf8) } == [Array(one.utf8), Array(other.utf8)])
+        expectEqual(await held.wait(for: 2).map { Array($0.utf8) }, [Array(one.utf8), Array(other.utf8)])
         for token in tokens { token.cancel() }
     }
 }

@@ -42,8 +42,8 @@ struct NotifyTests {
             let check = try await registered("check \(name)")
             let descriptor = try await registered("descriptor \(name)")
             _ = try await registered("signal \(name)")
-            #expect(await tell("asked \(check)") == "new")
-            #expect(await tell("asked \(check)") == "nothing")
+            expectEqual(await tell("asked \(check)"), "new")
+            expectEqual(await tell("asked \(check)"), "nothing")
             return (check, descriptor)
         }
     }
@@ -90,8 +90,8 @@ struct NotifyTests {
         }
         #expect(
             await untyped.wait(for: 2).allSatisfy { $0.userInfo == nil && $0.object == nil && $0.payload == .empty })
-        #expect(await messages.wait(for: 2) == [Changed(), Changed()])
-        #expect(await optional.wait(for: 2) == [Optionally(), Optionally()])
+        expectEqual(await messages.wait(for: 2), [Changed(), Changed()])
+        expectEqual(await optional.wait(for: 2), [Optionally(), Optionally()])
         await keys.wait(for: 2)
         #expect(full.count == 0 && "\(undecodable.all[0].error)".contains("there is no payload"))
         for token in tokens { token.cancel() }
@@ -125,17 +125,17 @@ struct NotifyTests {
         for (what, post) in posts {
             // Of another name: nobody's there.
             try both.center.post(name: "com.example.other", payload: .empty)
-            #expect(await both.tell("asked \(check)") == "nothing", "before \(what)")
+            expectEqual(await both.tell("asked \(check)"), "nothing", "before \(what)")
             try post(both.center)
-            #expect(await both.tell("asked \(check)") == "new", "\(what)")
-            #expect(await both.tell("told 1") == "told \(descriptor)", "\(what)")
-            #expect(await both.tell("signaled") == "signaled", "\(what)")
-            #expect(await both.tell("asked \(check)") == "nothing", "\(what), once")
+            expectEqual(await both.tell("asked \(check)"), "new", "\(what)")
+            expectEqual(await both.tell("told 1"), "told \(descriptor)", "\(what)")
+            expectEqual(await both.tell("signaled"), "signaled", "\(what)")
+            expectEqual(await both.tell("asked \(check)"), "nothing", "\(what), once")
         }
-        #expect(await both.tell("silent") == "silent")
-        #expect(await both.tell("cancel \(descriptor)") == "canceled")
+        expectEqual(await both.tell("silent"), "silent")
+        expectEqual(await both.tell("cancel \(descriptor)"), "canceled")
         try both.center.post(name: name, payload: .empty)
-        #expect(await both.tell("asked \(check)") == "new")
+        expectEqual(await both.tell("asked \(check)"), "new")
     }
 
     /// Two names, posted from both sides at once, as fast as each can: an observer here and a pipe there tell of them in one order.
@@ -154,12 +154,12 @@ struct NotifyTests {
         for number in 0..<count {
             try both.center.post(name: names.randomElement()!, payload: number % 3 == 0 ? .empty : .text("\(number)"))
         }
-        #expect(await answer == "posted")
+        expectEqual(await answer, "posted")
         let here = await seen.wait(for: 2 * count)
         let there = await both.tell("told \(2 * count)").split(separator: " ").dropFirst().map { Int($0)! }
         #expect(here.map { tokens[names.firstIndex(of: $0.name)!] } == there)
         #expect(here.count == 2 * count && here.count { $0.pid == both.program.pid } == count)
-        #expect(await both.tell("silent") == "silent")
+        expectEqual(await both.tell("silent"), "silent")
         token.cancel()
     }
 
@@ -171,31 +171,31 @@ struct NotifyTests {
         let (check, plain) = (
             try await both.registered("check com.example.volume"), try await both.registered("plain com.example.volume")
         )
-        #expect(await both.tell("asked \(check)") == "new")
+        expectEqual(await both.tell("asked \(check)"), "new")
         let token = try both.center.addObserver(forNames: [name, "last"], using: { all.add($0) })
 
         // Theirs is no post of the name, and not its state here; under the name that Docs/Notify.md says, it is.
-        #expect(await both.tell("set \(plain) 5000000000") == "set")
-        #expect(await both.tell("asked \(check)") == "nothing")
+        expectEqual(await both.tell("set \(plain) 5000000000"), "set")
+        expectEqual(await both.tell("asked \(check)"), "nothing")
         #expect(try both.center.rawState(for: name) == nil)
         #expect(try both.center.state(for: "tidings.notify.state/com.example.volume", as: UInt64.self) == 5_000_000_000)
         try both.center.post(name: "last", payload: .empty)
-        #expect(await all.wait(for: 1).map(\.name) == ["last"])
+        expectEqual(await all.wait(for: 1).map(\.name), ["last"])
 
         // Ours is a post, and not their state.
         try both.center.setState(0.5, for: name)
-        #expect(await both.tell("asked \(check)") == "new")
-        #expect(await both.tell("get \(check)") == "5000000000")
+        expectEqual(await both.tell("asked \(check)"), "new")
+        expectEqual(await both.tell("get \(check)"), "5000000000")
         #expect(try both.center.state(for: name, as: Double.self) == 0.5)
-        #expect(await all.wait(for: 2)[1].name == name)
+        expectEqual(await all.wait(for: 2)[1].name, name)
 
         // Each by itself.
-        #expect(await both.tell("set \(plain) 0") == "set")
+        expectEqual(await both.tell("set \(plain) 0"), "set")
         #expect(try both.center.state(for: name, as: Double.self) == 0.5)
         #expect(try both.center.rawState(for: "tidings.notify.state/com.example.volume") == nil)
-        #expect(await both.tell("set \(plain) 7") == "set")
+        expectEqual(await both.tell("set \(plain) 7"), "set")
         try both.center.clearState(for: name)
-        #expect(await both.tell("get \(plain)") == "7")
+        expectEqual(await both.tell("get \(plain)"), "7")
         token.cancel()
     }
 
@@ -205,13 +205,13 @@ struct NotifyTests {
         let (posted, silent) = (
             try await both.registered("check com.example.posted"), try await both.registered("check com.example.silent")
         )
-        for token in [posted, silent] { #expect(await both.tell("asked \(token)") == "new") }
+        for token in [posted, silent] { expectEqual(await both.tell("asked \(token)"), "new") }
         let before = Int(await both.tell("peek \(posted)"))!
         try both.center.post(name: "com.example.posted", payload: .text("one"))
         for _ in 0..<1000 { try both.center.post(name: "com.example.other", payload: .empty) }
-        #expect(await both.tell("asked \(silent)") == "nothing")
-        #expect(await both.tell("asked \(posted)") == "new")
-        #expect(await both.tell("peek \(posted)") == "\(before + 1)")
+        expectEqual(await both.tell("asked \(silent)"), "nothing")
+        expectEqual(await both.tell("asked \(posted)"), "new")
+        expectEqual(await both.tell("peek \(posted)"), "\(before + 1)")
     }
 
     /// Names that stay in their process, and ones that are longer than any here.
@@ -235,7 +235,7 @@ struct NotifyTests {
     @Test func aProgramMayHaveBoth() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "notify", "com.example.changed", "100")
-        #expect(await peer.line() == "met 100")
+        expectEqual(await peer.line(), "met 100")
         await peer.waitForEnd()
     }
 }

@@ -70,7 +70,7 @@ struct ObservedStateTests {
         let state = try test.center.observedState(for: "volume", as: Double.self)
         try state.set(1)
         try test.other().setState("loud", for: "volume")
-        #expect(await told.wait(for: 1) == ["volume"])
+        expectEqual(await told.wait(for: 1), ["volume"])
         #expect(state.value == 1)
         let error = #expect(throws: SharedNotificationError.self) {
             try test.center.observedState(for: "volume", as: Int.self)

@@ -57,8 +57,8 @@ struct PayloadTests {
         ]
         try test.center.post(message)
         try test.center.post(message, subject: "s")
-        #expect(await got.wait(for: 2) == [message, message])
-        #expect(await raw.wait(for: 2) == [format, format])
+        expectEqual(await got.wait(for: 2), [message, message])
+        expectEqual(await raw.wait(for: 2), [format, format])
         for token in tokens { token.cancel() }
     }
 
@@ -83,8 +83,8 @@ struct PayloadTests {
         try test.center.post(name: Track.name, payload: .json(#"{"title": "from the shell", "number": 3}"#))
         try test.center.post(name: Track.name, payload: .init(encoding: Track(4)))
         try test.center.post(name: Point.name, payload: .json(#"{"x": 2, "y": 1}"#))
-        #expect(await got.wait(for: 2) == [Track(3, title: "from the shell"), Track(4)])
-        #expect(await points.wait(for: 1) == [Point(x: 2, y: 1)])
+        expectEqual(await got.wait(for: 2), [Track(3, title: "from the shell"), Track(4)])
+        expectEqual(await points.wait(for: 1), [Point(x: 2, y: 1)])
         for token in tokens { token.cancel() }
     }
 
@@ -108,7 +108,7 @@ struct PayloadTests {
         try test.center.post(name: Track.name, payload: .init(format: .bitwise, bytes: [1, 2, 3]))
         try test.center.post(name: Track.name, payload: .init(format: .init(rawValue: 200), bytes: [1, 2, 3]))
         try test.center.post(Track(1))
-        #expect(await got.wait(for: 1) == [Track(1)])
+        expectEqual(await got.wait(for: 1), [Track(1)])
         #expect(bad.all.map(\.notification.payload.format.rawValue) == [3, 4, 1, 0, 2, 200])
         #expect(bad.all.allSatisfy { $0.notification.name == Track.name })
         let all = await told.wait(for: 6)
@@ -130,7 +130,7 @@ struct PayloadTests {
             for: Point.self, onUndecodable: { bad.add($0.notification.payload.format) }, using: { got.add($0) })
         try test.center.post(Wider(x: 1, y: 2))
         try test.center.post(Point(x: 1, y: 2))
-        #expect(await got.wait(for: 1) == [Point(x: 1, y: 2)])
+        expectEqual(await got.wait(for: 1), [Point(x: 1, y: 2)])
         #expect(bad.all == [.bitwise])
         token.cancel()
     }
@@ -147,7 +147,7 @@ struct PayloadTests {
             #expect(error?.message.contains("test.picky") == true && error?.message.contains("No()") == true)
         }
         try test.center.post(Track(1))
-        #expect(await got.wait(for: 1) == [Track.name])
+        expectEqual(await got.wait(for: 1), [Track.name])
         #expect(try test.center.statistics.chunks == 0)
         token.cancel()
     }
@@ -183,7 +183,7 @@ struct PayloadTests {
         let got = Events<Center.Name>()
         let token = try test.center.addObserver(forNames: nil) { got.add($0.name) }
         try test.center.post(Nested(test.center))
-        #expect(await got.wait(for: 2) == [Blob.name, Nested.name])
+        expectEqual(await got.wait(for: 2), [Blob.name, Nested.name])
         token.cancel()
     }
 }

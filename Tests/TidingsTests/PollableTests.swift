@@ -50,9 +50,9 @@ struct PollableTests {
         source.setCancelHandler { withExtendedLifetime(observer) {} }
         source.activate()
         let peer = try Peer(test, "post", "ticks", "1000", "wait", "post", "ticks", "1000")
-        #expect(await got.wait(for: 1000) == Array(0..<1000))
+        expectEqual(await got.wait(for: 1000), Array(0..<1000))
         peer.send()
-        #expect(await got.wait(for: 2000) == Array(0..<1000) + Array(0..<1000))
+        expectEqual(await got.wait(for: 2000), Array(0..<1000) + Array(0..<1000))
         await peer.waitForEnd()
         source.cancel()
     }
@@ -76,7 +76,7 @@ struct PollableTests {
             }
         }
         peer.send()
-        #expect(try await polling.value.get() == Array(0..<3000))
+        expectEqual(try await polling.value.get(), Array(0..<3000))
         await peer.waitForEnd()
     }
 
@@ -115,7 +115,7 @@ struct PollableTests {
             }
         }
         peer.send()
-        #expect(try await polling.value.get() == Array(0..<3000))
+        expectEqual(try await polling.value.get(), Array(0..<3000))
         await peer.waitForEnd()
         close(epoll)
     }

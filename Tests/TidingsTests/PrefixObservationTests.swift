@@ -88,13 +88,13 @@ struct PrefixObservationTests {
         let test = try TestCenter()
         let (events, token) = try Self.observe(test.center, names: [], ["a", ""])
         for name: Center.Name in ["b", "a", "c"] { try Self.post(test.center, name) }
-        #expect(await events.wait(for: 3) == ["b 0", "a 0", "c 0"])
+        expectEqual(await events.wait(for: 3), ["b 0", "a 0", "c 0"])
         token.cancel()
         // With all names it makes no difference.
         let untyped = Events<String>()
         let all = try test.center.addObserver(forNames: nil, prefixes: ["a"]) { untyped.add($0.name.rawValue) }
         for name: Center.Name in ["b", "a"] { try Self.post(test.center, name) }
-        #expect(await untyped.wait(for: 2) == ["b", "a"])
+        expectEqual(await untyped.wait(for: 2), ["b", "a"])
         all.cancel()
     }
 
@@ -127,8 +127,8 @@ struct PrefixObservationTests {
         for (name, subject): (Center.Name, String?) in [
             ("a1", nil), ("a1", "s"), ("a2", "t"), ("b", "s"), ("a2", "s"), ("end", nil), ("end", "s"),
         ] { try Self.post(test.center, name, subject: subject) }
-        #expect(await events.wait(for: 3) == ["a1 0", "a2 0", "end 0"])
-        #expect(await untyped.wait(for: 2) == ["a1", "a2"])
+        expectEqual(await events.wait(for: 3), ["a1 0", "a2 0", "end 0"])
+        expectEqual(await untyped.wait(for: 2), ["a1", "a2"])
         for token in [token, other] { token.cancel() }
     }
 
@@ -136,7 +136,7 @@ struct PrefixObservationTests {
     @Test func whatWasMissedIsCountedExactly() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "observe", "com.example.*", "1000000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         peer.signal(SIGSTOP)
         try peer.waitUntilStopped()
         for number in 0..<1000 { try Self.post(test.center, ["com.examples", "b", "com.exampl"][number % 3]) }
@@ -203,7 +203,7 @@ struct PrefixObservationTests {
     @Test func otherNamesDoNotWakeIt() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "observe", "com.example.*", "1000000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         let (others, token) = try Self.observe(test.center, names: ["com.examples"], [])
         func untilAsleep() async throws {
             while try test.center.statistics.observersAsleep < 2 { await Task.yield() }
@@ -251,7 +251,7 @@ struct PrefixObservationTests {
         let peer = try Peer(
             test, "post", "a.1", "10", "post", "b", "10", "post", "a.2", "10", "retain", "a.3", "7", "wait", "post",
             "a.4", "10")
-        #expect(await peer.line(4) == "retained")
+        expectEqual(await peer.line(4), "retained")
         // The kept value comes to `a.3` as history, not a second time.
         let (events, token) = try Self.observe(test.center, names: ["a.3", "end"], ["a."], from: .oldest)
         peer.send()
@@ -282,7 +282,7 @@ struct PrefixObservationTests {
     @Test func keptValuesComeFirst() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "retain", "a.1", "1", "retain", "a.2", "2", "wait", "retain", "a.2", "3")
-        #expect(await peer.line(2) == "retained")
+        expectEqual(await peer.line(2), "retained")
         let (events, token) = try Self.observe(test.center, names: ["a.1", "end"], ["a.", "a.2"])
         let all = Events<String>()
         let tokenOfAll = try test.center.addObserver(forNames: nil) { all.add(Self.text(.notification($0))) }
@@ -293,9 +293,9 @@ struct PrefixObservationTests {
         await peer.waitForEnd()
         try Self.post(test.center, "end")
         let expected = ["a.1 1", "a.2 2", "a.2 3", "end 0"]
-        #expect(await events.wait(for: 4) == expected)
-        #expect(await all.wait(for: 4) == expected)
-        #expect(await oldest.0.wait(for: 4) == expected)
+        expectEqual(await events.wait(for: 4), expected)
+        expectEqual(await all.wait(for: 4), expected)
+        expectEqual(await oldest.0.wait(for: 4), expected)
         #expect(try pollable.next().map(Self.text) == "a.2 2")
         for token in [tokenOfAll, oldest.1] { token.cancel() }
         token.cancel()
@@ -304,7 +304,7 @@ struct PrefixObservationTests {
     @Test func losslessHoldsPostersBack() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "lossless", "a.*", "3000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         var posted = 0
         while (try? Self.post(test.center, .init("a.\(posted % 7)"), posted)) != nil { posted += 1 }
         #expect(posted > 0 && posted <= 256)
@@ -324,17 +324,17 @@ struct PrefixObservationTests {
         let (events, token) = try Self.observe(test.center, ["a."])
         let (marks, marking) = try Self.observe(test.center, ["a"])
         try Self.post(test.center, "a.1")
-        #expect(await events.wait(for: 1) == ["a.1 0"])
+        expectEqual(await events.wait(for: 1), ["a.1 0"])
         token.cancel()
         try Self.post(test.center, "a.2")
-        #expect(await marks.wait(for: 2) == ["a.1 0", "a.2 0"])
+        expectEqual(await marks.wait(for: 2), ["a.1 0", "a.2 0"])
         #expect(events.count == 1)
         marking.cancel()
         #expect(try test.center.observedNames.isEmpty)
         // Once more, with names that it has met before.
         let (again, last) = try Self.observe(test.center, ["a."])
         try Self.post(test.center, "a.1")
-        #expect(await again.wait(for: 1) == ["a.1 0"])
+        expectEqual(await again.wait(for: 1), ["a.1 0"])
         last.cancel()
     }
 
@@ -355,11 +355,11 @@ struct PrefixObservationTests {
         center.isSuspended = true
         let peer = try Peer(test, "post", "a.1", "2", "post", "b", "2", "post", "a.2", "2")
         await peer.waitForEnd()
-        #expect(await now.wait(for: 4) == ["a.1 0", "a.1 1", "a.2 0", "a.2 1"])
+        expectEqual(await now.wait(for: 4), ["a.1 0", "a.1 1", "a.2 0", "a.2 1"])
         #expect(coalesced.count == 0 && held.count == 0)
         center.isSuspended = false
-        #expect(await coalesced.wait(for: 2) == ["a.1 1", "a.2 1"])
-        #expect(await held.wait(for: 3) == ["missed 2 a.1", "a.2 0", "a.2 1"])
+        expectEqual(await coalesced.wait(for: 2), ["a.1 1", "a.2 1"])
+        expectEqual(await held.wait(for: 3), ["missed 2 a.1", "a.2 0", "a.2 1"])
         for token in tokens { token.cancel() }
     }
 

@@ -30,7 +30,7 @@ struct ProcessTests {
     @Test func oneOrderForAll() async throws {
         let test = try TestCenter()
         let watchers = try (0..<2).map { _ in try Peer(test, "observe", "ticks", "400") }
-        for watcher in watchers { #expect(await watcher.line() == "observing") }
+        for watcher in watchers { expectEqual(await watcher.line(), "observing") }
         let posters = try (0..<4).map { _ in try Peer(test, "wait", "post", "ticks", "100") }
         for poster in posters { poster.send() }
         for watcher in watchers { await watcher.waitForEnd() }
@@ -47,9 +47,9 @@ struct ProcessTests {
         let token = try test.center.addObserver(for: Ticks.self) { got.add($0.number) }
         let peer = try Peer(test, "post", "ticks", "10", "encode-and-kill", "ticks")
         await peer.waitForEnd()
-        #expect(await got.wait(for: 10) == Array(0..<10))
+        expectEqual(await got.wait(for: 10), Array(0..<10))
         try test.center.post(Ticks(number: 10))
-        #expect(await got.wait(for: 11) == Array(0...10))
+        expectEqual(await got.wait(for: 11), Array(0...10))
         try test.center.tidy()
         let statistics = try test.center.statistics
         #expect(statistics.participants == 1 && statistics.chunks == 0)
@@ -61,7 +61,7 @@ struct ProcessTests {
         let got = Events<Center.RawNotification>()
         let token = try test.center.addObserver(forNames: ["ticks"]) { got.add($0) }
         let peer = try Peer(test, "encode-and-stop", "ticks")
-        #expect(await peer.line() == "stopping")
+        expectEqual(await peer.line(), "stopping")
         try peer.waitUntilStopped()
         for number in 0..<10_000 { try test.center.post(Ticks(number: number)) }
         await got.wait(for: 1)
@@ -77,7 +77,7 @@ struct ProcessTests {
     @Test func aKilledObserverIsForgotten() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "lossless", "ticks", "100000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         // It takes none, so posters are held back at the end of the ring, until it dies.
         var posted = 0
         while (try? test.center.post(Ticks(number: posted))) != nil { posted += 1 }
@@ -91,7 +91,7 @@ struct ProcessTests {
     @Test func aStoppedObserverIsToldWhatItMissed() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "observe", "ticks", "1000000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         peer.signal(SIGSTOP)
         try peer.waitUntilStopped()
         for number in 0..<1000 { try test.center.post(Ticks(number: number)) }
@@ -106,11 +106,11 @@ struct ProcessTests {
     @Test func retainedValuesOutliveTheirPoster() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "retain", "ticks", "7")
-        #expect(await peer.line() == "retained")
+        expectEqual(await peer.line(), "retained")
         await peer.waitForEnd()
         #expect(try test.center.state(for: Ticks.self) == Ticks(number: 7))
         var iterator = test.center.messages(of: Ticks.self).makeAsyncIterator()
-        #expect(await iterator.next() == Ticks(number: 7))
+        expectEqual(await iterator.next(), Ticks(number: 7))
     }
 
     /// `fork` without `exec`, of a process with a running dispatcher. In the peer, whose other threads sleep while it forks: Swift's runtime
@@ -118,8 +118,8 @@ struct ProcessTests {
     @Test func aForkedChildPostsAndIsToldThatItCantObserve() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "fork", "ticks")
-        #expect(await peer.line() == "child ended with 0")
-        #expect(await peer.line(2) == "got 1 own, 2 child, 3 child, 4 child")
+        expectEqual(await peer.line(), "child ended with 0")
+        expectEqual(await peer.line(2), "got 1 own, 2 child, 3 child, 4 child")
         await peer.waitForEnd()
     }
 }

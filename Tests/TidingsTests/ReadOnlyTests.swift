@@ -17,8 +17,8 @@ struct ReadOnlyTests {
         var sequence = center.messages(of: Track.self).makeAsyncIterator()
         for number in 0..<100 {
             try test.center.post(Track(number))
-            #expect(await received.wait(for: number + 1).last == Track(number))
-            #expect(await sequence.next() == Track(number))
+            expectEqual(await received.wait(for: number + 1).last, Track(number))
+            expectEqual(await sequence.next(), Track(number))
         }
         token.cancel()
         try test.center.setState(5, for: "volume")

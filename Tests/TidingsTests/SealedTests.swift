@@ -21,12 +21,12 @@ struct SealedTests {
         #expect(received.name == "handed")
         var tracks = received.messages(of: Track.self).makeAsyncIterator()
         try center.post(Track(1))
-        #expect(await tracks.next() == Track(1))
+        expectEqual(await tracks.next(), Track(1))
         let error = isReadOnly ? #expect(throws: SharedNotificationError.self) { try received.post(Track(2)) } : nil
         #expect(error?.code == (isReadOnly ? .notPermitted : nil))
         guard !isReadOnly else { return }
         try received.post(Track(2))
-        #expect(await tracks.next() == Track(2))
+        expectEqual(await tracks.next(), Track(2))
     }
 
     @Test func aReceiverLimitsTheSize() throws {

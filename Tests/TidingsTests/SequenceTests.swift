@@ -10,7 +10,7 @@ struct SequenceTests {
         let test = try TestCenter()
         var iterator = test.center.messages(of: Track.self).makeAsyncIterator()
         for number in 0..<500 { try test.center.post(Track(number)) }
-        for number in 0..<500 { #expect(await iterator.next() == Track(number)) }
+        for number in 0..<500 { expectEqual(await iterator.next(), Track(number)) }
     }
 
     @Test func observationStartsWithTheIterator() async throws {
@@ -21,7 +21,7 @@ struct SequenceTests {
         var iterator: Center.Messages<Track>.Iterator? = messages.makeAsyncIterator()
         #expect(try test.center.statistics.observers == 1)
         try test.center.post(Track(1))
-        #expect(await iterator?.next() == Track(1))
+        expectEqual(await iterator?.next(), Track(1))
         iterator = nil
         #expect(try test.center.statistics.observers == 0)
     }
@@ -57,7 +57,7 @@ struct SequenceTests {
         try center.post(Track(0))
         await got.wait(for: 1)
         task.cancel()
-        #expect(await got.wait(for: 2) == ["0", "ended"])
+        expectEqual(await got.wait(for: 2), ["0", "ended"])
         #expect(try center.statistics.observers == 0)
     }
 
@@ -120,11 +120,11 @@ struct SequenceTests {
         for _ in 0..<4 { got.append(await next()) }
         #expect(got == ["11", "12", "13", "missed 2"])
         try await post(1)
-        #expect(await next() == "16")
-        for number in 0..<3 { #expect(await messages.next() == Track(number)) }
+        expectEqual(await next(), "16")
+        for number in 0..<3 { expectEqual(await messages.next(), Track(number)) }
         #expect(missed.all == [])
         try await post(1)
-        #expect(await messages.next() == Track(17))
+        expectEqual(await messages.next(), Track(17))
         #expect(missed.all == [14])
         #expect(try test.center.statistics.missed == 9 + 14)
         token.cancel()
@@ -139,7 +139,7 @@ struct SequenceTests {
         let token = try test.center.addObserver(for: Track.self) { seen.add($0.number) }
         for number in 0..<5 { try test.center.post(Track(number)) }
         await seen.wait(for: 5)
-        #expect(await iterator.next() == Track(4))
+        expectEqual(await iterator.next(), Track(4))
         #expect(missed.all == [4])
         token.cancel()
     }

@@ -67,10 +67,10 @@ struct StateTests {
         // Also who joins those that look at it already.
         let late = Events<Int>()
         let second = try test.center.addObserver(for: Track.self) { late.add($0.number) }
-        #expect(await late.wait(for: 1) == [1])
+        expectEqual(await late.wait(for: 1), [1])
         try test.center.post(Track(4))
-        #expect(await late.wait(for: 2) == [1, 4])
-        #expect(await got.wait(for: 3).map(\.0) == [1, 3, 4])
+        expectEqual(await late.wait(for: 2), [1, 4])
+        expectEqual(await got.wait(for: 3).map(\.0), [1, 3, 4])
         token.cancel()
         second.cancel()
     }
@@ -91,16 +91,16 @@ struct StateTests {
         let test = try TestCenter()
         let got = Events<Int>()
         let peer = try Peer(test, "retain", "test.track", "7", "wait", "clear", "test.track", "wait")
-        #expect(await peer.line() == "retained")
+        expectEqual(await peer.line(), "retained")
         var iterator = test.center.deliveries(ofNames: ["test.track"]).makeAsyncIterator()
         guard case .notification(let retained) = await iterator.next() else { return }
         #expect(retained.envelope.isRetained && retained.envelope.poster.pid == peer.pid)
         peer.send()
-        #expect(await peer.line(2) == "cleared")
+        expectEqual(await peer.line(2), "cleared")
         let token = try test.center.addObserver(forNames: ["test.track"]) { _ in got.add(0) }
         let last = try test.center.addObserver(for: Track.self) { got.add($0.number) }
         try test.center.post(Track(1))
-        #expect(await got.wait(for: 2).sorted() == [0, 1])
+        expectEqual(await got.wait(for: 2).sorted(), [0, 1])
         #expect(try test.center.observedNames.allSatisfy { !$0.isRetained })
         // Who was there sees that it went.
         guard case .notification(let cleared) = await iterator.next() else { return }
@@ -173,9 +173,9 @@ struct StateTests {
             ) { got.add((try? $0.payload.decode(Numbered.self).number) ?? -1) }
             observers.append((fromASequence ? start + 1 : 0, got, token))
         }
-        #expect(await first.wait(for: count).map(\.0) == Array(0..<count))
+        expectEqual(await first.wait(for: count).map(\.0), Array(0..<count))
         for observer in observers {
-            #expect(await observer.got.wait(for: count - observer.start) == Array(observer.start..<count))
+            expectEqual(await observer.got.wait(for: count - observer.start), Array(observer.start..<count))
             observer.token.cancel()
         }
         await peer.waitForEnd()
@@ -198,8 +198,8 @@ struct StateTests {
             },
         ]
         try test.center.post(Track(10))
-        #expect(await oldest.wait(for: 11) == Array(0...10))
-        #expect(await some.wait(for: 4) == [7, 8, 9, 10])
+        expectEqual(await oldest.wait(for: 11), Array(0...10))
+        expectEqual(await some.wait(for: 4), [7, 8, 9, 10])
         for token in tokens { token.cancel() }
         #expect(try test.center.statistics.observers == 0)
     }
@@ -209,7 +209,7 @@ struct StateTests {
         for name in ["a", "b", "c", "b", "a"] as [Center.Name] { try test.center.post(name: name, payload: .empty) }
         let got = Events<String>()
         let token = try test.center.addObserver(forNames: ["a", "b"], from: .oldest) { got.add("\($0.name)") }
-        #expect(await got.wait(for: 4) == ["a", "b", "b", "a"])
+        expectEqual(await got.wait(for: 4), ["a", "b", "b", "a"])
         token.cancel()
     }
 }

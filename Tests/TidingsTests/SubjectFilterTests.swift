@@ -78,7 +78,7 @@ struct SubjectFilterTests {
                 .store(in: &tokens)
         }
         try await post(test)
-        #expect(await heard.wait(for: 3) == [0, 1, 2])
+        expectEqual(await heard.wait(for: 3), [0, 1, 2])
         #expect(Self.decoded.withLock { $0 } == 3)
         center.removeTarget(target)
         tokens = []
@@ -91,13 +91,13 @@ struct SubjectFilterTests {
         var about = test.center.messages(of: Room(id: "mine"), for: Entered.self).makeAsyncIterator()
         try await post(test)
         for number in 0..<3 {
-            #expect(await messages.next()?.number == number)
+            expectEqual(await messages.next()?.number, number)
             guard case .message(let counted, _) = await deliveries.next() else {
                 Issue.record("not a message")
                 return
             }
             #expect(counted.number == number)
-            #expect(try await about.next()?.counted.number == number)
+            expectEqual(try await about.next()?.counted.number, number)
         }
         #expect(Self.decoded.withLock { $0 } == 9)
     }
@@ -110,7 +110,7 @@ struct SubjectFilterTests {
             for: Center.Key<Int>("counted"), subject: "mine",
             onUndecodable: { told.add($0.notification.envelope.subject) }, using: { _ in told.add("decoded") })
         try await post(test)
-        #expect(await told.wait(for: 3) == ["mine", "mine", "mine"])
+        expectEqual(await told.wait(for: 3), ["mine", "mine", "mine"])
         token.cancel()
     }
 }

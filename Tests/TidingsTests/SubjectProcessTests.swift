@@ -70,8 +70,8 @@ struct SubjectProcessTests {
         center.post(Taken(number: 2), subject: seat)
         center.post(Freed(number: 3), subject: other)
         center.post(Freed(number: 4), subject: seat)
-        #expect(await got.wait(for: 3).sorted() == ["freed 4", "taken 2", "taken 2"])
-        #expect(await texts.wait(for: 2) == [other.id.uuidString, seat.id.uuidString])
+        expectEqual(await got.wait(for: 3).sorted(), ["freed 4", "taken 2", "taken 2"])
+        expectEqual(await texts.wait(for: 2), [other.id.uuidString, seat.id.uuidString])
         #expect(SubjectIdentity.text(of: Booking(seat.id)) == seat.id.uuidString)
         for token in tokens { token.cancel() }
         raw.cancel()
@@ -88,7 +88,7 @@ struct SubjectProcessTests {
         let peer = try Peer(
             test, "post-subject", "subject.numbered", "12", "2", "post-subject", "subject.numbered", "usb-1", "2",
             "post", "subject.numbered", "1", "observe", "subject.numbered", "2")
-        #expect(await seen.wait(for: 4).sorted() == ["device 0", "device 1", "room 0", "room 1"])
+        expectEqual(await seen.wait(for: 4).sorted(), ["device 0", "device 1", "room 0", "room 1"])
         while await peer.lines.wait(for: 4).last != "observing" {}
         center.post(Plugged(number: 41), subject: Device("usb-2"))
         center.post(Entered(number: 42), subject: Room(id: 13))
@@ -113,12 +113,12 @@ struct SubjectProcessTests {
             test, "post-subject", "subject.numbered", "12", "10", "post-subject", "subject.numbered", "13", "2",
             "post", "subject.numbered", "1")
         await seen.wait(for: 13)
-        for number in 7..<10 { #expect(try await ofRoom.next()?.number == number) }
+        for number in 7..<10 { expectEqual(try await ofRoom.next()?.number, number) }
         #expect(missed.all == [7])
-        for number in Array(0..<10) + [0, 1, 0] { #expect(try await ofType.next()?.number == number) }
+        for number in Array(0..<10) + [0, 1, 0] { expectEqual(try await ofType.next()?.number, number) }
         // Nothing of another room, or of none, has come to the first one.
         let again = try Peer(test, "post-subject", "subject.numbered", "12", "1")
-        #expect(try await ofRoom.next()?.number == 0)
+        expectEqual(try await ofRoom.next()?.number, 0)
         #expect(missed.all == [7])
         await peer.waitForEnd()
         await again.waitForEnd()
@@ -136,8 +136,8 @@ struct SubjectProcessTests {
         let all = Events<Int>()
         let token = test.center.addObserver(for: AboutPlain.self) { all.add($0.number) }
         let peer = try Peer(test, "objects", "200", "copied-object")
-        #expect(await peer.line(2) == "child ended with 0, got [1, 4]")
-        #expect(await all.wait(for: 204) == Array(0..<200) + [1, 2, 3, 4])
+        expectEqual(await peer.line(2), "child ended with 0, got [1, 4]")
+        expectEqual(await all.wait(for: 204), Array(0..<200) + [1, 2, 3, 4])
         #expect(heard.count == 0)
         test.center.post(AboutPlain(number: 5), subject: objects[100])
         #expect(heard.all == [5])

@@ -46,24 +46,25 @@ struct SuspensionTests {
         // Posts {"number": 0…3}.
         let peer = try Peer(test, "wait", "post-subject", "ticks", "a", "2", "post", "ticks", "2")
         try Self.post(test.center, "ticks", 10)
-        for each in seen { #expect(await each.wait(1) == ["ticks/- 10"]) }
+        for each in seen { expectEqual(await each.wait(1), ["ticks/- 10"]) }
         test.center.isSuspended = true
         peer.send()
         await peer.waitForEnd()
-        #expect(await seen[3].wait(5) == ["ticks/- 10", "ticks/a 0", "ticks/a 1", "ticks/- 0", "ticks/- 1"])
+        expectEqual(await seen[3].wait(5), ["ticks/- 10", "ticks/a 0", "ticks/a 1", "ticks/- 0", "ticks/- 1"])
         try Self.post(test.center, "ticks", 11, object: "b")
         _ = await seen[3].wait(6)
         // Posted later than all of those to the same dispatcher, so nothing else is on its way.
         #expect(seen[..<3].allSatisfy { $0.all == ["ticks/- 10"] })
         test.center.isSuspended = false
         try Self.post(test.center, "ticks", 12)
-        #expect(await seen[0].wait(2) == ["ticks/- 10", "ticks/- 12"])
-        #expect(await seen[1].wait(5) == ["ticks/- 10", "ticks/a 1", "ticks/- 1", "ticks/b 11", "ticks/- 12"])
-        #expect(
-            await seen[2].wait(7) == [
+        expectEqual(await seen[0].wait(2), ["ticks/- 10", "ticks/- 12"])
+        expectEqual(await seen[1].wait(5), ["ticks/- 10", "ticks/a 1", "ticks/- 1", "ticks/b 11", "ticks/- 12"])
+        expectEqual(
+            await seen[2].wait(7),
+            [
                 "ticks/- 10", "ticks/a 0", "ticks/a 1", "ticks/- 0", "ticks/- 1", "ticks/b 11", "ticks/- 12",
             ])
-        #expect(await seen[3].wait(7).last == "ticks/- 12")
+        expectEqual(await seen[3].wait(7).last, "ticks/- 12")
         for each in seen { each.token.cancel() }
     }
 
@@ -75,16 +76,16 @@ struct SuspensionTests {
         try Self.post(poster, "a", 1)
         try Self.post(poster, "a", 2)
         try Self.post(poster, "a", 3, immediately: true)
-        #expect(await seen[0].wait(1) == ["a/- 3"])
-        #expect(await seen[1].wait(2) == ["a/- 2", "a/- 3"])
-        #expect(await seen[2].wait(3) == ["a/- 1", "a/- 2", "a/- 3"])
+        expectEqual(await seen[0].wait(1), ["a/- 3"])
+        expectEqual(await seen[1].wait(2), ["a/- 2", "a/- 3"])
+        expectEqual(await seen[2].wait(3), ["a/- 1", "a/- 2", "a/- 3"])
         // It is suspended still.
         try Self.post(poster, "a", 4)
-        #expect(await seen[3].wait(4) == ["a/- 1", "a/- 2", "a/- 3", "a/- 4"])
+        expectEqual(await seen[3].wait(4), ["a/- 1", "a/- 2", "a/- 3", "a/- 4"])
         #expect(seen[2].all.count == 3)
         test.center.isSuspended = false
-        #expect(await seen[2].wait(4).last == "a/- 4")
-        #expect(await seen[1].wait(3).last == "a/- 4")
+        expectEqual(await seen[2].wait(4).last, "a/- 4")
+        expectEqual(await seen[1].wait(3).last, "a/- 4")
         for each in seen { each.token.cancel() }
     }
 
@@ -94,17 +95,17 @@ struct SuspensionTests {
         test.center.isSuspended = true
         // Posts {"number": 0…1}.
         let peer = try Peer(test, "post", "a", "2", "urgent", "a", "-", "7", "post", "a", "1")
-        #expect(await seen[0].wait(1) == ["a/- 7"])
-        #expect(await seen[1].wait(2) == ["a/- 1", "a/- 7"])
-        #expect(await seen[2].wait(3) == ["a/- 0", "a/- 1", "a/- 7"])
-        #expect(await seen[3].wait(4) == ["a/- 0", "a/- 1", "a/- 7", "a/- 0"])
+        expectEqual(await seen[0].wait(1), ["a/- 7"])
+        expectEqual(await seen[1].wait(2), ["a/- 1", "a/- 7"])
+        expectEqual(await seen[2].wait(3), ["a/- 0", "a/- 1", "a/- 7"])
+        expectEqual(await seen[3].wait(4), ["a/- 0", "a/- 1", "a/- 7", "a/- 0"])
         #expect(seen.map(\.all.count) == [1, 2, 3, 4])
         test.center.isSuspended = false
-        #expect(await seen[2].wait(4).last == "a/- 0")
-        #expect(await seen[1].wait(3).last == "a/- 0")
+        expectEqual(await seen[2].wait(4).last, "a/- 0")
+        expectEqual(await seen[1].wait(3).last, "a/- 0")
         await peer.waitForEnd()
         try Self.post(test.center, "a", 8)
-        #expect(await seen[0].wait(2).last == "a/- 8")
+        expectEqual(await seen[0].wait(2).last, "a/- 8")
         for each in seen { each.token.cancel() }
     }
 
@@ -116,22 +117,23 @@ struct SuspensionTests {
             heard.add(notification.userInfo?["number"]?.integer ?? -1)
         }
         let peer = try Peer(test, "observe-suspended", "a", "3", "9")
-        #expect(await peer.line() == "suspended")
+        expectEqual(await peer.line(), "suspended")
         for number in 0..<2 { try Self.post(test.center, "a", number) }
         // It is this process whose centers are not suspended.
-        #expect(await heard.wait(for: 2) == [0, 1] && !test.center.isSuspended)
+        expectEqual(await heard.wait(for: 2), [0, 1])
+        #expect(!test.center.isSuspended)
         try Self.post(test.center, "a.now", 50)
-        #expect(await peer.lines.wait(for: 2) == ["suspended", "now 50"])
+        expectEqual(await peer.lines.wait(for: 2), ["suspended", "now 50"])
         try Self.post(test.center, "a", 2, immediately: true)
-        #expect(await peer.lines.wait(for: 5).dropFirst(2) == ["got 0", "got 1", "got 2"])
+        expectEqual(await peer.lines.wait(for: 5).dropFirst(2), ["got 0", "got 1", "got 2"])
         // Three of these wait, and it knows how many don't.
         for number in 3..<12 { try Self.post(test.center, "a", number) }
         try Self.post(test.center, "a.now", 51)
-        #expect(await peer.lines.wait(for: 6).last == "now 51")
+        expectEqual(await peer.lines.wait(for: 6).last, "now 51")
         peer.send()
         let resumed = ["resumed", "missed 6 a", "got 9", "got 10", "got 11"]
-        #expect(await peer.lines.wait(for: 11).dropFirst(6).sorted() == resumed.sorted())
-        #expect(await peer.lines.wait(for: 11).filter { $0 != "resumed" }.suffix(4) == resumed[1...])
+        expectEqual(await peer.lines.wait(for: 11).dropFirst(6).sorted(), resumed.sorted())
+        expectEqual(await peer.lines.wait(for: 11).filter { $0 != "resumed" }.suffix(4), resumed[1...])
         try Self.post(test.center, "a", 12)
         try Self.post(test.center, "a", 13)
         await peer.waitForEnd()
@@ -150,9 +152,9 @@ struct SuspensionTests {
         _ = await marker.wait(15)
         #expect(held.all.isEmpty && coalesced.all.isEmpty)
         test.center.isSuspended = false
-        #expect(await held.wait(4) == ["missed 7 a", "a/- 7", "a/- 8", "a/- 9"])
+        expectEqual(await held.wait(4), ["missed 7 a", "a/- 7", "a/- 8", "a/- 9"])
         // Of four names and objects two wait.
-        #expect(await coalesced.wait(3) == ["missed 2 -", "b/y 1", "end/- 0"])
+        expectEqual(await coalesced.wait(3), ["missed 2 -", "b/y 1", "end/- 0"])
         await peer.waitForEnd()
         for each in [held, coalesced, marker] { each.token.cancel() }
     }
@@ -167,15 +169,15 @@ struct SuspensionTests {
         for number in 0..<5 { try Self.post(test.center, "b", number, object: "\(number)") }
         _ = await marker.wait(15)
         test.center.isSuspended = false
-        #expect(await held.wait(4) == ["missed 12 -", "b/2 2", "b/3 3", "b/4 4"])
-        #expect(await coalesced.wait(3) == ["missed 4 -", "b/3 3", "b/4 4"])
+        expectEqual(await held.wait(4), ["missed 12 -", "b/2 2", "b/3 3", "b/4 4"])
+        expectEqual(await coalesced.wait(3), ["missed 4 -", "b/3 3", "b/4 4"])
         // It is as empty as before.
         test.center.isSuspended = true
         for number in 20..<25 { try Self.post(test.center, "a", number) }
         _ = await marker.wait(20)
         test.center.isSuspended = false
-        #expect(await held.wait(8).dropFirst(4) == ["missed 2 a", "a/- 22", "a/- 23", "a/- 24"])
-        #expect(await coalesced.wait(4).dropFirst(3) == ["a/- 24"])
+        expectEqual(await held.wait(8).dropFirst(4), ["missed 2 a", "a/- 22", "a/- 23", "a/- 24"])
+        expectEqual(await coalesced.wait(4).dropFirst(3), ["a/- 24"])
         for each in [held, coalesced, marker] { each.token.cancel() }
     }
 
@@ -196,14 +198,14 @@ struct SuspensionTests {
         #expect(center.isSuspended && held.all.isEmpty)
         center.resume()
         #expect(!center.isSuspended)
-        #expect(await held.wait(1) == ["a/- 1"])
+        expectEqual(await held.wait(1), ["a/- 1"])
         // One too many.
         center.resume()
         center.suspend()
         #expect(center.isSuspended)
         center.resume()
         try Self.post(center, "a", 2)
-        #expect(await held.wait(2) == ["a/- 1", "a/- 2"])
+        expectEqual(await held.wait(2), ["a/- 1", "a/- 2"])
         for each in [held, marker] { each.token.cancel() }
     }
 
@@ -221,7 +223,7 @@ struct SuspensionTests {
         _ = await elsewhere.wait(1)
         #expect(held.all.isEmpty)
         test.center.isSuspended = false
-        #expect(await held.wait(1) == ["test.track/- 1"])
+        expectEqual(await held.wait(1), ["test.track/- 1"])
         for each in [held, elsewhere] { each.token.cancel() }
         token.cancel()
     }
@@ -234,12 +236,12 @@ struct SuspensionTests {
         test.center.isSuspended = true
         // In the other process nobody is suspended, either.
         let peer = try Peer(test, "observe-untyped", "a", "-", "2", "wait", "post", "a", "1")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         try Self.post(test.center, "a", 7)
         try Self.post(other, "a", 8)
-        #expect(await peer.lines.wait(for: 3).dropFirst() == [#"a - {"number":7}"#, #"a - {"number":8}"#])
+        expectEqual(await peer.lines.wait(for: 3).dropFirst(), [#"a - {"number":7}"#, #"a - {"number":8}"#])
         peer.send()
-        #expect(await elsewhere.wait(3) == ["a/- 7", "a/- 8", "a/- 0"])
+        expectEqual(await elsewhere.wait(3), ["a/- 7", "a/- 8", "a/- 0"])
         await peer.waitForEnd()
         // A dispatcher thread each: that the other one has been given it says nothing of this one.
         let marker = try Seen(test.center, .deliverImmediately, name: "a")
@@ -247,7 +249,7 @@ struct SuspensionTests {
         _ = await marker.wait(1)
         #expect(held.all.isEmpty && test.center.isSuspended && !other.isSuspended)
         test.center.isSuspended = false
-        #expect(await held.wait(4) == ["a/- 7", "a/- 8", "a/- 0", "a/- 9"])
+        expectEqual(await held.wait(4), ["a/- 7", "a/- 8", "a/- 0", "a/- 9"])
         for each in [held, elsewhere, marker] { each.token.cancel() }
     }
 

@@ -77,22 +77,22 @@ struct TargetTests {
         try test.center.post(Tocks(number: 2))
         try test.center.post(Self.progress, 3, "")
         try test.center.post(Ticks(number: 4), subject: "s")
-        #expect(await two.got.wait(for: 5) == [1, 2, 3, 4, 4])
-        #expect(await one.got.wait(for: 2) == [1, 4])
+        expectEqual(await two.got.wait(for: 5), [1, 2, 3, 4, 4])
+        expectEqual(await one.got.wait(for: 2), [1, 4])
         test.center.removeTarget(two, for: Ticks.self, subject: "s")
         test.center.removeTarget(two, for: Self.progress)
         try test.center.post(Self.progress, 5, "")
         try test.center.post(Ticks(number: 6), subject: "s")
-        #expect(await two.got.wait(for: 6) == [1, 2, 3, 4, 4, 6])
+        expectEqual(await two.got.wait(for: 6), [1, 2, 3, 4, 4, 6])
         test.center.removeTarget(two)
         try test.center.post(Tocks(number: 7))
         try test.center.post(Ticks(number: 8))
-        #expect(await one.got.wait(for: 4) == [1, 4, 6, 8])
+        expectEqual(await one.got.wait(for: 4), [1, 4, 6, 8])
         #expect(two.got.count == 6)
         // What was removed can be added again.
         try test.center.addTarget(two, action: Target.tick, for: Ticks.self)
         try test.center.post(Ticks(number: 9))
-        #expect(await two.got.wait(for: 7).last == 9)
+        expectEqual(await two.got.wait(for: 7).last, 9)
     }
 
     @Test func anotherActionTakesThePlaceOfTheOneBefore() async throws {
@@ -107,7 +107,7 @@ struct TargetTests {
         // Also one that runs elsewhere.
         try test.center.addTarget(target, action: Target.tickSlowly, for: Ticks.self)
         try test.center.post(Ticks(number: 3))
-        #expect(await target.got.wait(for: 3) == [1, -2, 3])
+        expectEqual(await target.got.wait(for: 3), [1, -2, 3])
         test.center.removeTarget(target)
         #expect(try test.center.statistics.observers == 0)
     }
@@ -147,7 +147,7 @@ struct TargetTests {
         await began.wait(for: 1)
         slow = nil
         gate.open()
-        #expect(await ended.wait(for: 1) == [true])
+        expectEqual(await ended.wait(for: 1), [true])
         #expect(slow == nil)
     }
 
@@ -269,7 +269,7 @@ struct TargetTests {
             let peer = try Peer(test, "post", "ticks", "1")
             await peer.waitForEnd()
             try test.center.post(Ticks(number: 2))
-            #expect(await got.wait(for: 3) == [1, 0, 2])
+            expectEqual(await got.wait(for: 3), [1, 0, 2])
             break
         }
     }
@@ -285,12 +285,12 @@ struct TargetTests {
         try test.center.addTarget(targets[2], action: Target.tickWithEnvelope, for: Ticks.self)
         try test.center.addTarget(targets[3], action: Target.progressedSlowly, for: Self.progress)
         let peer = try Peer(test, "post", "ticks", "100", "key", "test.progress", "100", "wait")
-        #expect(await controller.got.wait(for: 100) == Array(0..<100))
-        #expect(await second.got.wait(for: 100) == Array(0..<100))
-        #expect(await targets[0].got.wait(for: 100) == Array(0..<100))
-        #expect(await targets[1].got.wait(for: 100) == Array(0..<100))
+        expectEqual(await controller.got.wait(for: 100), Array(0..<100))
+        expectEqual(await second.got.wait(for: 100), Array(0..<100))
+        expectEqual(await targets[0].got.wait(for: 100), Array(0..<100))
+        expectEqual(await targets[1].got.wait(for: 100), Array(0..<100))
         #expect(await targets[2].got.wait(for: 100).allSatisfy { $0 == peer.pid })
-        #expect(await targets[3].got.wait(for: 100) == Array(0..<100))
+        expectEqual(await targets[3].got.wait(for: 100), Array(0..<100))
     }
 
     @Test func whatFailsChangesNothing() async throws {
@@ -307,7 +307,7 @@ struct TargetTests {
             onUndecodable: { undecodable.add($0.notification.payload.json) })
         try test.center.post(name: "ticks", payload: .json("[]"))
         try test.center.post(Ticks(number: 1))
-        #expect(await target.got.wait(for: 1) == [1])
+        expectEqual(await target.got.wait(for: 1), [1])
         #expect(undecodable.all == ["[]"])
     }
 

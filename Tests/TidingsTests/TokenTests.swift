@@ -29,17 +29,17 @@ struct TokenTests {
         var token: Center.ObservationToken? = try test.center.addObserver(forNames: ["numbers"]) { _ in got.add(0) }
         let peer = try Peer(
             test, "observers", "post", "numbers", "2", "wait", "observers", "wait", "post", "numbers", "3", "observers")
-        #expect(await peer.lines.wait(for: 2) == ["observers 1", "posted 2"])
-        #expect(await got.wait(for: 2).count == 2)
+        expectEqual(await peer.lines.wait(for: 2), ["observers 1", "posted 2"])
+        expectEqual(await got.wait(for: 2).count, 2)
         withExtendedLifetime(token) {}
         token = nil
         peer.send()
-        #expect(await peer.line(3) == "observers 0")
+        expectEqual(await peer.line(3), "observers 0")
         let witness = try test.center.addObserver(forNames: ["numbers"]) { _ in seen.add(0) }
         peer.send()
-        #expect(await seen.wait(for: 3).count == 3)
+        expectEqual(await seen.wait(for: 3).count, 3)
         #expect(got.count == 2 && token == nil)
-        #expect(await peer.lines.wait(for: 5).suffix(2) == ["posted 3", "observers 1"])
+        expectEqual(await peer.lines.wait(for: 5).suffix(2), ["posted 3", "observers 1"])
         witness.cancel()
     }
 
@@ -48,7 +48,7 @@ struct TokenTests {
         let got = Events<Int>()
         let token = try test.other().addObserver(for: Track.self) { got.add($0.number) }
         try test.center.post(Track(1))
-        #expect(await got.wait(for: 1) == [1])
+        expectEqual(await got.wait(for: 1), [1])
         #expect(try test.center.statistics.participants == 2)
         token.cancel()
         #expect(try test.center.statistics.participants == 1)

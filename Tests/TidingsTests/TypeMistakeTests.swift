@@ -209,13 +209,13 @@ struct TypeMistakeTests {
         ]
         center.post(Old.Played(title: "a"))
         try center.post(Played(title: "b"))
-        #expect(await same.wait(for: 4).sorted() == ["a", "a", "b", "b"])
+        expectEqual(await same.wait(for: 4).sorted(), ["a", "a", "b", "b"])
         #expect(told.count == 0)
         let elsewhere = try test.other()
         elsewhere.onDiagnostic = center.onDiagnostic
         let token = elsewhere.addObserver(for: New.Played.self) { other.add($0.number) }
         try center.post(Played(title: "c"))
-        #expect(await told.wait(for: 1) == [#"played {"title":"c"}"#])
+        expectEqual(await told.wait(for: 1), [#"played {"title":"c"}"#])
         #expect(other.count == 0)
         token.cancel()
         for token in tokens { token.cancel() }

@@ -60,10 +60,10 @@ struct UntypedOptionsTests {
         try Self.post(test.center, 9, object: "x")
         let other = names == .all ? ["other/- 0"] : []
         let expected = ["test.a/x 0", "test.a/x 1", "test.a/- 0", "test.a/- 1", "test.a/- 2"] + other + ["test.a/x 9"]
-        #expect(await oldest.wait(for: expected.count) == expected)
-        #expect(await now.wait(for: 1) == ["test.a/x 9"])
-        #expect(await object.wait(for: 3) == ["test.a/x 0", "test.a/x 1", "test.a/x 9"])
-        #expect(await late.wait(for: 2 + other.count) == ["test.a/- 2"] + other + ["test.a/x 9"])
+        expectEqual(await oldest.wait(for: expected.count), expected)
+        expectEqual(await now.wait(for: 1), ["test.a/x 9"])
+        expectEqual(await object.wait(for: 3), ["test.a/x 0", "test.a/x 1", "test.a/x 9"])
+        expectEqual(await late.wait(for: 2 + other.count), ["test.a/- 2"] + other + ["test.a/x 9"])
         for token in [nowToken, oldestToken, objectToken, lateToken] { token.cancel() }
     }
 
@@ -74,16 +74,16 @@ struct UntypedOptionsTests {
         let (all, allToken) = try Self.observe(test.center, names)
         try Self.post(test.center, 7)
         let peer = try Peer(test, "post", "test.a", "2", "wait", "post", "test.a", "1")
-        #expect(await peer.line() == "posted 2")
+        expectEqual(await peer.line(), "posted 2")
         try Self.post(test.center, 8)
         peer.send()
         await peer.waitForEnd()
-        #expect(await foreign.wait(for: 3) == ["test.a/- 0", "test.a/- 1", "test.a/- 0"])
-        #expect(
-            await all.wait(for: 5) == ["test.a/- 7", "test.a/- 0", "test.a/- 1", "test.a/- 8", "test.a/- 0"])
+        expectEqual(await foreign.wait(for: 3), ["test.a/- 0", "test.a/- 1", "test.a/- 0"])
+        expectEqual(
+            await all.wait(for: 5), ["test.a/- 7", "test.a/- 0", "test.a/- 1", "test.a/- 8", "test.a/- 0"])
         // Of what waits in the ring too.
         let (before, beforeToken) = try Self.observe(test.center, names, from: .oldest, excludingOwnPosts: true)
-        #expect(await before.wait(for: 3) == ["test.a/- 0", "test.a/- 1", "test.a/- 0"])
+        expectEqual(await before.wait(for: 3), ["test.a/- 0", "test.a/- 1", "test.a/- 0"])
         for token in [foreignToken, allToken, beforeToken] { token.cancel() }
     }
 

@@ -22,10 +22,10 @@ struct BlockCenterTests {
         try center.addTarget(view!, action: View.progressed, for: Self.progress)
         let peer = try Peer(
             test, "observe-key", "com.example.import.progress", "1", "key", "com.example.import.progress", "1")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         try center.post(Self.progress, 42, "decoding")
-        #expect(await peer.line(2) == "got 42 decoding -")
-        #expect(await heard.wait(for: 2) == ["42 decoding", "0 stage"])
+        expectEqual(await peer.line(2), "got 42 decoding -")
+        expectEqual(await heard.wait(for: 2), ["42 decoding", "0 stage"])
         view = nil
         let poster = try Peer(test, "key", "com.example.import.progress", "1")
         await poster.waitForEnd()
@@ -42,7 +42,7 @@ struct BlockCenterTests {
         let peer = try Peer(
             test, "key", "com.example.import.progress", "1", "post-json", "com.example.import.progress",
             #"[1,"new",0.5]"#)
-        #expect(await heard.wait(for: 4) == ["old 0 stage", "new 0 stage 1.0", "old 1 new", "new 1 new 0.5"])
+        expectEqual(await heard.wait(for: 4), ["old 0 stage", "new 0 stage 1.0", "old 1 new", "new 1 new 0.5"])
         _ = (old, new, peer)
     }
 
@@ -67,11 +67,11 @@ struct BlockCenterTests {
         }
         center.removeTarget(target, for: Self.progress)
         try await postAll()
-        #expect(await one.wait(for: 1) == ["tick"])
-        #expect(await other.wait(for: 2) == ["progress", "tick"])
+        expectEqual(await one.wait(for: 1), ["tick"])
+        expectEqual(await other.wait(for: 2), ["progress", "tick"])
         center.removeTarget(target)
         try await postAll()
-        #expect(await other.wait(for: 4).count == 4)
+        expectEqual(await other.wait(for: 4).count, 4)
         center.removeTarget(second)
         #expect(try center.statistics.observers == 0)
         try await postAll()

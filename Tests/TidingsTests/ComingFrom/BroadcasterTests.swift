@@ -16,12 +16,12 @@ struct BroadcasterTests {
         try center.addObserver(for: Self.volumeChanged, queue: .global()) { volume in heard.add(volume) }.store(
             in: &tokens)
         let peer = try Peer(test, "observe", "com.example.volume", "1")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         try center.post(Self.volumeChanged, 0.5)
         #expect(await peer.line(2).hasPrefix("got "))
         let poster = try Peer(test, "post-json", "com.example.volume", "[0.25]")
         await poster.waitForEnd()
-        #expect(await heard.wait(for: 2) == [0.5, 0.25])
+        expectEqual(await heard.wait(for: 2), [0.5, 0.25])
         tokens = []
     }
 
@@ -45,7 +45,7 @@ struct BroadcasterTests {
             using: { heard.add("\($0)") })
         let poster = try Peer(
             test, "post-json", "com.example.volume", #"["loud"]"#, "post-json", "com.example.volume", "[1]")
-        #expect(await heard.wait(for: 2) == [#"undecodable ["loud"]"#, "1.0"])
+        expectEqual(await heard.wait(for: 2), [#"undecodable ["loud"]"#, "1.0"])
         _ = (token, poster)
     }
 

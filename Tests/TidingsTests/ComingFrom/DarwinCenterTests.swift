@@ -10,7 +10,7 @@ struct DarwinCenterTests {
         let test = try TestCenter()
         let center = test.center
         let peers = try (0..<3).map { _ in try Peer(test, "observe", "com.example.changed", "1") }
-        for peer in peers { #expect(await peer.line() == "observing") }
+        for peer in peers { expectEqual(await peer.line(), "observing") }
         try center.post(name: "com.example.changed")
         for peer in peers { #expect(await peer.line(2).hasPrefix("got -1 ")) }
     }
@@ -29,7 +29,7 @@ struct DarwinCenterTests {
             test, "wait", "post", "com.example.changed", "1", "wait", "post", "com.example.changed", "1")
         center.removeObserver(token)
         peer.send()
-        #expect(await heard.wait(for: 3).sorted() == [1, 2, 3])
+        expectEqual(await heard.wait(for: 3).sorted(), [1, 2, 3])
         tokens.removeAll()
         let last = Events<Int>()
         let witness = try center.addObserver(forName: "com.example.changed", object: nil) { _ in last.add(1) }

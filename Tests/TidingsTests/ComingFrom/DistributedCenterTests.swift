@@ -18,11 +18,11 @@ struct DistributedCenterTests {
             test, "observe-untyped", "com.example.changed", "player-1", "1", "untyped", "com.example.changed",
             "player-1",
             "untyped", "com.example.changed", "player-2")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         try center.post(name: "com.example.changed", object: "player-1", userInfo: ["volume": 0.5])
-        #expect(await peer.line(2) == #"com.example.changed player-1 {"volume":0.5}"#)
+        expectEqual(await peer.line(2), #"com.example.changed player-1 {"volume":0.5}"#)
         await peer.waitForEnd()
-        #expect(await heard.wait(for: 2) == ["true", "false"])
+        expectEqual(await heard.wait(for: 2), ["true", "false"])
         center.removeObserver(token)
     }
 
@@ -30,16 +30,16 @@ struct DistributedCenterTests {
         let test = try TestCenter()
         let center = test.center
         let peer = try Peer(test, "observe-suspended", "com.example.changed", "10", "3")
-        #expect(await peer.line() == "suspended")
+        expectEqual(await peer.line(), "suspended")
         try center.post(name: "com.example.changed", userInfo: ["number": 0], deliverImmediately: false)
         try center.post(name: "com.example.changed", userInfo: ["number": 1], deliverImmediately: true)
-        #expect(await peer.lines.wait(for: 3) == ["suspended", "got 0", "got 1"])
+        expectEqual(await peer.lines.wait(for: 3), ["suspended", "got 0", "got 1"])
         try center.post(name: "com.example.changed", userInfo: ["number": 2])
         try center.post(name: "com.example.changed.now", userInfo: ["number": 3])
-        #expect(await peer.lines.wait(for: 4).last == "now 3")
+        expectEqual(await peer.lines.wait(for: 4).last, "now 3")
         peer.send()
         await peer.waitForEnd()
-        #expect(await peer.lines.wait(for: 6).suffix(2).sorted() == ["got 2", "resumed"])
+        expectEqual(await peer.lines.wait(for: 6).suffix(2).sorted(), ["got 2", "resumed"])
     }
 
     /// There is no daemon whose restart could lose them: an observer outlives every other process of its center, and whoever made it.
@@ -51,12 +51,12 @@ struct DistributedCenterTests {
         }
         for round in 1...3 {
             let peer = try Peer(test, "observe", "x", "1")
-            #expect(await peer.line() == "observing")
+            expectEqual(await peer.line(), "observing")
             let poster = try Peer(test, "post", "com.example.changed", "1", "kill")
             await poster.waitForEnd()
             peer.signal(SIGKILL)
             await peer.waitForEnd()
-            #expect(await heard.wait(for: round).last == poster.pid)
+            expectEqual(await heard.wait(for: round).last, poster.pid)
         }
         _ = token
     }
@@ -65,7 +65,7 @@ struct DistributedCenterTests {
     @Test func nothingIsDroppedWithoutAWord() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "observe", "numbers", "1")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         peer.signal(SIGSTOP)
         try peer.waitUntilStopped()
         for _ in 0..<1000 { try test.center.post(name: "numbers", userInfo: ["number": 1]) }

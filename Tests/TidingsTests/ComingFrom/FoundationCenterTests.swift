@@ -34,7 +34,7 @@ struct FoundationCenterTests {
         var iterator = center.messages(of: TrackChanged.self, bufferSize: 10).makeAsyncIterator()
         let peer = try Peer(test, "post", "track.changed", "3")
         for _ in 0..<3 { if let change = await iterator.next() { bySequence.add(change.number) } }
-        for heard in [byTarget, byBlock, byMain, bySequence] { #expect(await heard.wait(for: 3) == [0, 1, 2]) }
+        for heard in [byTarget, byBlock, byMain, bySequence] { expectEqual(await heard.wait(for: 3), [0, 1, 2]) }
         center.removeTarget(controller)
         _ = (token, onMain, peer)
     }
@@ -67,7 +67,7 @@ struct FoundationCenterTests {
             heard.add(change.number)
         }
         let peer = try Peer(test, "post", "track.changed", "1000")
-        #expect(await heard.wait(for: 1000) == Array(0..<1000))
+        expectEqual(await heard.wait(for: 1000), Array(0..<1000))
         _ = (token, peer)
     }
 
@@ -117,7 +117,7 @@ struct FoundationCenterTests {
         await peer.waitForEnd()
         #expect(heard.count == 0)
         gate.open()
-        #expect(await heard.wait(for: 110) == Array(0..<100) + Array(0..<10))
+        expectEqual(await heard.wait(for: 110), Array(0..<100) + Array(0..<10))
         _ = token
     }
 
@@ -127,7 +127,7 @@ struct FoundationCenterTests {
         let test = try TestCenter()
         let center = test.center
         let peer = try Peer(test, "observe-untyped", "-", "-", "1000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         let posts = (0...100).map { number in
             let subject = number % 4 == 0 ? nil : "s\(number % 4)"
             return (name: number % 3 == 0 ? "track.paused" : "track.changed", subject: subject, number: number)
@@ -153,7 +153,7 @@ struct FoundationCenterTests {
         }
         let newest = posts.filter { post in !((post.number + 1)..<posts.count).contains { areEqual(post.number, $0) } }
         let expected = newest.map { #"\#($0.name) \#($0.subject ?? "-") {"number":\#($0.number)}"# }
-        #expect(await peer.lines(through: "end - none").dropFirst() == expected[...])
+        expectEqual(await peer.lines(through: "end - none").dropFirst(), expected[...])
         let counts: [Center.Coalescing: Int] = [[]: 101, [.name]: 2, [.subject]: 4, [.name, .subject]: 8]
         #expect(newest.count == counts[coalescing])
     }
@@ -163,12 +163,12 @@ struct FoundationCenterTests {
         let test = try TestCenter()
         let center = test.center
         let peer = try Peer(test, "observe-untyped", "-", "-", "1000")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         for number in 0...100 {
             try center.post(TrackChanged(number: number), postingStyle: .whenIdle, coalescing: [.name, .subject])
         }
         center.postPending()
         try center.post(name: "end")
-        #expect(await peer.lines(through: "end - none").last == #"track.changed - {"number":100}"#)
+        expectEqual(await peer.lines(through: "end - none").last, #"track.changed - {"number":100}"#)
     }
 }

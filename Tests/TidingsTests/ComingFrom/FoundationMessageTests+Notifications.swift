@@ -42,7 +42,7 @@ extension FoundationMessageTests {
         let (seen, token) = try notifications(center, "dock-1")
         center.post(Docked(number: 1, text: "One"), subject: Dock("dock-2"))
         center.post(Docked(number: 2, text: "Two"), subject: Dock("dock-1"))
-        #expect(await seen.wait(for: 1) == ["dock-1 2 Two com.example.docked"])
+        expectEqual(await seen.wait(for: 1), ["dock-1 2 Two com.example.docked"])
         center.removeObserver(token)
     }
 
@@ -51,7 +51,7 @@ extension FoundationMessageTests {
         let (seen, token) = try notifications(center, nil)
         center.post(Docked(number: 1, text: "One"), subject: Dock("dock-1"))
         center.post(Docked(number: 2, text: "Two"), subject: Dock("dock-2"))
-        #expect(await seen.wait(for: 2) == ["dock-1 1 One com.example.docked", "dock-2 2 Two com.example.docked"])
+        expectEqual(await seen.wait(for: 2), ["dock-1 1 One com.example.docked", "dock-2 2 Two com.example.docked"])
         center.removeObserver(token)
     }
 
@@ -60,7 +60,7 @@ extension FoundationMessageTests {
         let (seen, token) = try notifications(center, "dock-1")
         center.post(Docked(number: 1, text: "One"))
         center.post(Docked(number: 2, text: "Two"), subject: Dock("dock-1"))
-        #expect(await seen.wait(for: 1) == ["dock-1 2 Two com.example.docked"])
+        expectEqual(await seen.wait(for: 1), ["dock-1 2 Two com.example.docked"])
         center.removeObserver(token)
     }
 
@@ -68,7 +68,7 @@ extension FoundationMessageTests {
         let center = SharedNotificationCenter()
         let (seen, token) = try notifications(center, nil)
         center.post(Docked(number: 1, text: "One"))
-        #expect(await seen.wait(for: 1) == ["- 1 One com.example.docked"])
+        expectEqual(await seen.wait(for: 1), ["- 1 One com.example.docked"])
         center.removeObserver(token)
     }
 
@@ -78,7 +78,7 @@ extension FoundationMessageTests {
         let seen = Events<Center.UserInfo?>()
         let token = try center.addObserver(forName: Opened.name, object: nil) { seen.add($0.userInfo) }
         center.post(Opened())
-        #expect(await seen.wait(for: 1) == [[:]])
+        expectEqual(await seen.wait(for: 1), [[:]])
         center.removeObserver(token)
     }
 
@@ -88,7 +88,7 @@ extension FoundationMessageTests {
         let token = center.addObserver(of: Dock("dock-1"), for: Docked.self) { seen.add("\($0.number) \($0.text)") }
         try center.post(name: Docked.name, object: "dock-2", userInfo: ["number": 4, "text": "Four"])
         try center.post(name: Docked.name, object: "dock-1", userInfo: ["number": 5, "text": "Six"])
-        #expect(await seen.wait(for: 1) == ["5 Six"])
+        expectEqual(await seen.wait(for: 1), ["5 Six"])
         center.removeObserver(token)
     }
 
@@ -97,7 +97,7 @@ extension FoundationMessageTests {
         let seen = Events<Int>()
         let token = center.addObserver(of: Dock.self, for: .docked) { seen.add($0.number) }
         try center.post(name: Docked.name, object: "dock-1", userInfo: ["number": 5, "text": "Six"])
-        #expect(await seen.wait(for: 1) == [5])
+        expectEqual(await seen.wait(for: 1), [5])
         center.removeObserver(token)
     }
 
@@ -116,7 +116,7 @@ extension FoundationMessageTests {
         let seen = Events<Int>()
         let token = center.addObserver(of: Dock.self, for: .docked) { seen.add($0.number) }
         try center.post(name: Docked.name, userInfo: ["number": 5, "text": "Six"])
-        #expect(await seen.wait(for: 1) == [5])
+        expectEqual(await seen.wait(for: 1), [5])
         center.removeObserver(token)
     }
 
@@ -132,7 +132,7 @@ extension FoundationMessageTests {
         try center.post(name: Docked.name)
         try center.post(name: Opened.name)
         center.post(Opened())
-        #expect(await told.wait(for: 2).map(\.rawValue).sorted() == ["com.example.docked", "com.example.opened"])
+        expectEqual(await told.wait(for: 2).map(\.rawValue).sorted(), ["com.example.docked", "com.example.opened"])
         #expect(seen.all == ["opened"])
         for token in tokens { center.removeObserver(token) }
     }

@@ -12,7 +12,7 @@ extension FoundationMessageTests {
         // It waits, or is about to.
         while (try? center.statistics.observers) == 0 { await Task.yield() }
         task.cancel()
-        #expect(await task.value == "ended")
+        expectEqual(await task.value, "ended")
     }
 
     @Test func whoWasCancelledDoesNotWait() async {
@@ -25,7 +25,7 @@ extension FoundationMessageTests {
         }
         task.cancel()
         gate.add(())
-        #expect(await task.value == nil)
+        expectEqual(await task.value?.number, nil)
     }
 
     @Test func observationStartsWithTheIterator() async throws {
@@ -68,9 +68,9 @@ extension FoundationMessageTests {
         let size = 12
         var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: size).makeAsyncIterator()
         for number in 1...4 { center.post(BookAdded(number: number)) }
-        for number in 1...4 { #expect(try await iterator.next()?.number == number) }
+        for number in 1...4 { expectEqual(try await iterator.next()?.number, number) }
         for number in 1...(size + 1) { center.post(BookAdded(number: number)) }
-        for number in 2...(size + 1) { #expect(try await iterator.next()?.number == number) }
+        for number in 2...(size + 1) { expectEqual(try await iterator.next()?.number, number) }
         // And is told, which it isn't there.
         #expect(missed.all == [1])
     }
@@ -81,7 +81,7 @@ extension FoundationMessageTests {
         var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: 2).makeAsyncIterator()
         for number in 1...5 { center.post(BookAdded(number: number)) }
         // Whatever had come later would have come besides.
-        for number in 4...5 { #expect(try await iterator.next()?.number == number) }
+        for number in 4...5 { expectEqual(try await iterator.next()?.number, number) }
     }
 
     @Test func allWaysToAskForASequence() async throws {
@@ -90,22 +90,22 @@ extension FoundationMessageTests {
         do {
             var iterator = center.messages(of: library, for: .changed).makeAsyncIterator()
             center.post(BookAdded(number: 1), subject: library)
-            #expect(try await iterator.next()?.number == 1)
+            expectEqual(try await iterator.next()?.number, 1)
         }
         do {
             var iterator = center.messages(of: Library.self, for: .changed).makeAsyncIterator()
             center.post(BookAdded(number: 2))
-            #expect(try await iterator.next()?.number == 2)
+            expectEqual(try await iterator.next()?.number, 2)
         }
         do {
             var iterator = center.messages(of: library, for: BookAdded.self).makeAsyncIterator()
             center.post(BookAdded(number: 3), subject: library)
-            #expect(try await iterator.next()?.number == 3)
+            expectEqual(try await iterator.next()?.number, 3)
         }
         do {
             var iterator = center.messages(of: nil, for: BookAdded.self).makeAsyncIterator()
             center.post(BookAdded(number: 4))
-            #expect(try await iterator.next()?.number == 4)
+            expectEqual(try await iterator.next()?.number, 4)
         }
     }
 }

@@ -122,7 +122,7 @@ struct FoundationMessageTests {
         @Sendable func note(_ number: Int) async { seen.add(number) }
         let token = center.addObserver(of: Library.self, for: .changed) { message in await note(message.number) }
         center.post(BookAdded(number: 3))
-        #expect(await seen.wait(for: 1) == [3])
+        expectEqual(await seen.wait(for: 1), [3])
         center.removeObserver(token)
     }
 
@@ -132,7 +132,7 @@ struct FoundationMessageTests {
         let seen = Events<Int>()
         let token = center.addObserver(of: library, for: .changed) { message in seen.add(message.number) }
         center.post(BookAdded(number: 3), subject: library)
-        #expect(await seen.wait(for: 1) == [3])
+        expectEqual(await seen.wait(for: 1), [3])
         center.removeObserver(token)
     }
 
@@ -145,7 +145,7 @@ struct FoundationMessageTests {
             center.addObserver(for: BookAdded.self) { message in seen.add("all \(message.number)") },
         ]
         center.post(BookAdded(number: 3), subject: library)
-        #expect(await seen.wait(for: 2).sorted() == ["all 3", "object 3"])
+        expectEqual(await seen.wait(for: 2).sorted(), ["all 3", "object 3"])
         for token in tokens { center.removeObserver(token) }
     }
 
@@ -161,7 +161,7 @@ struct FoundationMessageTests {
             let seen = Events<Bool>()
             let token = center.addObserver(of: library, for: BookAdded.self) { _ in seen.add(Here.isSo) }
             center.post(BookAdded(number: 3), subject: library)
-            #expect(await seen.wait(for: 1) == [false])
+            expectEqual(await seen.wait(for: 1), [false])
             center.removeObserver(token)
         }
     }

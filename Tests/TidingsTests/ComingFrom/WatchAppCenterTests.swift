@@ -53,17 +53,17 @@ struct WatchAppCenterTests {
         try shared.addTarget(player, action: Player.play, for: Self.play)
         let token = try test.center.addObserver(forName: nil, object: nil) { _ in elsewhere.add(0) }
         let peers = try (0..<2).map { _ in try Peer(test, "default", "observe", "watch.play", "2") }
-        for peer in peers { #expect(await peer.lines.wait(for: 2) == ["default", "observing"]) }
+        for peer in peers { expectEqual(await peer.lines.wait(for: 2), ["default", "observing"]) }
         let poster = try Peer(test, "default", "post-json", "watch.play", "[1]", "post-json", "watch.play", "[2]")
-        #expect(await poster.lines.wait(for: 3) == ["default", "posted", "posted"])
+        expectEqual(await poster.lines.wait(for: 3), ["default", "posted", "posted"])
         for peer in peers {
             let lines = await peer.lines.wait(for: 4).suffix(2)
             #expect(lines.map { $0.split(separator: " ").last } == ["\(poster.pid)", "\(poster.pid)"])
         }
-        #expect(await heard.wait(for: 2) == ["play 1", "play 2"])
+        expectEqual(await heard.wait(for: 2), ["play 1", "play 2"])
         // Another center of the same place is another one.
         try test.center.post(name: "end")
-        #expect(await elsewhere.wait(for: 1).count == 1)
+        expectEqual(await elsewhere.wait(for: 1).count, 1)
         #expect(try test.center.statistics.posted == 1)
         shared.removeTarget(player)
         token.cancel()
@@ -86,17 +86,18 @@ struct WatchAppCenterTests {
             },
         ]
         let peer = try Peer(test, "observe-empty", "4", "empty")
-        #expect(await peer.line() == "observing")
+        expectEqual(await peer.line(), "observing")
         try center.post(Empty())
         try center.post(nothing)
         try center.post(name: "test.empty")
         try center.post(name: "test.nothing")
-        #expect(await peer.lines.wait(for: 6) == ["observing", "empty", "nothing", "empty", "nothing", "posted 4"])
-        #expect(await empty.wait(for: 4) == ["got", "got", "got", "got"])
-        #expect(await none.wait(for: 4) == ["got", "got", "got", "got"])
+        expectEqual(await peer.lines.wait(for: 6), ["observing", "empty", "nothing", "empty", "nothing", "posted 4"])
+        expectEqual(await empty.wait(for: 4), ["got", "got", "got", "got"])
+        expectEqual(await none.wait(for: 4), ["got", "got", "got", "got"])
         // A map without fields, an array without elements, and nothing at all.
-        #expect(
-            await untyped.wait(for: 8).suffix(4) == [
+        expectEqual(
+            await untyped.wait(for: 8).suffix(4),
+            [
                 "test.empty 1", "test.empty 0", "test.nothing 1", "test.nothing 0",
             ])
         for token in tokens { token.cancel() }
@@ -110,7 +111,7 @@ struct WatchAppCenterTests {
             let player = Player(heard)
             try test.center.addTarget(player, action: Player.play, for: Self.play)
             try await postElsewhere(test, round)
-            #expect(await heard.wait(for: 1) == ["play \(round)"])
+            expectEqual(await heard.wait(for: 1), ["play \(round)"])
             test.center.removeTarget(player)
             #expect(try test.center.statistics.observers == 0)
         }
@@ -184,7 +185,7 @@ struct WatchAppCenterTests {
             }
         }
         try await postElsewhere(test, -1)
-        #expect(await heard.wait(for: 801).sorted() == Array(-1..<800))
+        expectEqual(await heard.wait(for: 801).sorted(), Array(-1..<800))
         _ = witness
     }
 }

@@ -18,7 +18,7 @@ struct WormholeTests {
         #expect(try center.state(for: Volume.self)?.number == 7)
         let heard = Events<Int>()
         let token = try center.addObserver(for: Volume.self) { volume in heard.add(volume.number) }
-        #expect(await heard.wait(for: 1) == [7])
+        expectEqual(await heard.wait(for: 1), [7])
         try center.post(Volume(number: 8), retain: true)
         let late = try Peer(test, "observe", "volume", "1")
         // It may be given it before it has said that it observes.
@@ -35,7 +35,7 @@ struct WormholeTests {
             heard.add(notification.userInfo?["number"]?.integer ?? -1)
         }
         let poster = try Peer(test, "post", "volume", "100")
-        #expect(await heard.wait(for: 100) == Array(0..<100))
+        expectEqual(await heard.wait(for: 100), Array(0..<100))
         await poster.waitForEnd()
         token.cancel()
     }
@@ -46,9 +46,9 @@ struct WormholeTests {
         let heard = (0..<3).map { _ in Events<Int>() }
         let tokens = try heard.map { heard in try test.center.addObserver(for: Volume.self) { heard.add($0.number) } }
         let others = try (0..<2).map { _ in try Peer(test, "observe", "volume", "100") }
-        for other in others { #expect(await other.line() == "observing") }
+        for other in others { expectEqual(await other.line(), "observing") }
         let poster = try Peer(test, "post", "volume", "100")
-        for heard in heard { #expect(await heard.wait(for: 100) == Array(0..<100)) }
+        for heard in heard { expectEqual(await heard.wait(for: 100), Array(0..<100)) }
         for other in others {
             let lines = await other.lines.wait(for: 101).dropFirst()
             #expect(lines.map { $0.split(separator: " ")[1] } == (0..<100).map { "\($0)" })

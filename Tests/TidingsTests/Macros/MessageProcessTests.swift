@@ -30,13 +30,13 @@
         func everyBuildReadsEveryOther(observer: String, expected: [String]) async throws {
             let test = try TestCenter()
             let peer = try Peer(test, "observe-build", observer, "5")
-            #expect(await peer.line() == "observing")
+            expectEqual(await peer.line(), "observing")
             for build in ["old", "new", "other", "generated-old", "generated-new"] {
                 let poster = try Peer(test, "post-build", build)
                 await poster.waitForEnd()
             }
             await peer.waitForEnd()
-            #expect(await Array(peer.lines.wait(for: 6).dropFirst()) == expected)
+            expectEqual(await Array(peer.lines.wait(for: 6).dropFirst()), expected)
         }
 
         @Test func largeMessagesGoThroughSharedMemory() async throws {
@@ -45,7 +45,7 @@
             let token = try test.center.addObserver(for: Labels.self) { got.add($0) }
             let large = Labels(labels: (0..<20_000).map { Label(x: $0, city: "number \($0)") })
             try test.center.post(large)
-            #expect(await got.wait(for: 1)[0].labels == large.labels)
+            expectEqual(await got.wait(for: 1)[0].labels, large.labels)
             token.cancel()
         }
 
@@ -56,7 +56,7 @@
             let got = Events<Label>()
             let token = try test.center.addObserver(for: Label.self, from: .now) { got.add($0) }
             try test.center.post(Label(x: 2, city: nil), postingStyle: .asap)
-            #expect(await got.wait(for: 2) == [Label(x: 1, city: "Rome"), Label(x: 2, city: nil)])
+            expectEqual(await got.wait(for: 2), [Label(x: 1, city: "Rome"), Label(x: 2, city: nil)])
             token.cancel()
         }
     }

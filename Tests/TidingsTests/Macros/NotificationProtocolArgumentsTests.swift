@@ -23,10 +23,10 @@
             let listener = Listener()
             let token = try center.addObserver(listener, as: ImportObserver.self)
             let peer = try Peer(test, "observe-import", "1", "post-import")
-            #expect(await peer.line() == "observing")
+            expectEqual(await peer.line(), "observing")
             try ImportObserverPoster(center).progressed(percent: 42, stage: "decoding")
-            #expect(await peer.line(2) == "42 decoding")
-            #expect(await listener.heard.wait(for: 2) == ["42 decoding", "7 copying"])
+            expectEqual(await peer.line(2), "42 decoding")
+            expectEqual(await listener.heard.wait(for: 2), ["42 decoding", "7 copying"])
             await peer.waitForEnd()
             token.cancel()
         }
@@ -39,7 +39,7 @@
             let peer = try Peer(
                 test, "post-json", "com.example.ImportObserver.progressed(percent:stage:)",
                 #"{"stage":"done","file":"a","percent":100}"#)
-            #expect(await listener.heard.wait(for: 1) == ["100 done"])
+            expectEqual(await listener.heard.wait(for: 1), ["100 done"])
             await peer.waitForEnd()
             token.cancel()
         }

@@ -19,7 +19,7 @@
                 try test.center.addObserver(witness, as: UserObserver.self),
             ]
             let peer = try Peer(test, "post-protocol", "post-protocol")
-            #expect(await witness.events.wait(for: 4) == ["c to d", "out", "c to d", "out"])
+            expectEqual(await witness.events.wait(for: 4), ["c to d", "out", "c to d", "out"])
             #expect(quiet.events.all == ["c to d", "c to d"] && undecodable.count == 0)
             await peer.waitForEnd()
             for token in tokens { token.cancel() }
@@ -36,7 +36,7 @@
             ]
             let peer = try Peer(test, "post-protocol", "post-protocol")
             let once = ["c to d", "out", "c to d", "out"]
-            #expect(await witness.events.wait(for: 4) == once)
+            expectEqual(await witness.events.wait(for: 4), once)
             #expect(watcher.events.all == once)
             await peer.waitForEnd()
             for token in tokens { token.cancel() }
@@ -57,7 +57,7 @@
                 await peer.waitForEnd()
             }
             try await postAll()
-            #expect(await witness.events.wait(for: 3) == ["c to d", "out", "7 copying"])
+            expectEqual(await witness.events.wait(for: 3), ["c to d", "out", "7 copying"])
             #expect(watcher.events.all == witness.events.all)
             center.removeObserver(watcher, as: UserObserver.self)
             try await postAll()
@@ -70,7 +70,7 @@
             center.removeObserver(witness)
             #expect(tokens.map(\.isCancelled) == [true, true, true, true])
             let peer = try Peer(test, "observers")
-            #expect(await peer.line() == "observers 0")
+            expectEqual(await peer.line(), "observers 0")
         }
 
         /// There that is a deadlock.
@@ -85,7 +85,7 @@
             let token = try center.addObserver(watcher, as: UserObserver.self)
             let last = try center.addObserver(witness, as: UserObserver.self)
             let peer = try Peer(test, "post-protocol", "post-protocol")
-            #expect(await witness.events.wait(for: 4) == ["c to d", "out", "c to d", "out"])
+            expectEqual(await witness.events.wait(for: 4), ["c to d", "out", "c to d", "out"])
             #expect(watcher.events.all == ["c to d"] && token.isCancelled)
             await peer.waitForEnd()
             holder.withLock { $0 = nil }

@@ -127,13 +127,13 @@
             let watcher = Watcher(Events())
             let token = try test.center.addObserver(watcher, as: UserObserver.self)
             let peer = try Peer(test, "observe-protocol", "3", "post-protocol")
-            #expect(await peer.line() == "observing")
+            expectEqual(await peer.line(), "observing")
             let poster = UserObserverPoster(test.center)
             try poster.userNameChanged(oldName: "a", newName: "b")
             try poster.userNameChanged(5)
             try poster.signedOut()
-            #expect(await peer.lines.wait(for: 4) == ["observing", "changed a b", "count 5", "out"])
-            #expect(await watcher.events.wait(for: 5) == ["a to b", "5", "out", "c to d", "out"])
+            expectEqual(await peer.lines.wait(for: 4), ["observing", "changed a b", "count 5", "out"])
+            expectEqual(await watcher.events.wait(for: 5), ["a to b", "5", "out", "c to d", "out"])
             token.cancel()
         }
 
@@ -145,8 +145,8 @@
             try Newer.UserObserverPoster(test.center).userNameChanged(oldName: "a", newName: "b", reason: "r", by: 1)
             let peer = try Peer(test, "post-protocol")
             await peer.waitForEnd()
-            #expect(await new.events.wait(for: 2) == ["a to b, r 1", "c to d, unknown -1"])
-            #expect(await old.events.wait(for: 2) == ["a to b", "c to d"])
+            expectEqual(await new.events.wait(for: 2), ["a to b, r 1", "c to d, unknown -1"])
+            expectEqual(await old.events.wait(for: 2), ["a to b", "c to d"])
             first.cancel()
             second.cancel()
         }
@@ -184,7 +184,7 @@
             let token = try test.center.addObserver(quiet, as: UserObserver.self)
             try UserObserverPoster(test.center).signedOut()
             try UserObserverPoster(test.center).userNameChanged(1)
-            #expect(await quiet.events.wait(for: 1) == ["1"])
+            expectEqual(await quiet.events.wait(for: 1), ["1"])
             token.cancel()
         }
 
@@ -193,7 +193,7 @@
             let observer = OnMain(Events())
             let token = try test.center.addObserver(observer, as: MainObserver.self)
             for number in 0..<50 { try MainObserverPoster(test.center).moved(x: Double(number)) }
-            #expect(await observer.events.wait(for: 50) == (0..<50).map(Double.init))
+            expectEqual(await observer.events.wait(for: 50), (0..<50).map(Double.init))
             await token.cancelAndWait()
         }
 
@@ -207,7 +207,7 @@
             } catch { #expect(error.code == .invalidArgument && error.message.contains("Messages.self")) }
             let token = try test.center.addObserver(watcher, as: HiddenObserverMessages.self)
             try HiddenObserverPoster(test.center).seen(by: "nobody")
-            #expect(await watcher.events.wait(for: 1) == ["seen by nobody"])
+            expectEqual(await watcher.events.wait(for: 1), ["seen by nobody"])
             token.cancel()
         }
 
@@ -228,11 +228,11 @@
             let poster = UserObserverPoster(test.center)
             try poster.userNameChanged(1)
             try poster.userNameChanged(2)
-            #expect(await watcher.events.wait(for: 2) == ["1", "2"])
+            expectEqual(await watcher.events.wait(for: 2), ["1", "2"])
             first.cancel()
             let third = try test.center.addObserver(watcher, as: UserObserver.self)
             try poster.userNameChanged(3)
-            #expect(await watcher.events.wait(for: 3) == ["1", "2", "3"])
+            expectEqual(await watcher.events.wait(for: 3), ["1", "2", "3"])
             third.cancel()
         }
 
@@ -246,7 +246,7 @@
             #expect(tokens.map(\.isCancelled) == [true, false])
             try UserObserverPoster(test.center).userNameChanged(1)
             try HiddenObserverPoster(test.center).seen(by: "me")
-            #expect(await watcher.events.wait(for: 1) == ["seen by me"])
+            expectEqual(await watcher.events.wait(for: 1), ["seen by me"])
             try test.center.addObserver(watcher, as: UserObserver.self).store(in: &tokens)
             // It is a target, too, which is an observer in other words.
             try test.center.addTarget(watcher, action: Watcher.count, for: Counted.self)
@@ -274,7 +274,7 @@
             let poster = UserObserverPoster(center)
             try poster.userNameChanged(oldName: "a", newName: "b")
             try poster.userNameChanged(oldName: "c", newName: "d")
-            #expect(await events.wait(for: 1) == ["a to b"])
+            expectEqual(await events.wait(for: 1), ["a to b"])
             #expect(token.isCancelled)
             holder.withLock { $0 = nil }
         }
@@ -309,7 +309,7 @@
                 test, "post-json", "UserObserver.userNameChanged(oldName:newName:)", #"{"oldName":"a"}"#, "post-json",
                 "UserObserver.userNameChanged(_:)", #"{"count":3,"more":true}"#)
             await peer.waitForEnd()
-            #expect(await watcher.events.wait(for: 1) == ["3"])
+            expectEqual(await watcher.events.wait(for: 1), ["3"])
             #expect(undecodable.all == [#"{"oldName":"a"}"#])
             token.cancel()
         }
@@ -320,7 +320,7 @@
             let token = try test.center.addObserver(watcher, as: UserObserver.self, subject: "x")
             try UserObserverPoster(test.center, subject: "y").userNameChanged(1)
             try UserObserverPoster(test.center, subject: "x").userNameChanged(2)
-            #expect(await watcher.events.wait(for: 1) == ["2"])
+            expectEqual(await watcher.events.wait(for: 1), ["2"])
             token.cancel()
         }
 
@@ -335,7 +335,7 @@
             #expect(try test.center.addObserver(watcher, as: UserObserver.self, subject: other) == second)
             try UserObserverPoster(test.center, subject: one).userNameChanged(1)
             try UserObserverPoster(test.center, subject: other).userNameChanged(2)
-            #expect(await watcher.events.wait(for: 2) == ["1", "2"])
+            expectEqual(await watcher.events.wait(for: 2), ["1", "2"])
             for token in [first, second] { token.cancel() }
         }
     }

@@ -159,7 +159,7 @@ final class Script {
         tokens[index] = nil
         let (tally, center) = (tally, center)
         let subject = how & 1 != 0 ? "one" : nil
-        let start = Self.start(how / 2)
+        let start = self.start(how / 2)
         let lossless = how & 8 != 0
         let queue = how & 16 != 0 ? queue : nil
         let own = how & 32 != 0
@@ -206,11 +206,11 @@ final class Script {
             }
     }
 
-    private static func start(_ how: Int) -> Center.Start {
+    private func start(_ how: Int) -> Center.Start {
         switch how % 4 {
         case 0, 1: .now
         case 2: .oldest
-        default: .sequence(UInt64(how) &* 4_611_686_018_427_387_903)
+        default: .after(UInt64(how) &* 4_611_686_018_427_387_903, in: center.incarnation)
         }
     }
 
@@ -233,7 +233,7 @@ final class Script {
         dropReader(index)
         let tally = tally
         let keeping: Center.Keeping = how & 1 == 0 ? .newest : .oldest
-        let start = Self.start(how / 2)
+        let start = self.start(how / 2)
         let bufferSize = how & 32 != 0 ? 1 : how & 8 == 0 ? 4 : 1024
         let lossless = how & 16 != 0
         readers[index] =
@@ -256,6 +256,7 @@ final class Script {
                         tally.take(message.x.isNaN ? 1 : 0, 0)
                         tally.take(envelope)
                     case .missed(let count): tally.miss(count)
+                    case .reopened, .centerEnded: break
                     }
                 }
             default:
@@ -297,7 +298,7 @@ final class Script {
             defer { harness_dispatched(true) }
             pollables[index] = try? center.pollableObserver(
                 forNames: how & 8 == 0 ? nil : ["a", "b"], prefixes: how & 16 == 0 ? [] : ["com."],
-                from: Self.start(how / 2), lossless: how & 32 != 0)
+                from: start(how / 2), lossless: how & 32 != 0)
         }
         for _ in 0...how {
             guard let delivery = try? pollables[index]?.next() else { return }

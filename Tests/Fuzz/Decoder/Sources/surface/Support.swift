@@ -40,6 +40,7 @@ final class Tally: @unchecked Sendable {
         switch delivery {
         case .notification(let notification): take(notification)
         case .missed(let count, _): miss(count)
+        case .reopened, .centerEnded: break
         }
     }
 

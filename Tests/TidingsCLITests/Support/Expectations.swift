@@ -1,0 +1,9 @@
+import Testing
+
+/// Expects two values to be equal, and prints both if they are not. `#expect` with an `await` in it prints neither.
+func expectEqual<Value: Equatable>(
+    _ received: Value, _ expected: Value, _ comment: @autoclosure () -> Comment? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(received == expected, comment(), sourceLocation: sourceLocation)
+}
