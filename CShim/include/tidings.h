@@ -24,7 +24,7 @@
 /// | *walk* | 20 ms in a center of the default shape, 250 ms in the largest (2^20 slots, 4,096 participants, 2^20 names) | one walk or a few along the tables: participants, observers, names, slots |
 /// | *rare walk* | constant otherwise | a walk when room is needed: the ring is evicted, a table is full, a participant died |
 ///
-/// The two figures hold on a machine of 2026 and are tested, in spoiled centers too, with twice the time allowed
+/// The two figures hold on a machine of 2026 and are tested, in spoiled centers too, with four times the time allowed
 /// (Docs/Testing.md). All dead participants are reclaimed in one walk, so their number
 /// adds nothing. A payload is copied beyond that, memory that the kernel gives or takes back is the kernel's time.
 /// *Waits*: the call may sleep, for as long as its line says, and no lock of the process is

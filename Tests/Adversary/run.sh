@@ -2,16 +2,18 @@
 # Attacks plain and sanitized victims in C and Swift: run.sh [--seconds N] [--c] [SEED]. Without --c it needs the products TestPeer of .build and .build-asan.
 #   --seconds N   how long (30; 600 by hand)
 #   --c           the C victims alone
+#   --readers     instead: what sleeping readers cost a poster (readers.c), measured; nothing else should run
 set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 root=$(dirname "$(dirname "$here")")
-seconds=30 swift=yes seed=20261123
+seconds=30 swift=yes seed=20261123 readers=
 while [[ $# -gt 0 ]]; do
     case $1 in
         --seconds) seconds=$2; shift ;;
         --c) swift= ;;
+        --readers) readers=yes ;;
         [0-9]*) seed=$1 ;;
-        *) echo "usage: run.sh [--seconds N] [--c] [SEED]" >&2; exit 64 ;;
+        *) echo "usage: run.sh [--seconds N] [--c] [SEED], or run.sh --readers" >&2; exit 64 ;;
     esac
     shift
 done
@@ -21,6 +23,13 @@ export SWIFT_BACKTRACE=enable=no # or an orphaned backtracer holds the pipe for 
 export ASAN_OPTIONS="handle_sigbus=1 detect_leaks=1 ${ASAN_OPTIONS:-}" UBSAN_OPTIONS="print_stacktrace=1 halt_on_error=1"
 flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror "-I$root/CShim/src" "-I$root/CShim/include" "-I$root/Tests/Fuzz/Core")
 sources=("$root"/CShim/src/*/*.c)
+if [[ $readers ]]; then
+    clang "${flags[@]}" -O2 "$here/readers.c" "${sources[@]}" -lpthread -o "$build/readers"
+    directory=$(mktemp -d /dev/shm/readers.XXXXXX)
+    trap 'rm -rf "$directory"' EXIT
+    TIDINGS_DIRECTORY=$directory "$build/readers"
+    exit
+fi
 clang "${flags[@]}" "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim" &
 clang "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fuse-ld=lld "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim-sanitized" &
 clang "${flags[@]}" "$here/adversary.c" "$root/Tests/Fuzz/Core/words.c" "${sources[@]}" -lpthread -o "$build/adversary" &

@@ -174,6 +174,7 @@ STORY(who_has_no_place_is_not_rung)
 // bounds.c
 STORY(each_call_ends_within_its_bound)
 STORY(each_call_ends_within_its_bound_in_the_largest_center)
+STORY(each_call_of_a_sealed_center_ends_within_its_bound)
 STORY(an_observer_opens_at_once_after_five_hundred_deaths)
 STORY(a_peer_that_makes_dead_lossless_observers_holds_no_post)
 

@@ -37,9 +37,8 @@ final class Dispatcher: @unchecked Sendable {
 
     /// How many of the current delivery's interests have been served.
     @exclusivity(unchecked) var position = 0
+    /// Of the center that the leader serves. A thread that was deposed keeps those it had, for the closure it is in.
     @exclusivity(unchecked) private(set) var executables: ExecutableNames
-    /// Of centers that were left. A closure that was set aside may still ask for one.
-    private var pastExecutables: [ExecutableNames] = []
     /// Those that a move left without a look at anything.
     private var unserved: [Observation] = []
     /// Odd while the leader is in a closure. Its store releases, and the watch's load acquires, all the leader did before with the current
@@ -157,7 +156,6 @@ final class Dispatcher: @unchecked Sendable {
         return try lock.withLock { () throws(SharedNotificationError) in
             guard !roles.isStopped else { return nil }
             old = try observer.move(to: center)
-            pastExecutables.append(executables)
             executables.close()
             executables = ExecutableNames(center: center)
             let served = table.observations

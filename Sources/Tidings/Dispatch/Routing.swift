@@ -12,6 +12,8 @@ extension Dispatcher {
             return nil
         }
         if let own, own.interest.isLossless { _ = LosslessRun.begin(own) }
+        var names = executables
+        defer { withExtendedLifetime(names) {} }
         var scratch = PayloadScratch()
         var resuming = resuming
         while true {
@@ -23,7 +25,9 @@ extension Dispatcher {
                     continue
                 case .failed(let error):
                     switch goOn(after: error) {
-                    case .goOn: continue
+                    case .goOn:
+                        names = executables
+                        continue
                     case .deposed, .stopped: return end()
                     }
                 }
