@@ -47,18 +47,14 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let socket: Int32 = 3                                       // connected to the process that has the center
-    /// let center = try SharedNotificationCenter(receivedOver: socket)
+    /// let center = try SharedNotificationCenter(receivedOver: socket, maximumSize: 64 << 20)
     /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { notification in print(notification.name) }
     /// ```
     ///
     /// Whoever sent it: what is not sealed is refused, and everything is checked that opening a file checks.
     ///
     /// The sender chooses the center's size. The receiver gives that many addresses, and its peers can make the center take
-    /// that much memory. A center of more than `maximumSize` bytes is refused before anything of it is mapped:
-    ///
-    /// ```swift
-    /// let small = try SharedNotificationCenter(receivedOver: socket, maximumSize: 64 << 20)
-    /// ```
+    /// that much memory. A center of more than `maximumSize` bytes is refused before anything of it is mapped.
     ///
     /// - Parameters:
     ///   - socket: the descriptor, which stays yours.
@@ -66,8 +62,8 @@ extension SharedNotificationCenter {
     ///     Default: 1 GiB.
     /// - Throws: ``SharedNotificationError``: `.centerTooLarge` if the center has more than `maximumSize` bytes,
     ///   `.invalidArgument` if `maximumSize` is less than 1 (nothing is received then), `.notACenter` if something else was
-    ///   sent, `.notPermitted` if it is not sealed, `.incompatibleVersion`, `.tooManyParticipants`, `.system(ECONNRESET)` if the other end is closed, `.system(EAGAIN)` if nothing is
-    ///   there on a socket that does not wait.
+    ///   sent, `.notPermitted` if it is not sealed, `.incompatibleVersion`, `.tooManyParticipants`, `.system(ECONNRESET)` if the
+    ///   other end is closed, `.system(EAGAIN)` if nothing is there on a socket that does not wait.
     public convenience init(
         receivedOver socket: Int32, maximumSize: Int = 1 << 30
     ) throws(SharedNotificationError) {
