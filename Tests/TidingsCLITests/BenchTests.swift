@@ -60,7 +60,7 @@ struct BenchTests {
         #expect(directory.files.count == 1)
         bench.send(signal)
         expectEqual(await bench.ending(), 1)
-        #expect(await bench.errors.all().contains { $0.contains("interrupted") })
+        expect(await bench.errors.all()) { lines in lines.contains { $0.contains("interrupted") } }
         #expect(directory.files.isEmpty)
     }
 

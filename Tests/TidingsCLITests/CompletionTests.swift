@@ -47,7 +47,7 @@ struct CompletionTests {
     func centersAndNamesAreOffered() async throws {
         let directory = try CenterDirectory()
         // Nothing is created by asking.
-        #expect(try await names(for: "observe", in: directory).isEmpty)
+        expect(try await names(for: "observe", in: directory)) { $0.isEmpty }
         #expect(directory.files.isEmpty)
 
         let observer = try await observe("com.example.b", "com.example.$(touch a)", in: directory)

@@ -22,7 +22,7 @@ struct DemoTests {
         _ = await demo.output.first { $0.contains("scrobbler") }
         demo.send(SIGINT)
         expectEqual(await demo.ending(), 1)
-        #expect(await demo.errors.all().contains { $0.contains("interrupted") })
+        expect(await demo.errors.all()) { lines in lines.contains { $0.contains("interrupted") } }
         #expect(directory.files.isEmpty)
     }
 }

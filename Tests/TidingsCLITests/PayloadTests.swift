@@ -31,7 +31,7 @@ struct PayloadTests {
         try Data([0x00, 0xFF, 0x7B]).write(to: URL(fileURLWithPath: file))
         let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
         try await tidings("post", "a", "--file", file, in: directory)
-        #expect(object(await observer.output.all().first)["payload"] as? [String: String] == ["bytes": "00ff7b"])
+        expectEqual(object(await observer.output.all().first)["payload"] as? [String: String], ["bytes": "00ff7b"])
     }
 
     @Test(.timeLimit(.minutes(10)))

@@ -294,7 +294,7 @@ struct EndOfCenterTests {
             { try center.post(Track(1)) },
             { try center.post(Track(2), subject: "a") },
             { try center.post(Track(3, title: large)) },
-            { try center.post(Track(4), deadline: .seconds(1)) },
+            { try center.post(Track(4), deadline: .seconds(100_000)) },
             { try center.post(name: "raw", payload: .json("5")) },
             { try center.setState(Track(6)) },
             { try center.clearState(for: Track.self) },

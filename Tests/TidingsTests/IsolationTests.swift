@@ -102,7 +102,7 @@ struct IsolationTests {
             got.add(QueueExecutor.isCurrent)
         }
         let peer = try Peer(test, "post", "ticks", "100")
-        #expect(await got.wait(for: 100).allSatisfy { $0 })
+        expect(await got.wait(for: 100)) { all in all.allSatisfy { $0 } }
         expectEqual(await actor.numbers, Array(0..<100))
         await peer.waitForEnd()
         token.cancel()

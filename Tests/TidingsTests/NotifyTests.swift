@@ -88,8 +88,9 @@ struct NotifyTests {
                         && !$0.envelope.isOwn && !$0.envelope.isRetained && $0.envelope.subject == nil
                 })
         }
-        #expect(
-            await untyped.wait(for: 2).allSatisfy { $0.userInfo == nil && $0.object == nil && $0.payload == .empty })
+        expect(await untyped.wait(for: 2)) { all in
+            all.allSatisfy { $0.userInfo == nil && $0.object == nil && $0.payload == .empty }
+        }
         expectEqual(await messages.wait(for: 2), [Changed(), Changed()])
         expectEqual(await optional.wait(for: 2), [Optionally(), Optionally()])
         await keys.wait(for: 2)

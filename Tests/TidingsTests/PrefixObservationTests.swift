@@ -108,9 +108,9 @@ struct PrefixObservationTests {
         for name in names { try Self.post(test.center, Center.Name(name)) }
         // Strings that Unicode holds for equal are `==`.
         func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
-        #expect(bytes(await composed.wait(for: 2)) == bytes(["\u{e9}tude 0", "end 0"]))
-        #expect(bytes(await decomposed.wait(for: 2)) == bytes(["e\u{301}tude 0", "end 0"]))
-        #expect(bytes(await letter.wait(for: 3)) == bytes(["e\u{301}tude 0", "etude 0", "end 0"]))
+        expectEqual(bytes(await composed.wait(for: 2)), bytes(["\u{e9}tude 0", "end 0"]))
+        expectEqual(bytes(await decomposed.wait(for: 2)), bytes(["e\u{301}tude 0", "end 0"]))
+        expectEqual(bytes(await letter.wait(for: 3)), bytes(["e\u{301}tude 0", "etude 0", "end 0"]))
         for token in [first, second, third] { token.cancel() }
         // Both are least, though `==`.
         let both = Interest(
@@ -142,7 +142,7 @@ struct PrefixObservationTests {
         for number in 0..<1000 { try Self.post(test.center, ["com.examples", "b", "com.exampl"][number % 3]) }
         peer.signal(SIGCONT)
         try Self.post(test.center, "com.example.a", 1)
-        #expect(await peer.line(2).hasPrefix("got 1 "))
+        expect(await peer.line(2)) { $0.hasPrefix("got 1 ") }
         peer.signal(SIGSTOP)
         try peer.waitUntilStopped()
         let names = (0..<40).map { Center.Name("com.example.\($0)") }
@@ -209,7 +209,7 @@ struct PrefixObservationTests {
             while try test.center.statistics.observersAsleep < 2 { await Task.yield() }
         }
         try Self.post(test.center, "com.example.a", 0)
-        #expect(await peer.line(2).hasPrefix("got 0 "))
+        expect(await peer.line(2)) { $0.hasPrefix("got 0 ") }
         try await untilAsleep()
         let before = try switches(of: peer.pid)
         for round in 1...500 {
@@ -218,7 +218,7 @@ struct PrefixObservationTests {
             await others.wait(for: round)
         }
         try Self.post(test.center, "com.example.a", 1)
-        #expect(await peer.line(3).hasPrefix("got 1 "))
+        expect(await peer.line(3)) { $0.hasPrefix("got 1 ") }
         try await untilAsleep()
         let times = try switches(of: peer.pid) - before
         #expect(times > 0 && times < 50, "\(times)")

@@ -192,7 +192,7 @@ struct SequenceTests {
     @Test func aTaskIsCancelledWhileItIsBeingResumed() async throws {
         let test = try TestCenter()
         final class Round: Sendable { let number = Atomic(0) }
-        let rounds = 2000
+        let rounds = isSanitized ? 50 : 2000
         let round = Round()
         // Posts once a round, a little earlier or later each time.
         let poster = try WorkerThread {

@@ -7,3 +7,10 @@ func expectEqual<Value: Equatable>(
 ) {
     #expect(received == expected, comment(), sourceLocation: sourceLocation)
 }
+
+/// Expects something of a value, and prints it if it is not so.
+func expect<Value>(
+    _ received: Value, sourceLocation: SourceLocation = #_sourceLocation, is expected: (Value) -> Bool
+) {
+    #expect(expected(received), "received \(received)", sourceLocation: sourceLocation)
+}

@@ -18,7 +18,7 @@ struct BroadcasterTests {
         let peer = try Peer(test, "observe", "com.example.volume", "1")
         expectEqual(await peer.line(), "observing")
         try center.post(Self.volumeChanged, 0.5)
-        #expect(await peer.line(2).hasPrefix("got "))
+        expect(await peer.line(2)) { $0.hasPrefix("got ") }
         let poster = try Peer(test, "post-json", "com.example.volume", "[0.25]")
         await poster.waitForEnd()
         expectEqual(await heard.wait(for: 2), [0.5, 0.25])

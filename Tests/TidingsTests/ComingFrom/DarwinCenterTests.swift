@@ -12,7 +12,7 @@ struct DarwinCenterTests {
         let peers = try (0..<3).map { _ in try Peer(test, "observe", "com.example.changed", "1") }
         for peer in peers { expectEqual(await peer.line(), "observing") }
         try center.post(name: "com.example.changed")
-        for peer in peers { #expect(await peer.line(2).hasPrefix("got -1 ")) }
+        for peer in peers { expect(await peer.line(2)) { $0.hasPrefix("got -1 ") } }
     }
 
     @Test func removingOneAndRemovingAll() async throws {

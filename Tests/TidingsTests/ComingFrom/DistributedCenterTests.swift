@@ -74,6 +74,6 @@ struct DistributedCenterTests {
         #expect(
             missed.hasPrefix("missed ") && Int(missed.dropFirst(7)).map { (744...999).contains($0) } == true,
             "\(missed)")
-        #expect(await peer.line(3).hasPrefix("got 1 "))
+        expect(await peer.line(3)) { $0.hasPrefix("got 1 ") }
     }
 }

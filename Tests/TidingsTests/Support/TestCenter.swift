@@ -52,6 +52,9 @@ struct Track: Center.Message, Equatable {
 /// The smallest ring there is.
 let smallRing = Center.Configuration(slots: 256)
 
+/// CI tells the sanitizers how, so that we know of them. Under one, what is only a matter of luck is tried less often.
+let isSanitized = getenv("TSAN_OPTIONS") != nil || getenv("ASAN_OPTIONS") != nil
+
 /// What happened, in order, for somebody who waits for it.
 final class Events<Event: Sendable>: @unchecked Sendable {
     // Sendable: what changes is touched with the lock held only.
