@@ -137,13 +137,16 @@ final class Dispatcher: @unchecked Sendable {
     /// Nothing comes any more: nobody is served from now on. By the leader. Returns those who were. What waits for them stays, and iterators get `last`
     /// after it.
     func stopServing(_ last: Item) -> [Observation] {
+        var stop = Roles.Stop.nothing
         let (served, ends) = lock.withLock {
             let served = table.observations + unserved
             unserved = []
             for observation in served { lookAway(from: observation) }
-            if roles.stop(byLeader: true) == .detach { endsItself = true }
+            stop = roles.stop(byLeader: true)
+            if stop == .detach { endsItself = true }
             return (served, served.map { $0.endPulls(last) })
         }
+        finish(stop)
         for end in ends { end() }
         return served
     }
