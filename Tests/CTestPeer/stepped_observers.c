@@ -47,6 +47,56 @@ void stopped_anywhere_before_sleeping(void) {
     CHECK(statistics_of(center).observers == 0, "%u observers are left", statistics_of(center).observers);
 }
 
+#define BEFORE 600u  // posts: more than the ring holds, so that the observer has fallen behind
+#define WHILE 900u   // while it stands
+
+static void counts_what_it_missed(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    section_begin();
+    tidings_delivery delivery;
+    const int result = tidings_next(observer, 0, &delivery);
+    section_end();
+    OK(result);
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED, "it missed nothing");
+    const account account = drain(observer);
+    const uint64_t missed = delivery.missed + account.missed;
+    CHECK(account.received + missed == BEFORE + WHILE, "%lu + %lu", (unsigned long)account.received, (unsigned long)missed);
+}
+
+// It has fallen behind, in a center of its own: positions begin at 0 there, and how many it can have missed is known by them.
+static pid_t start_behind(tidings_center **center, tidings_topic **topic) {
+    *center = join_center(256);
+    *topic = topic_of(*center, NAME);
+    const pid_t pid = start_traced(counts_what_it_missed);
+    for (uint32_t i = 0; i < BEFORE; i++) post_number(*topic, i);
+    return pid;
+}
+
+// Stopped anywhere while it finds out what it missed, and the ring goes round several times meanwhile: whatever it read before and after, it is told the exact number.
+void stopped_anywhere_while_it_counts_what_it_missed(void) {
+    uint64_t length = 0;
+    uint32_t stops = 1;
+    for (uint32_t stop = 0; stop <= stops; stop++) {
+        tidings_center *center;
+        tidings_topic *topic;
+        const pid_t pid = start_behind(&center, &topic);
+        if (stop == 0) {
+            length = step(pid, UINT64_MAX, false);
+            stops = moments(KILLS, length);
+            kill_and_reap(pid);
+        } else {
+            step(pid, moment(stop - 1, stops, length), false);
+            for (uint32_t i = 0; i < WHILE; i++) post_number(topic, i);
+            let_go(pid);
+            ends_well(pid);
+        }
+        OK(tidings_remove("story", NULL));
+        tidings_topic_close(topic);
+        tidings_close(center);
+    }
+}
+
 static pipe_pair registered, woken, onward;
 
 static bool in_a_crowd;

@@ -234,6 +234,7 @@ STEPPED(stopped_anywhere_while_evicting)
 
 // stepped_observers.c
 STEPPED(stopped_anywhere_before_sleeping)
+STEPPED(stopped_anywhere_while_it_counts_what_it_missed)
 STEPPED(killed_anywhere_while_ringing)
 STEPPED(killed_anywhere_while_ringing_a_crowd)
 STEPPED(killed_anywhere_while_observing)
