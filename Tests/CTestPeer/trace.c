@@ -1,4 +1,5 @@
 // Other processes, instruction by instruction.
+#include <dirent.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <stddef.h>
@@ -204,9 +205,55 @@ static void uproot(pid_t pid, uint64_t address, uint64_t word) {
     CHECK(ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)address, (void *)(uintptr_t)word) == 0, "%s", strerror(errno));
 }
 
+// Breakpoints are in code that all threads share, and only the first is traced: another that came to one would die of it. So the others stand still while there are any.
+typedef struct others {
+    pid_t of[8];
+    uint32_t count;
+} others;
+
+#define INTERRUPTED_FIRST UINT64_C(512)  // what a system call that waits answers when it is interrupted, and begun anew afterwards: -ERESTARTSYS to -ERESTART_RESTARTBLOCK
+#define INTERRUPTED_LAST UINT64_C(516)
+
+// Where it waits for something, so that it holds nothing that the first may need. False: it ended.
+static bool hold_one(pid_t pid, pid_t thread) {
+    for (;;) {
+        char state;
+        while ((state = thread_state(pid, thread)) != 'S' && state != 'X' && state != 'Z') usleep(20);
+        if (state != 'S' || ptrace(PTRACE_SEIZE, thread, NULL, NULL) != 0) return false;
+        CHECK(ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) == 0, "%s", strerror(errno));
+        int status;
+        CHECK(waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status), "a thread of the traced child ended with status %x", (unsigned)status);
+        struct user_regs_struct registers;
+        CHECK(ptrace(PTRACE_GETREGS, thread, NULL, &registers) == 0, "%s", strerror(errno));
+        if (-registers.rax >= INTERRUPTED_FIRST && -registers.rax <= INTERRUPTED_LAST) return true;
+        let_go(thread);
+    }
+}
+
+static others hold_others(pid_t pid) {
+    others held = {.count = 0};
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    CHECK(threads, "%s", strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(threads)) != NULL;) {
+        const pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (thread == 0 || thread == pid) continue;
+        CHECK(held.count < sizeof held.of / sizeof held.of[0], "more threads than expected");
+        if (hold_one(pid, thread)) held.of[held.count++] = thread;
+    }
+    closedir(threads);
+    return held;
+}
+
+static void let_others_go(const others *held) {
+    for (uint32_t i = 0; i < held->count; i++) let_go(held->of[i]);
+}
+
 bool step_along(pid_t pid, const path *path, uint64_t most) {
     const uint64_t nearest = most < path->length ? most : path->length - 1, from = path->from[nearest];
     const uint64_t address = path->addresses[from], end = (uint64_t)(uintptr_t)section_end;
+    const others held = from > 0 ? hold_others(pid) : (others){.count = 0};
     const uint64_t at_end = from > 0 ? plant(pid, end) : 0;
     for (uint32_t pass = 0; from > 0 && pass < path->passes[nearest]; pass++) {
         // Over the one it stands at.
@@ -221,9 +268,11 @@ bool step_along(pid_t pid, const path *path, uint64_t most) {
         if (at == address) continue;
         CHECK(at == end, "trapped at %lx", (unsigned long)at);
         uproot(pid, end, at_end);
+        let_others_go(&held);
         return false;
     }
     if (from > 0) uproot(pid, end, at_end);
+    let_others_go(&held);
     step(pid, most - from, false);
     return true;
 }

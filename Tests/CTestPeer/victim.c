@@ -44,7 +44,7 @@ static void *forks(void *unused) {
 
 static void nothing(int32_t watch) { (void)watch; }
 
-// Breakpoints are in code that all threads share, and only the first is traced: the thread that watches is started before there are any, and sleeps.
+// The thread that watches is started before the section, as only the first is traced.
 static void start_watching(void) {
     const char *directory = getenv("TIDINGS_DIRECTORY");
     const int fd = open(directory, O_RDONLY | O_CLOEXEC);
