@@ -33,7 +33,7 @@ done
 export TIDINGS_SOAK_ACTIONS=${quick:+100000}
 TIDINGS_SOAK_ACTIONS=${TIDINGS_SOAK_ACTIONS:-1000000}
 # Children of a process with threads start some of their own, which the thread sanitizer would rather they didn't.
-export TSAN_OPTIONS="die_after_fork=0 second_deadlock_stack=1" ASAN_OPTIONS="detect_leaks=1" UBSAN_OPTIONS="print_stacktrace=1"
+export TSAN_OPTIONS="die_after_fork=0 second_deadlock_stack=1 atexit_sleep_ms=10" ASAN_OPTIONS="detect_leaks=1" UBSAN_OPTIONS="print_stacktrace=1"
 echo "--- thread sanitizer"
 build thread gcc "-O1 -g -fsanitize=thread -Wno-tsan" NotifyPeer
 Tests/NotifyPeer/tell.sh "$work/thread/NotifyPeer" "$seed"
