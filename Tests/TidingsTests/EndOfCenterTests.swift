@@ -263,6 +263,31 @@ struct EndOfCenterTests {
         for token in tokens { token.cancel() }
     }
 
+    /// Those who follow may open a center, and find that it has ended before they have begun there.
+    @Test func aNextCenterMayEndAtOnce() async throws {
+        let test = try TestCenter()
+        let (center, reopened) = try following(test, creation: .never)
+        let numbers = Events<Int>()
+        let tokens = [
+            try center.addObserver(for: Track.self) { numbers.add($0.number) },
+            try center.addObserver(for: Track.self, from: .oldest) { numbers.add($0.number) },
+        ]
+        try end(test, .removed)
+        let configuration = Center.Configuration(directory: test.directory)
+        for _ in 0..<(isSanitized ? 30 : 300) {
+            let next = try Center(named: test.name, configuration: configuration)
+            try Center.remove(named: next.name, configuration: configuration)
+        }
+        let last = try Center(named: test.name, configuration: configuration)
+        var told: [UInt64] = []
+        while told.count(where: { $0 == last.incarnation }) < tokens.count {
+            told = await reopened.wait(for: told.count + 1)
+        }
+        try center.post(Track(1))
+        await expectEqual(numbers.wait(for: 2), [1, 1])
+        for token in tokens { token.cancel() }
+    }
+
     @Test func whoWaitsForTheNextCenterCanBeCancelled() async throws {
         let test = try TestCenter()
         let (center, _) = try following(test, creation: .never)

@@ -39,7 +39,7 @@ final class Dispatcher: @unchecked Sendable {
     @exclusivity(unchecked) var position = 0
     /// Of the center that the leader serves. A thread that was deposed keeps those it had, for the closure it is in.
     @exclusivity(unchecked) private(set) var executables: ExecutableNames
-    /// Those that a move left without a look at anything.
+    /// Those whom a move that failed left without a look at anything.
     private var unserved: [Observation] = []
     /// Odd while the leader is in a closure. Its store releases, and the watch's load acquires, all the leader did before with the current
     /// delivery: a new leader goes on with that.
@@ -152,7 +152,7 @@ final class Dispatcher: @unchecked Sendable {
     }
 
     /// Serves the same observations in another center, with what is retained there, and with history those who started with history. By the
-    /// leader. Returns them, and what is to be released without the lock; `nil`: nobody is left to serve.
+    /// leader. Returns them; `nil`: nobody is left to serve. Where it fails, the next move takes those with it who were not served.
     func move(to center: CenterHandle) throws(SharedNotificationError) -> [Observation]? {
         var old: CenterHandle?
         defer { withExtendedLifetime(old) {} }
@@ -161,7 +161,8 @@ final class Dispatcher: @unchecked Sendable {
             old = try observer.move(to: center)
             executables.close()
             executables = ExecutableNames(center: center)
-            let served = table.observations
+            let served = table.observations + unserved
+            unserved = []
             // The numbers were the old observer's.
             table.removeAll()
             for observation in served { observation.interests = [] }

@@ -194,13 +194,15 @@ extension Dispatcher {
 
     /// The C observer is of no use any more. Where the center has ended, and the center object follows its name, goes on in the next one.
     private func goOn(after error: SharedNotificationError) -> Routed {
-        guard error.code == .removed, let core = lock.withLock({ core }), core.link.follows, let ended = observer.center
+        guard error.code == .removed, let core = lock.withLock({ core }), core.link.follows, var ended = observer.center
         else {
             return fail(error)
         }
         while true {
+            if lock.withLock({ roles.isStopped }) { return .stopped }
             do throws(SharedNotificationError) {
                 let next = try core.link.successor(of: ended)
+                ended = next
                 guard let served = try move(to: next) else { return .stopped }
                 for observation in served where observation.isPulled {
                     keep(.reopened(next.incarnation), for: observation)
@@ -208,13 +210,13 @@ extension Dispatcher {
                 core.diagnostics.report(.reopened(incarnation: next.incarnation))
                 return .goOn
             } catch {
+                // The next one has ended already, and may have a successor itself.
+                if error.code == .removed { continue }
                 guard error.code == .notFound else { return fail(error) }
             }
             // Nobody has made it yet.
             do throws(SharedNotificationError) {
-                while try !observer.awaitSuccessor() {
-                    if lock.withLock({ roles.isStopped }) { return .stopped }
-                }
+                while try !observer.awaitSuccessor(), !lock.withLock({ roles.isStopped }) {}
             } catch {
                 return fail(error)
             }
