@@ -141,7 +141,6 @@ struct ObjectOrderTests {
         let test = try TestCenter()
         let threads = Events<pthread_t>()
         let begun = Events<Void>()
-        let isOver = Locked(false)
         let tokens = [
             try test.center.addObserver(for: Play.self) { _ in
                 var idle = sched_param()
@@ -149,9 +148,12 @@ struct ObjectOrderTests {
                 let before = sched_getscheduler(0)
                 #expect(sched_setscheduler(0, 5, &idle) == 0)
                 begun.add(())
-                // By the thread's own clock: three milliseconds of a processor, in as many seconds as that takes here.
-                let from = Self.processorTime()
-                while Self.processorTime() - from < 3_000_000 {}
+                // Long enough to look like one that hangs, and far less of a processor than one that does.
+                let from = Self.time(CLOCK_THREAD_CPUTIME_ID)
+                let start = Self.time(CLOCK_MONOTONIC)
+                while Self.time(CLOCK_THREAD_CPUTIME_ID) - from < 3_000_000,
+                    Self.time(CLOCK_MONOTONIC) - start < 300_000_000
+                {}
                 sched_setscheduler(0, before, &idle)
                 threads.add(pthread_self())
             },
@@ -161,21 +163,22 @@ struct ObjectOrderTests {
         let busy = try (0..<2 * processors).map { _ in
             try WorkerThread {
                 begun.block(for: 1)
-                while !isOver.withLock({ $0 }) { for _ in 0..<1000 { _ = Self.processorTime() } }
+                // Not until the closure has ended: beside other tests that would be minutes.
+                let start = Self.time(CLOCK_MONOTONIC)
+                while Self.time(CLOCK_MONOTONIC) - start < 500_000_000 {}
             }
         }
         try test.center.post(Play(number: 0))
         let ran = await threads.wait(for: 2)
-        isOver.withLock { $0 = true }
         for thread in busy { thread.join() }
         // The second closure ran on the same thread, after the first.
         #expect(ran.count == 2 && pthread_equal(ran[0], ran[1]) != 0, "\(ran)")
         for token in tokens { token.cancel() }
     }
 
-    private static func processorTime() -> UInt64 {
+    private static func time(_ clock: clockid_t) -> UInt64 {
         var now = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+        clock_gettime(clock, &now)
         return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
     }
 
