@@ -9,8 +9,8 @@
 /// | observers | cost posters nothing while awake; one wake-up while asleep; none when asleep on other names |
 /// | lossless observers | opt-in: posters are held back (or told -EAGAIN, -ETIMEDOUT) rather than lap such an observer; a dead one is noticed at once |
 /// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
-/// | end of a center | if a center is removed, unlinked or replaced, each of its observers wakes and is told -ESTALE, after what was posted before; each post is -ESTALE. Both within a second, and nothing asks in between: an idle process sleeps |
-/// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere). The limit: a child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent dies, that is noticed only when the child calls `exec` or ends |
+/// | end of a center | if a center is removed, unlinked or replaced, each of its observers wakes and is told -ESTALE, after what was posted before; each post is -ESTALE. Observers and posters learn it within a second. An idle process sleeps without a timer where the kernel offers inotify; a reader wakes once a second |
+/// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere). The limit: a child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent dies, others take it for alive until that child calls `exec` or ends |
 /// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception, and a *sealed* center rules that out too); an observer can be given read-only access |
 /// | time | every call has an upper bound of processor time, whatever a peer has written: see *Bounds* below |
 ///
@@ -24,11 +24,11 @@
 /// | *walk* | 20 ms in a center of the default shape, 250 ms in the largest (2^20 slots, 4,096 participants, 2^20 names) | one walk or a few along the tables: participants, observers, names, slots |
 /// | *rare walk* | constant otherwise | a walk when room is needed: the ring is evicted, a table is full, a participant died |
 ///
-/// The two figures hold on a machine of 2026 and are tested, in spoiled centers too, with four times the time allowed
+/// The two figures hold for optimized code on a machine of 2026, in spoiled centers too. A test allows four times as much
 /// (Docs/Testing.md). All dead participants are reclaimed in one walk, so their number
-/// adds nothing. A payload is copied beyond that, memory that the kernel gives or takes back is the kernel's time.
-/// *Waits*: the call may sleep, for as long as its line says, and no lock of the process is
-/// held meanwhile. *Never waits*: for no other process and for no thread but those that change the same handle.
+/// adds nothing. Copying a payload, and the kernel's time to give or take back memory, come on top.
+/// *Waits*: the call may sleep, for as long as its line says, and holds no lock of the process
+/// meanwhile. *Never waits*: the call waits for no other process, and only for threads that change the same handle.
 ///
 /// Caveats first. A payload is at most `maximum_payload` bytes of the center (16 MiB unless configured). A name is 1 to 255
 /// bytes of UTF-8 without NUL, a subject 0 to 255 likewise, a center's name also without '/' and not starting with '.', up to 200 bytes. A notification stays in
@@ -126,7 +126,7 @@ int tidings_send(tidings_center *center, int socket, uint32_t flags);
 /// Waits for a center sent by `tidings_send`, as `recvmsg` on that socket does (-EAGAIN, if it doesn't wait), and becomes a participant of it. Whoever sent it: what isn't sealed is refused (-EPERM), and all of
 /// what `tidings_open` checks is checked. -EBADMSG, -EMSGSIZE: something else was sent; -EMFILE: more
 /// descriptors came than this process may have, and they are gone; -ECONNRESET: nothing, and the other end is closed.
-/// -EFBIG: the center has more than TIDINGS_RECEIVE_MAX bytes. The sender chooses its size, and the receiver's process gives the addresses for it.
+/// -EFBIG: the center has more than TIDINGS_RECEIVE_MAX bytes. The sender chooses its size, and the receiver reserves that much address space.
 /// Bound: walk. Waits as `recvmsg` does on that socket.
 int tidings_receive(int socket, tidings_center **center);
 
@@ -161,6 +161,7 @@ int tidings_ended(tidings_center *center);
 const char *tidings_last_error(void);
 
 /// Replaces that line on this thread: for libraries over this one, so that their callers look in one place.
+/// Bound: copy of the line. Never waits.
 void tidings_last_error_set(const char *line);
 
 // MARK: Posting
@@ -209,9 +210,9 @@ typedef struct tidings_post_options {
 /// Fails with -EMSGSIZE (over the maximum), -ENOSPC (no memory for a payload that does not fit a slot; in a center that others may only read, also: no
 /// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (the center was removed, unlinked or replaced; looked for about four times a second, as posts come), -EBUSY (as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times), -EBADMSG (somebody has damaged the center).
 /// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes together, without TIDINGS_POST_RETAIN.
-/// Bound: copy, and a rare walk. It wakes those who sleep on the name, a system call for each of up to four in 64 and
-/// one for more. Waits for lossless observers until the deadline only; dead ones hold it
-/// back by one walk together, however many a peer makes meanwhile.
+/// Bound: copy, and a rare walk. It wakes each observer that sleeps on the name: four or more of a group of 64 observers
+/// may share one system call, each other one takes its own. Waits only for lossless observers, until the deadline. Dead
+/// ones cost it one walk together, however many a peer makes meanwhile.
 int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence);
 
 /// Memory of the center to build a payload in, private to the caller until it is posted. Two threads can't share one.
@@ -249,8 +250,8 @@ enum {
 /// instances of the user, threads, kernels before 5.9), a waiting observer looks twice a second instead.
 /// Bound: constant; when all places are taken, a walk that reclaims those of all the dead. Never waits.
 int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer);
-/// Bound: constant for each name it looks at; a walk along the prefixes for each prefix. Waits for its own helper
-/// thread to end.
+/// Bound: constant for each name it looks at; a walk along the prefixes for each prefix. Waits until the
+/// helper thread of `tidings_observer_descriptor` has ended.
 void tidings_observer_close(tidings_observer *observer);
 
 enum {
@@ -269,9 +270,8 @@ enum {
 /// Many names, by TIDINGS_ADD_PREFIX or all: there is no subject to it (-EINVAL; look at the delivery's). What they missed is told
 /// under `name` as it is given here, exactly. Who may only read the center can't look by prefix: -EACCES, as nobody would count what it misses.
 /// Bound: walk along the ring, with TIDINGS_ADD_RETAINED of many names also along the names, and a copy of the names
-/// that it observes. Waits up to 100 ms, all together, for posts in the ring that are not
-/// finished; then they are revoked. Waits for no return of `tidings_next`, but for the moments in which it looks at the
-/// names.
+/// that it observes. Waits up to 100 ms in all for unfinished posts in the ring, which are then revoked. Waits for a
+/// `tidings_next` under way only while that reads the names.
 int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
                          uint32_t flags, uint32_t *interest);
 /// No longer looks at it: nothing of this interest is delivered after this returned. -ENOENT.
@@ -325,7 +325,7 @@ typedef struct tidings_delivery {
 /// The next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While waiting it sleeps: no CPU, no timer.
 /// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed), -EBADF (the program closed the center's descriptor, and others took it for dead: open the center again),
 /// -ESTALE (the center was removed, unlinked or replaced, and all that it still had has been delivered; so is each later call. Close the observer).
-/// Bound: copy, and a walk along what is in the ring and not for it, and along its names when it was lapped. Waits up
+/// Bound: copy, a walk along the records in the ring that are not for this observer and, when it was lapped, along its names. Waits up
 /// to `timeout_ns`; with 0 never, but for a post in the ring that is not finished: a few
 /// milliseconds until it is revoked.
 int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
@@ -390,8 +390,9 @@ typedef struct tidings_statistics {
 /// Bound: walk. Never waits.
 int tidings_statistics_get(tidings_center *center, tidings_statistics *statistics);
 
-/// How many names have a retained value, and how many chunks for payloads there are, of which each value takes one. True only
-/// approximately while peers post. It looks at each slot and each chunk once, at no other name.
+/// Counts the names with a retained value, and the center's chunks; each value takes one chunk. Approximate while peers post. Does not
+/// walk along the names. -ENOMEM: no memory to count.
+/// Bound: walk along the slots and the chunks. Never waits.
 int tidings_values(tidings_center *center, uint32_t *values, uint32_t *values_max);
 
 typedef struct tidings_participant_info {

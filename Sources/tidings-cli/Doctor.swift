@@ -16,7 +16,7 @@ struct Doctor: ParsableCommand {
     @Flag(help: "Tidy up what dead participants left, and delete what nobody needs.")
     var repair = false
 
-    @Flag(help: "Also where another user may rename files in the directory, and so replace a center.")
+    @Flag(help: "Look also into a directory where another user may rename files, and so replace a center.")
     var sharedDirectory = false
 
     func run() throws {

@@ -26,7 +26,8 @@ struct Observe: ParsableCommand {
             error, and the next notification is its next chance.
 
             If the center is removed, the command says so and ends with status 1. With --follow it goes on in the next center of the \
-            name, says when it does, and begins with the values kept there.
+            name, which it creates if the center is yours; with --read-only, or for another owner, it waits until there is one. It says when \
+            it does, and begins with the values kept there.
 
             SIGINT (Control-C) and SIGTERM end it with status 0; so does a reader of its output that goes away. A command of --exec \
             that is under way gets a second to come to its end, and is left alone if it takes longer; no other is started.

@@ -6,8 +6,7 @@ struct Remove: ParsableCommand {
         abstract: "Delete a center.",
         discussion: """
             No process can open it any more. Processes that have it open are told: an observer at once, a poster by its next post. As that \
-            ends what they do, it is refused while there are any, with their names, unless --force is given. Deletes nothing that isn't a \
-            center.
+            ends what they do, the command names them and refuses, unless --force is given. It deletes nothing that isn't a center.
 
               tidings remove com.example.player
             """)
@@ -15,7 +14,7 @@ struct Remove: ParsableCommand {
     @Argument(help: "The center's name.", completion: .custom(Completions.centers))
     var center: String
 
-    @Flag(help: "Also while processes have it open.")
+    @Flag(help: "Delete the center also while processes have it open.")
     var force = false
 
     func run() throws {

@@ -68,7 +68,7 @@ static bool has_state(state_topic *state) {
 static __attribute__((noinline)) uint32_t room(notify__domain *domain, tidings_center *center, const notify__name *name, state_topic *state) {
     const uint32_t status = take_room(domain, center);
     if (status == NOTIFY_STATUS_OK || has_state(state)) return NOTIFY_STATUS_OK;
-    return notify__fail(status, "can't set the state of \"%s\": three quarters of the center's chunks hold states; clear one by setting it to 0, or make the center with more chunks",
+    return notify__fail(status, "can't set the state of \"%s\": three quarters of the center's chunks hold retained values; clear a state by setting it to 0",
                         name->text.bytes);
 }
 

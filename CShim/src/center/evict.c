@@ -219,7 +219,7 @@ static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) 
 static bool too_many(const tidings__segment *s, uint64_t rounds) { return rounds > 4 * (uint64_t)s->shape.slots; }
 
 static int set_back(const tidings__segment *s) {
-    return tidings__fail(EBADMSG, "can't go on in center \"%s\": a process sets its oldest position back; find out which has it open, and remove the center", s->name);
+    return tidings__fail(EBADMSG, "can't go on in center \"%s\": a process sets the center's oldest position back; see with `tidings stat` which processes have it open, end the faulty one, and remove the center", s->name);
 }
 
 int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder) {

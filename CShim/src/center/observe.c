@@ -95,7 +95,8 @@ void tidings_observer_close(tidings_observer *observer) {
     free(observer);
 }
 
-static int seek(tidings_observer *observer, uint64_t sequence) {
+// `asked`: as the caller has it.
+static int seek(tidings_observer *observer, uint64_t sequence, uint64_t asked) {
     tidings__segment *s = &observer->center->segment;
     if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
         return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
@@ -104,8 +105,8 @@ static int seek(tidings_observer *observer, uint64_t sequence) {
     uint64_t end = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
     uint64_t oldest = tidings__oldest(s);
     if (sequence != UINT64_MAX && sequence > end)
-        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" to sequence %llu: its order ends before %llu; seek to UINT64_MAX for the end", s->name,
-                             (unsigned long long)sequence, (unsigned long long)end);
+        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" to sequence %llu: the next one here will be %llu; start at the end (UINT64_MAX, in Swift .now) or at the oldest (0, in Swift .oldest)",
+                             s->name, (unsigned long long)asked, (unsigned long long)end);
     uint64_t cursor = sequence > end ? end : sequence;
     if ((int64_t)(cursor - oldest) < 0) cursor = oldest;
     if (observer->lossless) cursor = tidings__lossless_begin(s, observer->index, cursor);
@@ -115,19 +116,19 @@ static int seek(tidings_observer *observer, uint64_t sequence) {
 
 int tidings_observer_seek(tidings_observer *observer, uint64_t sequence) {
     tidings__clear_error();
-    return seek(observer, sequence);
+    return seek(observer, sequence, sequence);
 }
 
 int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation, uint64_t sequence) {
     tidings__clear_error();
     const tidings__segment *s = &observer->center->segment;
     if (incarnation != s->instance)
-        return tidings__fail(ESTALE, "can't seek an observer of center \"%s\" after sequence %llu of incarnation %016llx: this is incarnation %016llx; begin anew here", s->name,
+        return tidings__fail(ESTALE, "can't seek an observer of center \"%s\" after sequence %llu of incarnation %016llx: this is incarnation %016llx; start at the end (UINT64_MAX, in Swift .now) or at the oldest (0, in Swift .oldest)", s->name,
                              (unsigned long long)sequence, (unsigned long long)incarnation, (unsigned long long)s->instance);
     if (sequence >= UINT64_MAX - 1)
-        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" after sequence %llu: its order is shorter; seek to UINT64_MAX for the end", s->name,
+        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" after sequence %llu: its order is shorter; start at the end (UINT64_MAX, in Swift .now) or at the oldest (0, in Swift .oldest)", s->name,
                              (unsigned long long)sequence);
-    return seek(observer, sequence + 1);
+    return seek(observer, sequence + 1, sequence);
 }
 
 // Does its tally count the record at this position?

@@ -127,7 +127,7 @@ typedef struct posting {
 // peer that is there for that.
 #define REVOKED_MOST 1000
 static int revoked_again(const tidings_center *center) {
-    return tidings__fail(EBUSY, "can't post to center \"%s\": it was revoked %d times; find out which process revokes posts, and remove the center", center->segment.name, REVOKED_MOST);
+    return tidings__fail(EBUSY, "can't post to center \"%s\": peers revoked this post %d times; see with `tidings stat` which processes have the center open, end the faulty one, and remove the center", center->segment.name, REVOKED_MOST);
 }
 
 // What an earlier try of the same post has found a name to stand for. In a damaged table looking it up can take so long that whoever waits for the claim revokes it,

@@ -121,7 +121,7 @@ int tidings_values(tidings_center *center, uint32_t *values, uint32_t *values_ma
     const int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
     uint64_t *seen = calloc(s->shape.names / 64 + 1, sizeof *seen);
-    if (!seen) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its retained values", s->name);
+    if (!seen) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its retained values; free some", s->name);
     *values = count_values(s, seen);
     *values_max = s->geometry.chunk_count;
     free(seen);

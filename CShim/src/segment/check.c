@@ -49,7 +49,7 @@ int tidings__segment_unopenable(const tidings__segment *segment, int error, uint
     return tidings__segment_refuse(segment, error, verb, "%s: %s; %s", segment->path, strerror(error), advice);
 }
 
-#define ALLOW_SHARED "allow a shared directory (TIDINGS_OPEN_SHARED_DIRECTORY)"
+#define ALLOW_SHARED "allow it (TIDINGS_OPEN_SHARED_DIRECTORY, in Swift allowsSharedDirectory, with the command --shared-directory)"
 
 int tidings__segment_check_directory(const tidings__segment *segment, uint32_t flags, const char *verb)
 {

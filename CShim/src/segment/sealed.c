@@ -70,7 +70,7 @@ static int check_size(const tidings__segment *segment, const tidings__identity *
     tidings__geometry_of(&identity->shape, &geometry);
     if (geometry.file_size <= largest) return 0;
     char size[TIDINGS__AMOUNT_SIZE], most[TIDINGS__AMOUNT_SIZE];
-    return tidings__segment_refuse(segment, EFBIG, "receive", "it has %s, and at most %s are accepted; allow more, or have its sender create it with smaller limits",
+    return tidings__segment_refuse(segment, EFBIG, "receive", "it has %s, and at most %s are accepted; raise the receiver's limit (tidings_receive_at_most, in Swift maximumSize), or have its sender create it with smaller limits",
                                    tidings__amount(geometry.file_size, size), tidings__amount(largest, most));
 }
 

@@ -70,7 +70,7 @@ extension SharedNotificationCenter {
         /// notification from there. Observers receive retained values there, and miss nothing posted after that; those that started with
         /// history receive all that is still there. A ``SharedNotificationCenter/PollableObserver`` does not follow: it throws `.removed`.
         ///
-        /// A post costs about as much as one with a subject.
+        /// Each post looks its name up again, which costs about as much as a subject does.
         public var followsName: Bool
 
         /// A configuration with what is given, and defaults for the rest. Nothing is checked before a center is opened with it.

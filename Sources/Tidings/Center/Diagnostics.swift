@@ -31,7 +31,8 @@ extension SharedNotificationCenter {
         /// Dispatching ended for the given reason: this center's observers get nothing any more.
         case dispatchFailed(SharedNotificationError)
         /// The center has ended, and its observers go on in the next one of its name (``Configuration-swift.struct/followsName``): told before the first
-        /// notification from there. Observers that are lossless, or started with history, go on by themselves: it is told again for each.
+        /// notification from there. Each lossless observer, and each that started with history, moves separately and is reported
+        /// separately.
         case reopened(incarnation: UInt64)
     }
 
@@ -135,7 +136,7 @@ final class Diagnostics: @unchecked Sendable {
         case .reopened(let incarnation):
             return (
                 "r\(incarnation)",
-                "a center has ended; its observers go on in the next one (incarnation \(incarnation))"
+                "a center has ended; its observers go on in the next one (incarnation \(String(incarnation, radix: 16)))"
             )
         case .mistake(let mistake): return ("x\(mistake)", "\(mistake)")
         case .sequenceFailed(let error), .dispatchFailed(let error):
@@ -152,7 +153,7 @@ extension SharedNotificationCenter {
 }
 
 extension Int {
-    /// Adds a count that another process may have had a hand in: at `Int.max` it stays.
+    /// Adds a count that a peer may have written; the sum stops at `Int.max`.
     mutating func add(_ count: Int) {
         let (sum, isOver) = addingReportingOverflow(count)
         self = isOver ? .max : sum

@@ -49,11 +49,12 @@ extension SharedNotificationCenter {
     ///   - userInfo: travels as a CBOR map. `nil`: there is no payload.
     ///   - deliverImmediately: observers of suspended centers get it as well, with what was held back for them before. Takes memory beside the
     ///     ring, as a large payload does.
-    ///   - retain: keep it for those who register later, until the next retained one of the same name, without an object.
+    ///   - retain: keep it for observers that register later, until the next retained one of the same name. Not with an object:
+    ///     `.invalidArgument`.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed` (nested too deep), `.payloadTooLarge`, `.noSpace`, `.full`,
-    ///   `.removed`, `.notPermitted` (the center was opened for reading alone).
+    ///   `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained, with an object).
     @discardableResult
     public func post(
         name: Name, object: String? = nil, userInfo: UserInfo? = nil, deliverImmediately: Bool = false,

@@ -13,11 +13,11 @@ extension SharedNotificationCenter {
     ///   - key: the name, and what goes with it.
     ///   - arguments: encoded as one CBOR array, at most the center's maximum payload size.
     ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8; observers can ask for one subject only.
-    ///   - retain: keep it for those who register later, until the next retained one of the same name. Not with a subject: `.invalidArgument`.
+    ///   - retain: keep it for observers that register later, until the next retained one of the same name. Not with a subject: `.invalidArgument`.
     ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
     /// - Returns: its place in the center's order.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted` (the center was opened for reading alone).
+    ///   `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained, with a subject).
     @discardableResult
     public func post<each Argument>(
         _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, subject: String? = nil,

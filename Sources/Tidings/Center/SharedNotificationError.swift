@@ -43,9 +43,11 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         /// A lossless observer is a whole ring behind; with a deadline: still was when it passed. Or all places for payloads of that size
         /// hold kept values, or are being filled. Nothing was posted.
         case full
-        /// The center was removed; open it anew. Of opening and removing: another process has been removing it for two seconds.
+        /// The center was removed, deleted or replaced: open it again. From opening and removing: another process has been removing it for two
+        /// seconds.
         case removed
-        /// The place in the order is another center's: of one that had the name before, most often. Start anew (``SharedNotificationCenter/Start``).
+        /// The sequence belongs to another center, most often an earlier one of the same name. Start with `.oldest` or `.now`
+        /// (``SharedNotificationCenter/Start``).
         case otherIncarnation
         /// All participant places of the center are taken.
         case tooManyParticipants

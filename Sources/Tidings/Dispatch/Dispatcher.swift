@@ -39,7 +39,7 @@ final class Dispatcher: @unchecked Sendable {
     @exclusivity(unchecked) var position = 0
     /// Of the center that the leader serves. A thread that was deposed keeps those it had, for the closure it is in.
     @exclusivity(unchecked) private(set) var executables: ExecutableNames
-    /// Those whom a move that failed left without a look at anything.
+    /// Observations that a failed move left without subscriptions.
     private var unserved: [Observation] = []
     /// Odd while the leader is in a closure. Its store releases, and the watch's load acquires, all the leader did before with the current
     /// delivery: a new leader goes on with that.
@@ -134,8 +134,7 @@ final class Dispatcher: @unchecked Sendable {
         }
     }
 
-    /// Nothing comes any more: nobody is served from now on. By the leader. Returns those who were. What waits for them stays, and iterators get `last`
-    /// after it.
+    /// Ends serving; the leader calls it. Returns the observations that were served. Waiting items stay, and iterators get `last` after them.
     func stopServing(_ last: Item) -> [Observation] {
         var stop = Roles.Stop.nothing
         let (served, ends) = lock.withLock {

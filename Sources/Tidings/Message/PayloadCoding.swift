@@ -130,7 +130,7 @@ enum PayloadCoding {
         return hash
     }
 
-    /// Of each field, or each of the fields that a field has: which kind of number it is. The rest has only its size, which the whole's depends on.
+    /// Mixes in the kind of each number among the fields, nested ones too. Other fields count by the type's size only.
     private static func kinds(of value: Any, _ mix: (UInt8) -> Void) {
         let kind: UInt8? =
             switch value {

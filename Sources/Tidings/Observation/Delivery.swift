@@ -19,7 +19,7 @@ extension SharedNotificationCenter {
         /// With the oldest notification still in the ring, and before that what is retained and older.
         case oldest
         /// After that place in the order of the center with that ``SharedNotificationCenter/incarnation``, or with the oldest after it that is still in
-        /// the ring, without what is retained. What was lost of it already is reported as missed only as far as it was evicted after registration.
+        /// the ring, without what is retained. Notifications that had left the ring before registration are not reported as missed.
         ///
         /// Registering throws ``SharedNotificationError/Code-swift.enum/otherIncarnation`` if the center is another one, and
         /// ``SharedNotificationError/Code-swift.enum/invalidArgument`` if it has no such place yet.
@@ -95,7 +95,7 @@ extension SharedNotificationCenter {
     }
 
     /// What a sequence of raw deliveries yields, and ``PollableObserver/next()`` returns: notifications with their payloads as they travel, and
-    /// losses.
+    /// losses. ``PollableObserver/next()`` returns only these two, and throws when the center has ended.
     ///
     /// ```swift
     /// func line(_ delivery: SharedNotificationCenter.RawDelivery) -> String {

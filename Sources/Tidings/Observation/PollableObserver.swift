@@ -23,8 +23,8 @@ extension SharedNotificationCenter {
     /// leave the loop: the descriptor stays readable, and the next call throws again.
     ///
     /// Promise:
-    /// - the descriptor is the same as long as the object lives, and never closed, in error or hung up before: whatever becomes of posters, of
-    ///   other observers, or of the center's file, it goes on telling what comes;
+    /// - the descriptor stays the same and open as long as the object lives, whatever becomes of posters and other observers. When the center has
+    ///   ended, it stays readable;
     /// - it is readable from the start. ``next()`` that returns `nil` makes it unreadable, and anything that is posted from then on makes it
     ///   readable again, also between the two. It may be readable with nothing there;
     /// - nothing is called by itself: no thread of the library's runs code of yours. (There is one that sleeps in the descriptor's stead.)
@@ -71,8 +71,9 @@ extension SharedNotificationCenter {
         ///
         /// From any thread; several take what comes among themselves.
         ///
-        /// - Throws: ``SharedNotificationError``: `.forked` in a child of the process that made it; `.system(EBADF)` if the program has closed the
-        ///   center's own descriptor, so that others took it for dead: open the center anew.
+        /// - Throws: ``SharedNotificationError``: `.removed` once the center has ended and all that was posted before has been returned; `.forked` in
+        ///   a child of the process that made it; `.system(EBADF)` if the program has closed the center's own descriptor, so that others took it for
+        ///   dead: open the center anew.
         public func next() throws(SharedNotificationError) -> RawDelivery? {
             if generation != Forking.generation {
                 throw SharedNotificationError(

@@ -12,7 +12,7 @@ struct CenterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The user whose center it is, by name or number. Default: yourself.", valueName: "user"))
     var owner: String?
 
-    @Flag(help: "Also where another user may rename files in the directory, and so replace the center.")
+    @Flag(help: "Open the center also in a directory where another user may rename files, and so replace it.")
     var sharedDirectory = false
 
     /// Opens it, creating it first if there is none.
