@@ -1,9 +1,11 @@
 // What observers and posters learn when their center ends: removed, unlinked, replaced by another file, or renamed.
 #include <dirent.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "center/center.h"
 #include "foreign.h"
 
 static pipe_pair ready;
@@ -171,6 +173,36 @@ void what_does_not_end_a_center_is_not_told_as_an_end(void) {
     REFUSED(tidings_ended(center), ESTALE, "story");
     tidings_close(center);
     CHECK(unlink(path_of("second")) == 0, "unlink: %s", strerror(errno));
+}
+
+static _Atomic bool enough;
+
+static void *marks_and_takes_back(void *center) {
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)&((tidings_center *)center)->segment.header->removed.word;
+    while (!atomic_load(&enough)) {
+        atomic_store(word, 1);
+        atomic_store(word, 0);
+    }
+    return NULL;
+}
+
+// A remover that can't unlink takes its mark back, and a hostile peer does so as often as it likes: nothing is delivered that was not posted.
+void a_mark_that_is_taken_back_delivers_nothing(void) {
+    tidings_center *center = join_center(256);
+    tidings_observer *observer = observer_of(center, NAME);
+    pthread_t hostile;
+    OK(pthread_create(&hostile, NULL, marks_and_takes_back, center));
+    for (uint32_t i = 0; i < ROUNDS(3000000); i++) {
+        tidings_delivery delivery;
+        const int result = tidings_next(observer, 0, &delivery);
+        CHECK(result == -EAGAIN || result == -ESTALE, "round %u: it answers %d, and nothing was posted", i, result);
+    }
+    atomic_store(&enough, true);
+    OK(pthread_join(hostile, NULL));
+    CHECK(tidings_next(observer, 0, &(tidings_delivery){0}) == -EAGAIN, "it goes on");
+    post_number(topic_of(center, NAME), 7);
+    const tidings_delivery delivery = receive(observer);
+    CHECK(stamp_of(&delivery).number == 7, "not what was posted");
 }
 
 void a_sealed_center_has_no_end(void) {

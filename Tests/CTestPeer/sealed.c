@@ -248,7 +248,7 @@ void a_receiver_limits_the_size_of_a_sealed_center(void) {
     const uint64_t size = statistics_of(center).file_size;
     tidings_center *none;
     OK(tidings_send(center, ends[0], 0));
-    REFUSED(tidings_receive_at_most(ends[1], size - 1, &none), EFBIG, "allow more");
+    REFUSED(tidings_receive_at_most(ends[1], size - 1, &none), EFBIG, "raise the receiver's limit");
     OK(tidings_send(center, ends[0], 0));
     OK(tidings_receive_at_most(ends[1], size, &none));
     works(none);
@@ -257,7 +257,7 @@ void a_receiver_limits_the_size_of_a_sealed_center(void) {
     keep(center);
     CHECK(statistics_of(center).file_size > TIDINGS_RECEIVE_MAX, "it isn't large");
     OK(tidings_send(center, ends[0], 0));
-    REFUSED(tidings_receive(ends[1], &none), EFBIG, "allow more");
+    REFUSED(tidings_receive(ends[1], &none), EFBIG, "raise the receiver's limit");
     OK(tidings_send(center, ends[0], 0));
     OK(tidings_receive_at_most(ends[1], UINT64_MAX, &none));
     tidings_close(none);

@@ -48,7 +48,7 @@ struct SealedTests {
             let error = #expect(throws: SharedNotificationError.self) {
                 _ = try Center(receivedOver: far, maximumSize: refused)
             }
-            #expect(error?.code == .centerTooLarge && error?.message.contains("allow more") == true)
+            #expect(error?.code == .centerTooLarge && error?.message.contains("raise the receiver's limit") == true)
         }
         try center.send(over: near)
         try Center(receivedOver: far, maximumSize: size).post(Track(2))

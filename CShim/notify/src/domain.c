@@ -213,6 +213,11 @@ static void pull_again(notify__name *name) {
     (void)notify__name_pull(name, pull_history);
 }
 
+static _Thread_local bool listening;
+static void note_listening(notify__name *name) {
+    listening |= name->pull != 0;
+}
+
 static void push_again(notify__name *name) {
     if (name->deliveries) (void)notify__push_begin(name);
     for (notify__token *token = name->deliveries, *next; token; token = next) {
@@ -236,7 +241,10 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
         notify__names_each(domain, forget_parents);
     }
     notify__push_forget(domain, child);
-    const bool listens = domain->pull.observer != NULL;
+    // Also where an earlier try came no further than closing the old one.
+    listening = domain->pull.observer != NULL;
+    notify__names_each(domain, note_listening);
+    const bool listens = listening;
     tidings_observer_close(domain->pull.observer);
     domain->pull = (notify__view){0};
     domain->idle_most = domain->names_most = 0;

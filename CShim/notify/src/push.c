@@ -92,9 +92,9 @@ static void *run(void *argument) {
         if (error == 0) hand(domain, &delivery);
         if (domain->push_idle > idle_most(domain)) leave_behind(d);
         // Our place in the center was lost: the program has closed its descriptor. A new one, and another of us.
-        const bool ended = error == -ESTALE;
-        const bool again = !ended || atomic_load_explicit(&notify__regenerating, memory_order_relaxed);
-        if (error != 0 && error != -EINTR && error != -ENOMEM && again && notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) {
+        const bool ended = error != 0 && error != -EINTR && error != -ENOMEM;
+        const bool again = error != -ESTALE || atomic_load_explicit(&notify__regenerating, memory_order_relaxed);
+        if (ended && again && notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) {
             pthread_mutex_unlock(&notify__lock);
             continue;
         }

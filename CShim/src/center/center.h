@@ -24,7 +24,7 @@ struct tidings_center {
     bool listed;          // ends.c, as are the next lines
     _Atomic uint32_t window;  // of the clock, in which this process last asked whether the center goes on
     _Atomic uint32_t ended;   // 1: it doesn't
-    _Atomic uint32_t in_doubt;  // the thread of platform/watch.c has heard of a change of the file: an observer asks before it sleeps
+    _Atomic uint64_t doubted_at;  // the clock when the thread of platform/watch.c heard of a change of the file: observers ask before they sleep. 0: it didn't
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     tidings__chunk_turns chunk_turns;
@@ -42,6 +42,7 @@ struct tidings_center {
     _Atomic uint32_t watched_epoch;  // of the process whose thread watches the file; 0: none
     int32_t watch_number;
     int32_t directory_watch;  // where observers wait for a successor; 0: nobody does
+    uint32_t directory_epoch;  // of the process whose watch that is
     dev_t directory_device;  // the center's name lies there; inode 0: unknown
     ino_t directory_inode;
 };

@@ -5,6 +5,7 @@
 
 #include "center/observer.h"
 #include "platform/clock.h"
+#include "platform/directory.h"
 #include "platform/error.h"
 #include "platform/file.h"
 #include "platform/futex.h"
@@ -22,7 +23,8 @@ int tidings__end_fail(const tidings_center *center, const char *what) {
 static bool directory_status(const tidings_center *center, struct stat *status) {
     char directory[TIDINGS__PATH_SIZE];
     tidings__segment_directory(&center->segment, directory);
-    return tidings__path_status(directory, status) == 0;
+    // Where it leads, if it is a link: a mount there changes what the link leads to, and not the link.
+    return tidings__directory_status(directory, status) == 0;
 }
 
 void tidings__end_begin(tidings_center *center) {
@@ -61,6 +63,7 @@ int tidings__end_ask(tidings_center *center, const tidings__thread *thread) {
     const int saved = errno;
     const bool over = tidings__end_look(center);
     errno = saved;
+    if (over) tidings__set_relaxed(&center->window, 0);  // another thread may have noted the end before our look was noted
     return over ? tidings__end_fail(center, "post to") : 0;
 }
 
@@ -87,15 +90,19 @@ static void changed(int32_t watch) {
     pthread_mutex_lock(&lock);
     for (tidings_center *center = watched; center; center = center->next_watched) {
         if (watch != INT32_MIN && center->watch_number != watch && center->directory_watch != watch) continue;
-        if (!tidings__end_look(center)) tidings__set_release(&center->in_doubt, 1);
+        if (!tidings__end_look(center)) tidings__set_release(&center->doubted_at, tidings__monotonic_ns() | 1);
         nudge_all(center);
     }
     pthread_mutex_unlock(&lock);
 }
 
 bool tidings__end_doubted(tidings_center *center) {
-    if (tidings__acquire(&center->in_doubt)) {
-        tidings__set_relaxed(&center->in_doubt, 0);
+    // Known already, this takes no lock: a signal handler may get here.
+    if (tidings__end_known(center)) return true;
+    uint64_t doubted = tidings__acquire(&center->doubted_at);
+    if (doubted) {
+        // Of a file with another name still, the kernel reports the change before the path leads nowhere, and then nothing more. So the doubt lasts a moment, in which nobody sleeps for long.
+        if (tidings__monotonic_ns() - doubted >= TIDINGS__END_ASK_NS) tidings__cas(&center->doubted_at, &doubted, 0);
         if (tidings__end_look(center)) {
             // Other observers of this process may have found no doubt any more, and sleep.
             pthread_mutex_lock(&lock);
@@ -125,10 +132,8 @@ static void watch(tidings_center *center) {
 
 void tidings__end_watch(tidings_observer *o) {
     tidings_center *center = o->center;
-    static bool hooked;
+    tidings__at_fork_child(in_forked_child);
     pthread_mutex_lock(&lock);
-    if (!hooked) tidings__at_fork_child(in_forked_child);
-    hooked = true;
     tidings__set_relaxed(&o->next, tidings__relaxed(&center->observers));
     tidings__set_release(&center->observers, o);
     if (!center->listed) {
@@ -171,7 +176,10 @@ int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
         const uint32_t heard = tidings__acquire(&o->own_bell);
         pthread_mutex_lock(&lock);
         const int32_t number = tidings__watch_add_directory(directory, changed);
-        if (number > 0) center->directory_watch = number;
+        if (number > 0) {
+            center->directory_watch = number;
+            center->directory_epoch = tidings__relaxed(&tidings__fork_epoch);
+        }
         pthread_mutex_unlock(&lock);
         if (has_successor(center)) return 0;
         if (tidings__relaxed(&o->interrupted)) continue;
@@ -186,7 +194,8 @@ int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
 
 // Under the lock.
 static void unwatch_directory(tidings_center *center) {
-    if (center->directory_watch == 0) return;
+    // A forked child has its parent's number, which is another watch here, or none.
+    if (center->directory_watch == 0 || center->directory_epoch != tidings__relaxed(&tidings__fork_epoch)) return;
     for (const tidings_center *other = watched; other; other = other->next_watched)
         if (other != center && other->directory_watch == center->directory_watch) return;
     tidings__watch_remove(center->directory_watch);

@@ -63,7 +63,7 @@ bool tidings__rung(const tidings_observer *o, uint32_t announced) {
 }
 
 void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns) {
-    const bool told = tidings__end_watched(o->center);
+    const bool told = tidings__end_watched(o->center) && !tidings__relaxed(&o->center->doubted_at);
     if (!told && (timeout_ns < 0 || timeout_ns > TIDINGS__END_ASK_NS)) timeout_ns = TIDINGS__END_ASK_NS;
     if (o->reader) {
         tidings__reader_sleep(o, timeout_ns);
@@ -287,11 +287,11 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
 // After which the time is asked for again: a word that goes to and fro, and never is what it was, shall not keep anybody here.
 #define TURNS 1000u
 
-// Once more after the end is known: what was posted before it comes first. IN_FLIGHT: a poster is still at work.
+// Once more after the end is known: what was posted before it comes first. TIDINGS__DELIVERED; IN_FLIGHT: a poster is still at work; an error; NOTHING: whoever said that it ended has taken
+// that back (a remover that could not unlink, or a hostile peer).
 static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_delivery *d) {
     const int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
-    if (result == TIDINGS__DELIVERED) return 0;
-    if (result < 0) return result;
+    if (result == TIDINGS__DELIVERED || result < 0) return result;
     // A reader can't revoke. Nobody else posts here any more who would.
     if (result == TIDINGS__IN_FLIGHT && !(o->stuck.over && o->stuck.at == o->cursor)) return result;
     if (o->descriptor) tidings__event_signal(tidings__descriptor_number(o));
@@ -323,7 +323,11 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         } else {
             tidings__publish_cursor(o, true);
         }
-        if (__builtin_expect(tidings__end_known(o->center), 0) && (result = end_of(o, d)) <= 0) return result;
+        if (__builtin_expect(tidings__end_known(o->center), 0)) {
+            result = end_of(o, d);
+            if (result == TIDINGS__DELIVERED) return 0;
+            if (result < 0) return result;
+        }
         if (timeout_ns == 0) return o->descriptor ? tidings__descriptor_arm(o, d) : -EAGAIN;
         if (result == TIDINGS__NOTHING) {
             uint32_t nanoseconds = spin_time(o);

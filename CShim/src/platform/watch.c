@@ -50,10 +50,12 @@ static bool is_ours(int fd) { return fd >= 0 && fcntl(fd, F_GETSIG) == MARK; }
 
 static void *body(void *argument) {
     const unsigned fd = (unsigned)(intptr_t)argument;
-    // The first call unshares the table. The thread's copies of the program's descriptors are closed at once, so that pipes and sockets end when the program ends them.
-    const bool apart = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && syscall(SYS_close_range, 0, fd - 1, 0u) == 0 && is_ours((int)fd);
+    // The first call unshares the table. The thread's copies of the program's descriptors are closed at once, so that pipes and sockets end when the program ends them. Nobody waits for
+    // that: the close of a file of a network's or a user's file system may wait for whoever serves it.
+    const bool apart = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && is_ours((int)fd);
     atomic_store_explicit(&state, apart ? RUNNING : REFUSED, memory_order_release);
     tidings__futex_wake(&state, 1);
+    if (apart) (void)syscall(SYS_close_range, 0, fd - 1, 0u);
     _Alignas(struct inotify_event) char events[4096];
     while (apart) {
         const ssize_t size = read((int)fd, events, sizeof events);

@@ -29,17 +29,19 @@ final class CenterCore: Sendable {
     ///   - held: for what comes while the center is suspended; `nil`: it makes no difference.
     ///   - isSuspended: it is at this moment.
     ///   - notesArrivals: somebody may wait for it to have come to a place in the order.
+    ///   - tellsMoves: its closure is told, as of a loss of nothing, that it goes on in another center.
     ///   - object: whose registration it is. Those of one object keep one order.
     func observe(
         _ interest: Interest, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, held: HeldItems? = nil,
-        isSuspended: Bool = false, notesArrivals: Bool = false, of object: ObjectIdentifier? = nil, as manner: Manner
+        isSuspended: Bool = false, notesArrivals: Bool = false, tellsMoves: Bool = false,
+        of object: ObjectIdentifier? = nil, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationAnchor {
         try refuse(interest)
         let bounds = bounds ?? (interest.isLossless ? .losslessClosure : .closure)
         func observation(_ dispatcher: Dispatcher) -> Observation {
             let observation = Observation(
                 interest: interest, manner: manner, bounds: bounds, dispatcher: dispatcher, diagnostics: diagnostics,
-                onMissed: onMissed, held: held, notesArrivals: notesArrivals, object: object)
+                onMissed: onMissed, held: held, notesArrivals: notesArrivals, tellsMoves: tellsMoves, object: object)
             // Nobody else knows it yet.
             if isSuspended { observation.machine.suspend() }
             return observation

@@ -115,12 +115,12 @@ extension SharedNotificationCenter {
     @MainActor
     private func post<M: MainActorMessage>(_ message: M, subjectText: String?) {
         guard let sequence = posted(message, name: M.name, subject: subjectText) else { return }
-        subjects.settleOnMainActor(M.name, subjectText, sequence)
+        subjects.settleOnMainActor(M.name, subjectText, sequence, in: core.link.handle.incarnation)
     }
 
     private func post<M: AsyncMessage>(_ message: M, subjectText: String?) {
         guard let sequence = posted(message, name: M.name, subject: subjectText) else { return }
-        subjects.settle(M.name, subjectText, sequence)
+        subjects.settle(M.name, subjectText, sequence, in: core.link.handle.incarnation)
     }
 
     private func posted<M: Encodable>(_ message: M, name: Name, subject: String?) -> UInt64? {

@@ -124,11 +124,16 @@ final class TopicCache: Sendable {
 
     private func opened(_ key: Key, _ subject: String?) throws(SharedNotificationError) -> TopicHandle {
         let contents = contents.object
-        let handle = try TopicHandle(link.handle, name: key.name.rawValue, subject: subject, link: link)
+        let center = link.handle
+        let handle = try TopicHandle(center, name: key.name.rawValue, subject: subject, link: link)
         // Topics are closed outside the lock.
         let dropped = contents.lock.withLock { () -> [Key: TopicHandle] in
             var dropped: [Key: TopicHandle] = [:]
             if contents.byName.count >= Self.limit { swap(&dropped, &contents.byName) }
+            // A center that was left is kept open by its topics.
+            if link.follows, contents.byName.contains(where: { !$0.value.isOf(center) }) {
+                swap(&dropped, &contents.byName)
+            }
             contents.byName[key] = handle
             return dropped
         }

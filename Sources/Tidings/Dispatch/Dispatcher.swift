@@ -24,6 +24,8 @@ final class Dispatcher: @unchecked Sendable {
     @exclusivity(unchecked) var table = InterestTable()
     /// The order of each object's registrations.
     private var lanes: [ObjectIdentifier: Lane] = [:]
+    /// Of the centers served, in their order.
+    private(set) var incarnations: [UInt64]
     /// The leader's number, and what it had spent its time on when the watch first saw it in the present closure.
     var leaderNumber: Int32?
     var begun: ThreadTime?
@@ -51,6 +53,7 @@ final class Dispatcher: @unchecked Sendable {
         executables = ExecutableNames(center: center)
         isShared = interest == nil
         self.core = core
+        incarnations = [center.incarnation]
         if let interest { try observer.seek(to: interest.start) }
     }
 
@@ -79,6 +82,7 @@ final class Dispatcher: @unchecked Sendable {
     /// With the lock held, so that no delivery of a new interest is routed before it is in the table.
     private func enter(_ observation: Observation) throws(SharedNotificationError) {
         try look(for: observation, observation.interest)
+        if observation.notesArrivals, let center = observer.center { observation.note(0, in: center.incarnation) }
         guard isShared, let object = observation.object else { return }
         let lane = lanes[object] ?? Lane()
         lanes[object] = lane
@@ -160,6 +164,7 @@ final class Dispatcher: @unchecked Sendable {
             old = try observer.move(to: center)
             executables.close()
             executables = ExecutableNames(center: center)
+            incarnations.append(center.incarnation)
             let served = table.observations + unserved
             unserved = []
             // The numbers were the old observer's.
@@ -171,6 +176,7 @@ final class Dispatcher: @unchecked Sendable {
                     if interest.start != .now { interest.start = .oldest }
                     try observer.seek(to: interest.start)
                     try look(for: observation, interest)
+                    if observation.notesArrivals { observation.note(observer.position, in: center.incarnation) }
                 }
             } catch {
                 unserved = served.filter { $0.interests.isEmpty }

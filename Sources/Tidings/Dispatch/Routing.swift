@@ -204,8 +204,12 @@ extension Dispatcher {
                 let next = try core.link.successor(of: ended)
                 ended = next
                 guard let served = try move(to: next) else { return .stopped }
-                for observation in served where observation.isPulled {
-                    keep(.reopened(next.incarnation), for: observation)
+                for observation in served {
+                    if observation.isPulled {
+                        keep(.reopened(next.incarnation), for: observation)
+                    } else if observation.tellsMoves {
+                        keep(.missed(0, nil), for: observation)
+                    }
                 }
                 core.diagnostics.report(.reopened(incarnation: next.incarnation))
                 return .goOn

@@ -37,13 +37,13 @@ struct DeliveryBuffer {
     var count: Int { items.count - first }
     var isEmpty: Bool { count == 0 && missed.count == 0 && missedLast.count == 0 && reopened == nil }
 
-    /// Where in the order the next stands that `pop` returns; a loss stands before all others. `nil`: there is none.
-    var next: UInt64? {
+    /// Where in which center's order the next stands that `pop` returns; a loss stands before all others (0, 0). `nil`: there is none.
+    var next: (incarnation: UInt64, sequence: UInt64)? {
         if isEmpty { return nil }
         guard reopened == nil, missed.count == 0, first < items.count, case .arrival(let arrival) = items[first] else {
-            return 0
+            return (0, 0)
         }
-        return arrival.envelope.sequence
+        return (arrival.envelope.incarnation, arrival.envelope.sequence)
     }
 
     /// Whether pushing it drops nothing. One always fits.

@@ -14,11 +14,13 @@ final class Lane {
 
     /// The member that the oldest of what waits is for. `nil`: nothing waits, the lane is not busy any more.
     func next() -> Observation? {
-        var oldest: (member: Observation, at: UInt64)?
+        var oldest: (member: Observation, at: (Int, UInt64))?
         for member in members {
-            guard let at = member.machine.buffer.next else { continue }
-            if let oldest, oldest.at <= at { continue }
-            oldest = (member, at)
+            guard let (incarnation, sequence) = member.machine.buffer.next else { continue }
+            // A center's positions begin at 0, and what waits of the center before comes first.
+            let center = incarnation == 0 ? 0 : member.dispatcher.incarnations.lastIndex(of: incarnation) ?? 0
+            if let oldest, oldest.at <= (center, sequence) { continue }
+            oldest = (member, (center, sequence))
         }
         isBusy = oldest != nil
         return oldest?.member

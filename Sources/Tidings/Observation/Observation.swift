@@ -28,10 +28,13 @@ final class Observation: @unchecked Sendable {
     var ending: [UnsafeContinuation<Void, Never>] = []
     /// The task that drains.
     var task: Task<Void, Never>?
-    /// Whether it is noted how far it has come: to before which sequence, and how often something was lost.
+    /// Whether it is noted how far it has come: in the center of which incarnation, to before which sequence, and how often something was lost.
     let notesArrivals: Bool
+    var reachedIn: UInt64 = 0
     var reached: UInt64 = 0
     var losses = 0
+    /// Whether its closure is told, as of a loss of nothing, that it goes on in another center.
+    let tellsMoves: Bool
     /// Where a plain closure runs that was set aside.
     var queue: DispatchQueue?
     /// Whose registration it is: a target's, or an observer's by a protocol.
@@ -42,10 +45,11 @@ final class Observation: @unchecked Sendable {
     init(
         interest: Interest, manner: Manner, bounds: DeliveryBuffer.Bounds, dispatcher: Dispatcher,
         diagnostics: Diagnostics, onMissed: MissedHandler?, held: HeldItems? = nil, notesArrivals: Bool = false,
-        object: ObjectIdentifier? = nil
+        tellsMoves: Bool = false, object: ObjectIdentifier? = nil
     ) {
         self.object = object
         self.notesArrivals = notesArrivals
+        self.tellsMoves = tellsMoves
         self.interest = interest
         self.manner = manner
         self.dispatcher = dispatcher

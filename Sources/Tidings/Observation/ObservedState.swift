@@ -44,7 +44,7 @@ extension SharedNotificationCenter {
             anchor = try core.observe(
                 interest,
                 // Of what was missed the last is in the center.
-                onMissed: { [weak self] _, _ in MainActor.assumeIsolated { self?.arrived(nil) } },
+                onMissed: { [weak self] _, _ in MainActor.assumeIsolated { self?.arrived(nil) } }, tellsMoves: true,
                 as: .mainActor { [weak self] in self?.arrived($0) })
             try refresh()
         }

@@ -33,16 +33,18 @@ final class SubjectObservers: Sendable {
     }
 
     /// Returns when it has come to all of them.
-    func settle(_ name: SharedNotificationCenter.Name, _ subject: String?, _ sequence: UInt64) {
-        for observation in observations(of: name, subject) { observation.waitUntilReached(sequence) }
+    func settle(_ name: SharedNotificationCenter.Name, _ subject: String?, _ sequence: UInt64, in incarnation: UInt64) {
+        for observation in observations(of: name, subject) { observation.waitUntilReached(sequence, in: incarnation) }
     }
 
     /// Returns when it has come to all of them, and their closures have been called.
     @MainActor
-    func settleOnMainActor(_ name: SharedNotificationCenter.Name, _ subject: String?, _ sequence: UInt64) {
+    func settleOnMainActor(
+        _ name: SharedNotificationCenter.Name, _ subject: String?, _ sequence: UInt64, in incarnation: UInt64
+    ) {
         for observation in observations(of: name, subject) {
-            observation.waitUntilReached(sequence)
-            observation.runOnMainActor(through: sequence)
+            observation.waitUntilReached(sequence, in: incarnation)
+            observation.runOnMainActor(through: sequence, in: incarnation)
         }
     }
 }
@@ -55,23 +57,31 @@ extension Observation {
     func note(_ item: Item) {
         switch item {
         case .arrival(let arrival): reached = max(reached, arrival.envelope.sequence + 1)
-        case .missed: losses += 1
-        case .reopened, .ended:
-            reached = 0
-            losses += 1
+        case .missed, .ended: losses += 1
+        case .reopened: return
         }
         dispatcher.lock.wakeAll()
     }
 
-    fileprivate func waitUntilReached(_ sequence: UInt64) {
+    /// Notes that it begins at that place of a center. With the lock held.
+    func note(_ position: UInt64, in incarnation: UInt64) {
+        reached = position
+        reachedIn = incarnation
+        dispatcher.lock.wakeAll()
+    }
+
+    fileprivate func waitUntilReached(_ sequence: UInt64, in incarnation: UInt64) {
         guard !dispatcher.isForked else { return }
         let deadline = Lock.now + Self.patience
         dispatcher.lock.withLock {
             // A closure on the dispatcher thread would wait for itself.
             guard dispatcher.thread != .current else { return }
             let before = losses
-            // After a loss it may never come.
-            while reached <= sequence, losses == before, !machine.isCancelled {
+            let begun = reachedIn
+            // After a loss it may never come. It may have yet to go on in that center; once it is in a later one, it has nothing of this one any more.
+            while losses == before, !machine.isCancelled,
+                reachedIn == incarnation ? reached <= sequence : reachedIn == begun
+            {
                 guard dispatcher.lock.wait(until: deadline) else { return }
             }
         }
@@ -79,7 +89,7 @@ extension Observation {
 
     /// Calls the closure for what waits, up to that one, unless it is running: then it follows by itself.
     @MainActor
-    fileprivate func runOnMainActor(through sequence: UInt64) {
+    fileprivate func runOnMainActor(through sequence: UInt64, in incarnation: UInt64) {
         while true {
             let (taken, manner) = dispatcher.lock.withLock { () -> (Item?, Manner?) in
                 (self.manner == nil ? nil : machine.takeEarly(for: .thread(.current)), self.manner)
@@ -89,7 +99,7 @@ extension Observation {
             switch taken {
             case .arrival(let arrival):
                 handler(arrival)
-                isLast = arrival.envelope.sequence >= sequence
+                isLast = arrival.envelope.incarnation == incarnation && arrival.envelope.sequence >= sequence
             case .missed(let count, let name): reportMissed(count, of: name)
             case .reopened, .ended: break
             }
