@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # notify(3) built by `make` with gcc and with clang, its stories told by both and under the thread and the address sanitizer, and what `make install` installs, used.
 #
-#   Tests/NotifyPeer/run.sh --quick [SEED]     the soak takes 100,000 actions under a sanitizer; about two minutes on two cores
+#   Tests/NotifyPeer/run.sh --quick [SEED]     the soak takes 100,000 actions under a sanitizer; about three minutes on two cores
 #   Tests/NotifyPeer/run.sh [SEED]             a million everywhere
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
@@ -34,17 +34,10 @@ export TIDINGS_SOAK_ACTIONS=${quick:+100000}
 TIDINGS_SOAK_ACTIONS=${TIDINGS_SOAK_ACTIONS:-1000000}
 # Children of a process with threads start some of their own, which the thread sanitizer would rather they didn't.
 export TSAN_OPTIONS="die_after_fork=0 second_deadlock_stack=1 atexit_sleep_ms=10" ASAN_OPTIONS="detect_leaks=1" UBSAN_OPTIONS="print_stacktrace=1"
-echo "--- thread sanitizer"
-build thread gcc "-O1 -g -fsanitize=thread -Wno-tsan" NotifyPeer
-Tests/NotifyPeer/tell.sh "$work/thread/NotifyPeer" "$seed"
-echo "--- address and undefined-behaviour sanitizers"
-build address gcc "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" NotifyPeer
-Tests/NotifyPeer/tell.sh "$work/address/NotifyPeer" "$seed"
-# Those of blocks, which gcc doesn't know.
-if [[ -e $work/clang/libtidings-notify-dispatch.so ]]; then
-    for sanitizer in thread address; do
-        echo "--- blocks, $sanitizer sanitizer"
-        build "blocks-$sanitizer" clang "-O1 -g -fsanitize=$sanitizer" NotifyPeer 2>/dev/null
-        Tests/NotifyPeer/tell.sh "$work/blocks-$sanitizer/NotifyPeer" "$seed" 'block|sibling'
-    done
-fi
+# With clang: it knows blocks, and a child of fork can allocate under its address sanitizer. Under gcc 12's, the child waits for ever for a lock of the allocator that
+# another thread held at the fork.
+for sanitizer in thread address,undefined; do
+    echo "--- $sanitizer sanitizer"
+    LDFLAGS=-fuse-ld=lld build "$sanitizer" clang "-O1 -g -fsanitize=$sanitizer -fno-sanitize-recover=all" NotifyPeer
+    Tests/NotifyPeer/tell.sh "$work/$sanitizer/NotifyPeer" "$seed"
+done
