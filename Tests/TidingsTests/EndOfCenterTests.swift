@@ -290,27 +290,20 @@ struct EndOfCenterTests {
 
     /// What a post has waited for in one center says nothing of the next one, whose order begins anew.
     @Test @MainActor func aPostWaitsForItsOwnObserversInTheNextCenter() async throws {
-        struct Moved: Center.MainActorMessage {
-            typealias Subject = EndOfCenterTests.Subject
-            static let name: Center.Name = "test.moved"
-            var number: Int
-        }
         let test = try TestCenter()
         let (center, reopened) = try following(test)
         let seen = Events<Int>()
-        let token = center.addObserver(for: Moved.self) { seen.add($0.number) }
-        for number in 1...20 { center.post(Moved(number: number)) }
+        let token = center.addObserver(for: Paused.self) { seen.add($0.at) }
+        for number in 1...20 { center.post(Paused(at: number, by: "")) }
         #expect(seen.all == Array(1...20))
         try end(test, .removed)
         await reopened.wait(for: 1)
         for number in 21...30 {
-            center.post(Moved(number: number))
+            center.post(Paused(at: number, by: ""))
             #expect(seen.all == Array(1...number))
         }
         token.cancel()
     }
-
-    private final class Subject: Sendable {}
 
     /// Nothing is posted that would say so: the next center has no such value.
     @Test @MainActor func anObservedStateIsWhatTheNextCenterHas() async throws {

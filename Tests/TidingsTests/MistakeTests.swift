@@ -105,23 +105,16 @@ struct MistakeTests {
 
     /// Its own observers are called before a post returns, but for the one that posts.
     @Test @MainActor func aClosureThatPostsTheMessageOfTheMainActorItIsCalledFor() async throws {
-        struct Moved: Center.MainActorMessage {
-            typealias Subject = MistakeTests.Subject
-            static let name: Center.Name = "test.moved"
-            var number: Int
-        }
         let test = try TestCenter()
         let center = test.center
         let told = Self.told(center)
-        let token = center.addObserver(for: Moved.self) { moved in
-            if told.count == 0 { center.post(Moved(number: moved.number + 1)) }
+        let token = center.addObserver(for: Paused.self) { paused in
+            if told.count == 0 { center.post(Paused(at: paused.at + 1, by: "")) }
         }
-        center.post(Moved(number: 0))
-        expectEqual(await told.wait(for: 1), [.postsToItself(["test.moved"])])
+        center.post(Paused(at: 0, by: ""))
+        expectEqual(await told.wait(for: 1), [.postsToItself([Paused.name])])
         token.cancel()
     }
-
-    private final class Subject: Sendable {}
 
     /// Posts of a thread, posts of a closure under another name, and a closure that answers another process: none is a loop.
     @Test func whatIsNoLoopIsNotTakenForOne() async throws {
