@@ -65,7 +65,7 @@ static void *posts(void *argument) {
     _Atomic bool *stop = argument;
     while (!*stop) {
         (void)notify_post("com.example.a");
-        // Or those who read what two threads post have no end, where a sanitizer slows them down.
+        // A sanitizer slows a reading child down more than a posting thread, and it would never be through.
         if (SANITIZED) usleep(50);
     }
     return NULL;

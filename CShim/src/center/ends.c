@@ -101,7 +101,8 @@ bool tidings__end_doubted(tidings_center *center) {
     if (tidings__end_known(center)) return true;
     uint64_t doubted = tidings__acquire(&center->doubted_at);
     if (doubted) {
-        // Of a file with another name still, the kernel reports the change before the path leads nowhere, and then nothing more. So the doubt lasts a moment, in which nobody sleeps for long.
+        // If the file has another name, the kernel reports the change before the path leads nowhere, and reports nothing more. So the
+        // doubt lasts TIDINGS__END_ASK_NS, and until then no observer of this process sleeps longer than that.
         if (tidings__monotonic_ns() - doubted >= TIDINGS__END_ASK_NS) tidings__cas(&center->doubted_at, &doubted, 0);
         if (tidings__end_look(center)) {
             // Other observers of this process may have found no doubt any more, and sleep.

@@ -123,6 +123,7 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
 // Each notification missed has a position of its own, and was counted as evicted: it lies before the oldest there is now, or in the range that is being evicted. (Not
 // before the cursor: EV may have moved on between our look at it and at the tally.) So no more can have been missed, whatever a hostile writer has made of a tally. All
 // that is ever told of one interest stays below 2^53: a caller that adds it up overflows nothing. False: nothing is left to tell.
+// Not inlined: it runs after a loss only, and `tidings_next` of what was posted takes 0.7 % fewer instructions without it.
 static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, tidings__interest *in) {
     const uint64_t oldest = tidings__oldest(&o->center->segment), end = (oldest > o->cursor ? oldest : o->cursor) + TIDINGS__EV_LENGTH_MAX;
     const uint64_t most = end > in->told ? end - in->told : 0;

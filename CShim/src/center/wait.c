@@ -287,8 +287,9 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
 // After which the time is asked for again: a word that goes to and fro, and never is what it was, shall not keep anybody here.
 #define TURNS 1000u
 
-// Once more after the end is known: what was posted before it comes first. TIDINGS__DELIVERED; IN_FLIGHT: a poster is still at work; an error; NOTHING: whoever said that it ended has taken
-// that back (a remover that could not unlink, or a hostile peer).
+// Looks along the ring once more after the end is known: what was posted before it comes first. Returns TIDINGS__DELIVERED;
+// TIDINGS__IN_FLIGHT if a poster is still at work; TIDINGS__NOTHING if the mark of the end was taken back, by a remover that
+// could not unlink or by a hostile peer; or an error.
 static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_delivery *d) {
     const int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
     if (result == TIDINGS__DELIVERED || result < 0) return result;

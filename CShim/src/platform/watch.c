@@ -50,8 +50,8 @@ static bool is_ours(int fd) { return fd >= 0 && fcntl(fd, F_GETSIG) == MARK; }
 
 static void *body(void *argument) {
     const unsigned fd = (unsigned)(intptr_t)argument;
-    // The first call unshares the table. The thread's copies of the program's descriptors are closed at once, so that pipes and sockets end when the program ends them. Nobody waits for
-    // that: the close of a file of a network's or a user's file system may wait for whoever serves it.
+    // The first call unshares the table. The thread closes its copies of the program's descriptors at once, so that pipes and sockets
+    // end when the program ends them. The starting thread doesn't wait for that: a close may wait for a file server.
     const bool apart = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && is_ours((int)fd);
     atomic_store_explicit(&state, apart ? RUNNING : REFUSED, memory_order_release);
     tidings__futex_wake(&state, 1);

@@ -154,8 +154,9 @@ final class Dispatcher: @unchecked Sendable {
         return served
     }
 
-    /// Serves the same observations in another center, with what is retained there, and with history those who started with history. By the
-    /// leader. Returns them; `nil`: nobody is left to serve. Where it fails, the next move takes those with it who were not served.
+    /// Serves the same observations in another center; the leader calls it. They receive the values retained there, and those that
+    /// started with history receive the history there. Returns them; `nil`: the dispatcher is stopped. If it throws, the next call
+    /// serves the observations that this one did not come to.
     func move(to center: CenterHandle) throws(SharedNotificationError) -> [Observation]? {
         var old: CenterHandle?
         defer { withExtendedLifetime(old) {} }
