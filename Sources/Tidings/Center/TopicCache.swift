@@ -129,11 +129,9 @@ final class TopicCache: Sendable {
         // Topics are closed outside the lock.
         let dropped = contents.lock.withLock { () -> [Key: TopicHandle] in
             var dropped: [Key: TopicHandle] = [:]
-            if contents.byName.count >= Self.limit { swap(&dropped, &contents.byName) }
-            // A center that was left is kept open by its topics.
-            if link.follows, contents.byName.contains(where: { !$0.value.isOf(center) }) {
-                swap(&dropped, &contents.byName)
-            }
+            // All are of one center: topics of a center that was left would keep it open.
+            let isOfAnother = contents.byName.first?.value.isOf(center) == false
+            if isOfAnother || contents.byName.count >= Self.limit { swap(&dropped, &contents.byName) }
             contents.byName[key] = handle
             return dropped
         }
