@@ -85,6 +85,32 @@ struct DeferredPostTests {
         token.cancel()
     }
 
+    /// A post that waited is told as a mistake, while others wait.
+    @Test func theHookMayPostWhatWaits() async throws {
+        struct Other: Center.Message {
+            static let name = Ticks.name
+            var text = "no number"
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let got = Events<Int>()
+        let token = try center.addObserver(for: Ticks.self) { got.add($0.number) }
+        let told = Events<Center.Mistake>()
+        center.onDiagnostic = { [weak center] diagnostic in
+            guard case .mistake(let mistake) = diagnostic, let center else { return }
+            #expect(throws: Never.self) { try center.post(Ticks(number: 3), postingStyle: .whenIdle, coalescing: []) }
+            center.postPending()
+            told.add(mistake)
+        }
+        try center.post(Ticks(number: 1), postingStyle: .whenIdle, coalescing: [])
+        try center.post(Other(), postingStyle: .whenIdle, coalescing: [])
+        try center.post(Ticks(number: 2), postingStyle: .whenIdle, coalescing: [])
+        center.postPending()
+        #expect(told.count == 1)
+        await expectEqual(got.wait(for: 3), [1, 2, 3])
+        token.cancel()
+    }
+
     @Test func failuresAreTold() async throws {
         let test = try TestCenter(.init(maximumPayloadSize: 1024))
         let told = Events<Center.Name>()

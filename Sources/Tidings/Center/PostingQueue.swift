@@ -6,6 +6,10 @@ final class PostingQueue: Sendable {
         var posts = DeferredPosts()
         /// A block is on its way for those for `whenIdle`.
         var isTimed = false
+        /// The thread that holds `posting`, in `drain`.
+        var poster: WorkerThread?
+        /// That thread was asked for all once more.
+        var isAskedAgain = false
     }
 
     private let core: CenterCore
@@ -43,18 +47,36 @@ final class PostingQueue: Sendable {
         }
     }
 
-    /// Posts what is due, or all.
+    /// Posts what is due, or all. A call within a post of `drain` (the diagnostics hook is called there) only asks that one for all.
     func drain(all: Bool) {
         guard generation == Forking.generation else { return }
+        let isWithin = state.withLock { state in
+            guard state.poster == .current else { return false }
+            state.isAskedAgain = true
+            return true
+        }
+        if isWithin { return }
         var failures: [(SharedNotificationCenter.Name, SharedNotificationError)] = []
         posting.withLock {
-            for pending in state.withLock({ $0.posts.take(now: Lock.now, all: all) }) {
-                do throws(SharedNotificationError) {
-                    _ = try core.post(
-                        pending.payload, name: pending.name, subject: pending.subject, as: pending.type,
-                        options: PostOptions(retain: false, deadline: nil))
-                } catch { failures.append((pending.name, error)) }
-            }
+            var all = all
+            repeat {
+                let taken = state.withLock { state in
+                    state.poster = .current
+                    return state.posts.take(now: Lock.now, all: all)
+                }
+                for pending in taken {
+                    do throws(SharedNotificationError) {
+                        _ = try core.post(
+                            pending.payload, name: pending.name, subject: pending.subject, as: pending.type,
+                            options: PostOptions(retain: false, deadline: nil))
+                    } catch { failures.append((pending.name, error)) }
+                }
+                all = state.withLock { state in
+                    state.poster = nil
+                    defer { state.isAskedAgain = false }
+                    return state.isAskedAgain
+                }
+            } while all
         }
         // User code, without the lock.
         for (name, error) in failures { core.diagnostics.report(.postFailed(name, error)) }
