@@ -2,21 +2,25 @@
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "center/center.h"
 #include "foreign.h"
+#include "privileges.h"
 
 static pipe_pair ready;
 
-typedef enum end { REMOVED, UNLINKED, REPLACED, RENAMED } end;
-static const end ends[] = {REMOVED, UNLINKED, REPLACED, RENAMED};
+typedef enum end { REMOVED, UNLINKED, UNLINKED_OF_TWO, REPLACED, RENAMED } end;
+static const end ends[] = {REMOVED, UNLINKED, UNLINKED_OF_TWO, REPLACED, RENAMED};
 
 static void bring_about(end how) {
     const char *path = center_path();
     if (how == REMOVED) OK(tidings_remove("story", NULL));
     if (how == UNLINKED) CHECK(unlink(path) == 0, "unlink: %s", strerror(errno));
+    // The kernel reports a changed link count, before the path leads nowhere, and nothing after it.
+    if (how == UNLINKED_OF_TWO) CHECK(link(path, path_of("elsewhere")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
     if (how == RENAMED) CHECK(rename(path, path_of("elsewhere")) == 0, "rename: %s", strerror(errno));
     if (how == REPLACED) {
         make_file(path_of("other"), "another file", 12);
@@ -175,6 +179,33 @@ void what_does_not_end_a_center_is_not_told_as_an_end(void) {
     CHECK(unlink(path_of("second")) == 0, "unlink: %s", strerror(errno));
 }
 
+// A path that leads into another file system says nothing of the center, also where the directory is a link and the mount is over what it leads to.
+void a_mount_over_the_directory_is_not_the_end(void) {
+    own_mounts();
+    char real[512], through[512];
+    snprintf(real, sizeof real, "%s", path_of("real"));
+    snprintf(through, sizeof through, "%s", path_of("link"));
+    CHECK(mkdir(real, 0700) == 0 && symlink(real, through) == 0, "symlink: %s", strerror(errno));
+    const char *const directories[] = {real, through};
+    for (unsigned i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        CHECK(setenv("TIDINGS_DIRECTORY", directories[i], 1) == 0, "%s", strerror(errno));
+        tidings_center *center = join_center(256);
+        tidings_observer *observer = observer_of(center, NAME);
+        tidings_topic *topic = topic_of(center, NAME);
+        CHECK(mount("none", real, "tmpfs", 0, "size=64k") == 0, "mount: %s", strerror(errno));
+        OK(tidings_ended(center));
+        post_number(topic, 1);
+        (void)receive(observer);
+        CHECK(umount(real) == 0, "umount: %s", strerror(errno));
+        OK(tidings_ended(center));
+        bring_about(UNLINKED);
+        told_of_the_end(observer);
+        tidings_observer_close(observer);
+        tidings_topic_close(topic);
+        tidings_close(center);
+    }
+}
+
 static _Atomic bool enough;
 
 static void *marks_and_takes_back(void *center) {
@@ -287,6 +318,40 @@ void a_forked_child_is_told_of_the_end(void) {
         tidings_close(center);
         clean();
     }
+}
+
+static tidings_center *inherited;
+
+// Its parent watched the center's file and directory, by the numbers that it gives to these two itself.
+static void closes_what_it_inherited(void) {
+    tidings_observer *observer = observer_of(inherited, NAME);
+    tidings_center *second;
+    OK(tidings_open("second", NULL, &second));
+    keep(second);
+    tidings_observer *sleeper = observer_of(second, NAME);
+    tidings_observer_close(observer);
+    tidings_close(inherited);
+    tell(&ready);
+    tidings_delivery delivery;
+    REFUSED(tidings_next(sleeper, -1, &delivery), ESTALE, "second");
+}
+
+void a_forked_child_keeps_its_own_watches(void) {
+    ready = pipe_open();
+    inherited = join_center(256);
+    tidings_observer *observer = observer_of(inherited, NAME);
+    CHECK(tidings_observer_await_successor(observer, 0) == -ETIMEDOUT, "it has a successor");
+    tidings_center *second;
+    OK(tidings_open("second", NULL, &second));
+    keep(second);
+    const pid_t child = start(closes_what_it_inherited);
+    told(&ready);
+    until_asleep(child, second, 1);
+    CHECK(unlink(second->segment.path) == 0, "unlink: %s", strerror(errno));
+    ends_well(child);
+    tidings_close(second);
+    tidings_observer_close(observer);
+    tidings_close(inherited);
 }
 
 static void goes_on_in_the_successor(void) {

@@ -263,7 +263,7 @@ struct EndOfCenterTests {
         for token in tokens { token.cancel() }
     }
 
-    /// Those who follow may open a center, and find that it has ended before they have begun there.
+    /// A dispatcher that follows may open a center, and find that it has ended before it has registered anything there.
     @Test func aNextCenterMayEndAtOnce() async throws {
         let test = try TestCenter()
         let (center, reopened) = try following(test, creation: .never)
@@ -302,6 +302,61 @@ struct EndOfCenterTests {
             center.post(Paused(at: number, by: ""))
             #expect(seen.all == Array(1...number))
         }
+        token.cancel()
+    }
+
+    /// Waiting notifications of the last center come first, although positions begin anew in the next one.
+    @Test func theActionsOfOneTargetKeepTheirOrderAcrossCenters() async throws {
+        typealias Order = ObjectOrderTests
+        let test = try TestCenter()
+        let (center, reopened) = try following(test)
+        let player = Order.Player()
+        let witness = Events<Int>()
+        try center.addTarget(player, action: Order.Player.play, for: Order.Play.self)
+        try center.addTarget(player, action: Order.Player.stop, for: Order.Stop.self)
+        let token = try center.addObserver(for: Order.Stop.self) { witness.add($0.number) }
+        var expected: [String] = []
+        for numbers in [0..<10, 10..<20] {
+            for number in numbers { try center.post(Order.Play(number: number)) }
+            for number in numbers { try center.post(Order.Stop(number: number)) }
+            expected += numbers.map { "play \($0)" } + numbers.map { "stop \($0)" }
+            // The first action hangs: all of this waits for the target.
+            await witness.wait(for: numbers.upperBound)
+            guard numbers.lowerBound == 0 else { break }
+            try end(test, .removed)
+            await reopened.wait(for: 1)
+        }
+        player.gate.open()
+        await expectEqual(player.heard.wait(for: 40), expected)
+        token.cancel()
+        center.removeTarget(player)
+    }
+
+    /// Neither observers nor names that it has posted to keep the last center open.
+    @Test func theLastCenterIsClosed() async throws {
+        let test = try TestCenter()
+        let configuration = Center.Configuration(directory: test.directory, followsName: true)
+        let center = try Center(named: "followed", configuration: configuration)
+        let numbers = Events<Int>()
+        let token = try center.addObserver(for: Track.self) { numbers.add($0.number) }
+        try center.post(Track(1), subject: "1")
+        try center.post(name: "test.other")
+        func isOpen(_ path: String) throws -> Bool {
+            let descriptors = "/proc/self/fd/"
+            return try FileManager.default.contentsOfDirectory(atPath: descriptors).contains {
+                // One of another thread may be closed by now.
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: descriptors + $0)) == path + " (deleted)"
+            }
+        }
+        let path = center.path
+        try Center.remove(named: "followed", configuration: configuration)
+        #expect(try isOpen(path))
+        await numbers.wait(for: 1)
+        while numbers.count < 2 {
+            try center.post(Track(2))
+            await Task.yield()
+        }
+        while try isOpen(path) { await Task.yield() }
         token.cancel()
     }
 
