@@ -47,7 +47,8 @@ struct PollableTests {
                 source.cancel()
             }
         }
-        source.setCancelHandler { withExtendedLifetime(observer) {} }
+        let isCancelled = Events<Void>()
+        source.setCancelHandler { withExtendedLifetime(observer) { isCancelled.add(()) } }
         source.activate()
         let peer = try Peer(test, "post", "ticks", "1000", "wait", "post", "ticks", "1000")
         expectEqual(await got.wait(for: 1000), Array(0..<1000))
@@ -55,6 +56,8 @@ struct PollableTests {
         expectEqual(await got.wait(for: 2000), Array(0..<1000) + Array(0..<1000))
         await peer.waitForEnd()
         source.cancel()
+        // Or it would be told of the end of the test's center.
+        await isCancelled.wait(for: 1)
     }
 
     /// Asleep in `poll` without an end: whoever loses one wake-up stays there.
