@@ -399,29 +399,41 @@ void a_post_wakes_a_bounded_number_of_readers(void) {
     CHECK(statistics_of(center).revoked == 0, "a post was revoked");
 }
 
-static void reads_one(void) {
-    become(ANOTHER_USER);
-    tidings_observer *observer = observer_of(open_to_read(), NAME);
+static void *reads_one(void *center) {
+    tidings_observer *observer = observer_of(center, NAME);
     tell(&ready);
     (void)receive(observer);
     tell(&done);
+    return NULL;
 }
 
-// The first in the kernel's queue is a reader of this library: woken by the poster, it wakes the next ones.
+// In two threads: that one has woken as many as it may doesn't keep the other one from it.
+static void read_one_each(void) {
+    become(ANOTHER_USER);
+    tidings_center *read = open_to_read();
+    pthread_t second;
+    CHECK(pthread_create(&second, NULL, reads_one, read) == 0, "no thread");
+    (void)reads_one(read);
+    CHECK(pthread_join(second, NULL) == 0, "no thread");
+}
+
+// The first two in the kernel's queue are readers of this library: woken by the poster, each wakes the next ones.
 void a_reader_that_wakes_wakes_the_next_ones(void) {
     begin(256);
     tidings_topic *topic = topic_of(center, NAME);
     bell = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
-    const pid_t reader = start(reads_one);
+    const pid_t reader = start(read_one_each);
     told(&ready);
-    until_on_the_bell(1);
+    told(&ready);
+    until_on_the_bell(2);
     pthread_t threads[HOSTILE];
     hostile_sleepers(threads);
-    until_on_the_bell(HOSTILE + 1);
+    until_on_the_bell(HOSTILE + 2);
     post_number(topic, 0);
     told(&done);
+    told(&done);
     // Without it HOSTILE - TIDINGS__BELL_WAKES would sleep at least. (A reader that looked by itself meanwhile stands at the queue's end, and rings on once it has looked.)
-    CHECK(asleep_on_the_bell() <= (long)HOSTILE + 1 - TIDINGS__BELL_WAKES - TIDINGS__BELL_PASSES, "%ld sleep", asleep_on_the_bell());
+    CHECK(asleep_on_the_bell() <= (long)HOSTILE + 2 - TIDINGS__BELL_WAKES - 2 * TIDINGS__BELL_PASSES, "%ld sleep", asleep_on_the_bell());
     wake_hostile_sleepers(threads);
     ends_well(reader);
 }

@@ -31,6 +31,8 @@ struct tidings_center {
 
     // In an observable center: up to where this process has seen everything decided, and since when it has found that position claimed (0: not yet).
     _Atomic uint64_t watch, watched_since;
+    // Of a reader's process: at which value a bell's last sleeper was woken by it.
+    _Atomic uint32_t emptied[TIDINGS__BELLS];
 
     _Alignas(128) pthread_mutex_t lock;  // joining after a fork; never held while posting
     struct tidings_center *next;         // list of open centers, for forked children

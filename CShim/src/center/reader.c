@@ -192,17 +192,28 @@ bool tidings__reader_rung(const tidings_observer *o) {
     return false;
 }
 
+// Wakes the next sleepers of a bell that is no longer at the value heard. A reader can sleep on an older value only if it went to sleep before the bell had this one.
+// So a wake-up that finds fewer sleepers than it may wake has woken the last of these, in all processes, and the other readers of this process need not try.
+// (A bell that has counted round 2^32 may be taken for emptied: its sleepers wake by themselves, after a second at most.)
+static void ring_on(tidings_center *center, uint32_t bell, uint32_t heard) {
+    _Atomic uint32_t *word = &center->segment.header->bells[bell].word, *emptied = &center->emptied[bell];
+    const uint32_t now = tidings__acquire(word);
+    if (now == heard || now == tidings__acquire(emptied)) return;
+    const int woken = tidings__futex_wake(word, TIDINGS__BELL_PASSES);
+    if (woken >= 0 && woken < TIDINGS__BELL_PASSES) tidings__set_release(emptied, now);
+}
+
 void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
     tidings__segment *s = &o->center->segment;
     tidings__futex_value values[TIDINGS__BELLS + 1];
+    const uint32_t bells = tidings__relaxed(&o->heard_bells);
     uint32_t count = 0;
-    for (uint32_t bells = tidings__relaxed(&o->heard_bells); bells; bells &= bells - 1) {
-        const uint32_t i = (uint32_t)__builtin_ctz(bells);
+    for (uint32_t left = bells; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
         values[count++] = (tidings__futex_value){&s->header->bells[i].word, tidings__relaxed(&o->heard[i])};
     }
     values[count++] = (tidings__futex_value){&o->own_bell, tidings__relaxed(&o->own_heard)};
     tidings__futex_wait_any(values, count, timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
     // A poster wakes a bounded number, so this reader wakes the next ones, whatever has ended its own sleep: the poster's wake-up may have been spent on it.
-    for (uint32_t i = 0; i + 1 < count; i++)
-        if (tidings__acquire(values[i].word) != values[i].value) tidings__futex_wake(values[i].word, TIDINGS__BELL_PASSES);
+    for (uint32_t left = bells, i = 0; left; left &= left - 1) ring_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);
 }
