@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes: run.sh [--quick|--full|--replay|--self-test|--self-test-cold] [TARGET…]. What is covered, and what to do with a finding: README.md.
-#   --quick    the found cases, then 30 s a target, which only reports (CI)
+#   --quick    the found cases, then 15 s a target, which only reports (CI)
 #   --full     the found cases, then 10 minutes a target, beginning elsewhere each time
 #   --replay   the found cases alone;  run.sh --replay FILE TARGET  one case
 #   --self-test       mistakes planted in copies of the sources (plants.py): what found each must find it still
@@ -192,7 +192,7 @@ seek() { # seek TARGET NAME
 }
 
 fuzz() { # fuzz TARGET
-    local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=${TIDINGS_FUZZ_SEED:-1} seconds=30 executions edges
+    local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=${TIDINGS_FUZZ_SEED:-1} seconds=15 executions edges
     if [[ -f ${found[0]} ]]; then
         run "$target" "${found[@]}"
         echo "$target: ${#found[@]} found cases run again"
