@@ -19,7 +19,7 @@ static void bring_about(end how) {
     const char *path = center_path();
     if (how == REMOVED) OK(tidings_remove("story", NULL));
     if (how == UNLINKED) CHECK(unlink(path) == 0, "unlink: %s", strerror(errno));
-    // The kernel reports a changed link count, before the path leads nowhere, and nothing after it.
+    // The kernel reports the changed link count before the path leads nowhere, and reports nothing afterwards. (The second name comes last: nobody opens a file with two.)
     if (how == UNLINKED_OF_TWO) CHECK(link(path, path_of("elsewhere")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
     if (how == RENAMED) CHECK(rename(path, path_of("elsewhere")) == 0, "rename: %s", strerror(errno));
     if (how == REPLACED) {
@@ -131,7 +131,7 @@ void each_end_is_told_to_posters(void) {
             tidings_topic *topic = topic_of(center, NAME);
             post_number(topic, 1);
             tidings_reservation reservation;
-            bring_about(ends[i]);
+                bring_about(ends[i]);
             int result = 0;
             while (result == 0) {
                 if (kind == 0) result = tidings_post(topic, "x", 1, NULL, NULL);
@@ -322,7 +322,7 @@ void a_forked_child_is_told_of_the_end(void) {
 
 static tidings_center *inherited;
 
-// Its parent watched the center's file and directory, by the numbers that it gives to these two itself.
+// The parent's watch of the directory and the child's watch of `second` have the same number.
 static void closes_what_it_inherited(void) {
     tidings_observer *observer = observer_of(inherited, NAME);
     tidings_center *second;

@@ -407,7 +407,7 @@ static void *reads_one(void *center) {
     return NULL;
 }
 
-// In two threads: that one has woken as many as it may doesn't keep the other one from it.
+// In two threads: a reader that has woken all it may must not keep the other from waking its own.
 static void read_one_each(void) {
     become(ANOTHER_USER);
     tidings_center *read = open_to_read();

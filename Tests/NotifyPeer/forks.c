@@ -65,7 +65,7 @@ static void *posts(void *argument) {
     _Atomic bool *stop = argument;
     while (!*stop) {
         (void)notify_post("com.example.a");
-        // A sanitizer slows a reading child down more than a posting thread, and it would never be through.
+        // Under a sanitizer the child reads more slowly than the parent posts. Without a pause it would never finish.
         if (SANITIZED) usleep(50);
     }
     return NULL;

@@ -332,7 +332,7 @@ struct EndOfCenterTests {
         center.removeTarget(player)
     }
 
-    /// Neither observers nor names that it has posted to keep the last center open.
+    /// After the next post, neither observers nor cached topics keep the last center open.
     @Test func theLastCenterIsClosed() async throws {
         let test = try TestCenter()
         let configuration = Center.Configuration(directory: test.directory, followsName: true)
@@ -356,6 +356,8 @@ struct EndOfCenterTests {
             try center.post(Track(2))
             await Task.yield()
         }
+        // A post while the center object moved may have kept a topic of the last center: the next post drops it.
+        try center.post(Track(3))
         while try isOpen(path) { await Task.yield() }
         token.cancel()
     }

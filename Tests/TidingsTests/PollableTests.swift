@@ -56,7 +56,7 @@ struct PollableTests {
         expectEqual(await got.wait(for: 2000), Array(0..<1000) + Array(0..<1000))
         await peer.waitForEnd()
         source.cancel()
-        // Or it would be told of the end of the test's center.
+        // Otherwise the source would still run when the test's center ends.
         await isCancelled.wait(for: 1)
     }
 

@@ -31,7 +31,7 @@ struct tidings_center {
 
     // In an observable center: up to where this process has seen everything decided, and since when it has found that position claimed (0: not yet).
     _Atomic uint64_t watch, watched_since;
-    // Of a reader's process: at which value a bell's last sleeper was woken by it.
+    // The value of each bell at which a reader of this process found fewer sleepers than it might wake.
     _Atomic uint32_t emptied[TIDINGS__BELLS];
 
     _Alignas(128) pthread_mutex_t lock;  // joining after a fork; never held while posting

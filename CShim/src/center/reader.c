@@ -192,9 +192,10 @@ bool tidings__reader_rung(const tidings_observer *o) {
     return false;
 }
 
-// Wakes the next sleepers of a bell that is no longer at the value heard. A reader can sleep on an older value only if it went to sleep before the bell had this one.
-// So a wake-up that finds fewer sleepers than it may wake has woken the last of these, in all processes, and the other readers of this process need not try.
-// (A bell that has counted round 2^32 may be taken for emptied: its sleepers wake by themselves, after a second at most.)
+// Wakes the next sleepers of a bell that is no longer at the value heard. A thread sleeps on an older value only if it fell asleep
+// before the bell had this one. A wake-up that finds fewer sleepers than it may wake has therefore woken all of these, in every
+// process, and the other readers of this process skip the call. (Wrong if the bell has counted round 2^32, or if a hostile reader
+// moved sleepers away and back: these sleep for a second at most.)
 static void ring_on(tidings_center *center, uint32_t bell, uint32_t heard) {
     _Atomic uint32_t *word = &center->segment.header->bells[bell].word, *emptied = &center->emptied[bell];
     const uint32_t now = tidings__acquire(word);

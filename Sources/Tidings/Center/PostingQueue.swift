@@ -8,7 +8,7 @@ final class PostingQueue: Sendable {
         var isTimed = false
         /// The thread that holds `posting`, in `drain`.
         var poster: WorkerThread?
-        /// That thread was asked for all once more.
+        /// The hook has called `drain` on that thread: all is to be taken once more.
         var isAskedAgain = false
     }
 
@@ -47,7 +47,7 @@ final class PostingQueue: Sendable {
         }
     }
 
-    /// Posts what is due, or all. A call within a post of `drain` (the diagnostics hook is called there) only asks that one for all.
+    /// Posts what is due, or all. If the diagnostics hook calls this during a post of `drain`, that `drain` goes round once more and takes all.
     func drain(all: Bool) {
         guard generation == Forking.generation else { return }
         let isWithin = state.withLock { state in

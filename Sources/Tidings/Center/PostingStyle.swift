@@ -124,8 +124,8 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promise: from any thread; what another thread is just posting is posted, too, when this has returned. ``onDiagnostic`` is told what
-    /// could not be posted (``Diagnostic/postFailed(_:_:)``). Called by that closure for a post that waited, it returns at once, and the rest is
-    /// posted after the closure has returned. In a forked child nothing waits, and this does nothing.
+    /// could not be posted (``Diagnostic/postFailed(_:_:)``). If that closure calls this while a waiting post is being posted, this returns at
+    /// once, and the rest is posted after the closure returns. In a forked child nothing waits, and this does nothing.
     public func postPending() {
         deferred.drain(all: true)
     }
