@@ -43,5 +43,7 @@ if [[ $swift ]]; then
         victims+=("${how:+sanitized:}$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
     done
 fi
-"$build/adversary" --self-test "$seed" "$build/victim" "$build/victim-sanitized"
+# What the planted mistakes make it say is not shown: it would look like a failure.
+"$build/adversary" --self-test "$seed" "$build/victim" "$build/victim-sanitized" >"$build/self-test.log" 2>&1 || { cat "$build/self-test.log"; exit 1; }
+grep '^found:' "$build/self-test.log"
 "$build/adversary" --seconds "$seconds" "$seed" "${victims[@]}"

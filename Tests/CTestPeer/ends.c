@@ -131,7 +131,7 @@ void each_end_is_told_to_posters(void) {
             tidings_topic *topic = topic_of(center, NAME);
             post_number(topic, 1);
             tidings_reservation reservation;
-                bring_about(ends[i]);
+            bring_about(ends[i]);
             int result = 0;
             while (result == 0) {
                 if (kind == 0) result = tidings_post(topic, "x", 1, NULL, NULL);

@@ -417,11 +417,8 @@ static void read_one_each(void) {
     CHECK(pthread_join(second, NULL) == 0, "no thread");
 }
 
-// The first two in the kernel's queue are readers of this library: woken by the poster, each wakes the next ones.
-void a_reader_that_wakes_wakes_the_next_ones(void) {
-    begin(256);
-    tidings_topic *topic = topic_of(center, NAME);
-    bell = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+// The first two in the kernel's queue are readers of this library: woken by the poster, each wakes the next ones. Returns how many sleepers are left.
+static long asleep_after_a_post_to_two_readers(tidings_topic *topic) {
     const pid_t reader = start(read_one_each);
     told(&ready);
     told(&ready);
@@ -432,10 +429,22 @@ void a_reader_that_wakes_wakes_the_next_ones(void) {
     post_number(topic, 0);
     told(&done);
     told(&done);
-    // Without it HOSTILE - TIDINGS__BELL_WAKES would sleep at least. (A reader that looked by itself meanwhile stands at the queue's end, and rings on once it has looked.)
-    CHECK(asleep_on_the_bell() <= (long)HOSTILE + 2 - TIDINGS__BELL_WAKES - 2 * TIDINGS__BELL_PASSES, "%ld sleep", asleep_on_the_bell());
+    const long asleep = asleep_on_the_bell();
     wake_hostile_sleepers(threads);
     ends_well(reader);
+    return asleep;
+}
+
+void a_reader_that_wakes_wakes_the_next_ones(void) {
+    begin(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    bell = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+    // A reader whose second of sleep ends just before the post finds it without having been woken, and wakes nobody. That does not happen ten times in a row.
+    // If readers woke nobody, HOSTILE - TIDINGS__BELL_WAKES would be left at least.
+    const long most = (long)HOSTILE + 2 - TIDINGS__BELL_WAKES - 2 * TIDINGS__BELL_PASSES;
+    long asleep = HOSTILE + 2;
+    for (int round = 0; round < 10 && asleep > most; round++) asleep = asleep_after_a_post_to_two_readers(topic);
+    CHECK(asleep <= most, "%ld sleep", asleep);
 }
 
 // MARK: Alone

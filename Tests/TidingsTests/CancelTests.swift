@@ -100,13 +100,16 @@ struct CancelTests {
         let first = try test.center.addObserver(for: Track.self) { track in
             events.add("first \(track.number)")
             second.withLock { $0 }?.cancel()
+            events.add("canceled")
         }
         let other = try test.center.addObserver(for: Track.self) { events.add("second \($0.number)") }
         second.withLock { $0 = other }
         try test.center.post(Track(0))
         try test.center.post(Track(1))
-        // The first is served first, as it began first.
-        expectEqual(await events.wait(for: 2), ["first 0", "first 1"])
+        // The first is served first, as it began first. On a busy machine it may seem to hang: then the second is called beside it, until it is canceled.
+        let all = await events.wait(for: 4)
+        #expect(!all.drop { $0 != "canceled" }.contains { $0.hasPrefix("second") }, "\(all)")
+        expectEqual(all.first, "first 0")
         first.cancel()
         second.withLock { $0 = nil }
     }

@@ -142,7 +142,7 @@ struct PayloadTests {
         let got = Events<Center.Name>()
         let token = try test.center.addObserver(forNames: nil) { got.add($0.name) }
         // More often than there are places to build payloads in: each is given back.
-        for _ in 0..<(isSanitized && size == 100_000 ? 40 : 200) {
+        for _ in 0..<(isSanitized && size == 100_000 ? 70 : 200) {
             let error = #expect(throws: SharedNotificationError.self) { try test.center.post(Picky(size: size)) }
             #expect(error?.code == .encodingFailed)
             #expect(error?.message.contains("test.picky") == true && error?.message.contains("No()") == true)

@@ -39,9 +39,7 @@ final class PostingQueue: Sendable {
             if isTimer { startTimer() }
         }
         if isForked || style == .now {
-            _ = try core.post(
-                pending.payload, name: pending.name, subject: pending.subject, as: pending.type,
-                options: PostOptions(retain: false, deadline: nil))
+            try post(pending)
         } else if style == .asap {
             queue.async { self.drain(all: false) }
         }
@@ -65,11 +63,7 @@ final class PostingQueue: Sendable {
                     return state.posts.take(now: Lock.now, all: all)
                 }
                 for pending in taken {
-                    do throws(SharedNotificationError) {
-                        _ = try core.post(
-                            pending.payload, name: pending.name, subject: pending.subject, as: pending.type,
-                            options: PostOptions(retain: false, deadline: nil))
-                    } catch { failures.append((pending.name, error)) }
+                    do throws(SharedNotificationError) { try post(pending) } catch { failures.append((pending.name, error)) }
                 }
                 all = state.withLock { state in
                     state.poster = nil
@@ -80,6 +74,12 @@ final class PostingQueue: Sendable {
         }
         // User code, without the lock.
         for (name, error) in failures { core.diagnostics.report(.postFailed(name, error)) }
+    }
+
+    private func post(_ pending: DeferredPosts.Pending) throws(SharedNotificationError) {
+        _ = try core.post(
+            pending.payload, name: pending.name, subject: pending.subject, as: pending.type,
+            options: PostOptions(retain: false, deadline: nil))
     }
 
     private func startTimer() {

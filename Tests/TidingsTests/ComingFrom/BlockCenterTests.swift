@@ -42,7 +42,8 @@ struct BlockCenterTests {
         let peer = try Peer(
             test, "key", "com.example.import.progress", "1", "post-json", "com.example.import.progress",
             #"[1,"new",0.5]"#)
-        expectEqual(await heard.wait(for: 4), ["old 0 stage", "new 0 stage 1.0", "old 1 new", "new 1 new 0.5"])
+        expectEqual(
+            await heard.wait(for: 4).sorted(), ["new 0 stage 1.0", "new 1 new 0.5", "old 0 stage", "old 1 new"])
         _ = (old, new, peer)
     }
 
