@@ -93,6 +93,35 @@ struct CancelTests {
         #expect(weakly == nil)
     }
 
+    /// Each would wait for the other to return.
+    @Test(arguments: [false, true])
+    func closuresThatCancelEachOther(isAsynchronous: Bool) async throws {
+        let test = try TestCenter()
+        let tokens = Locked<[SharedNotificationCenter.ObservationToken]>([])
+        let (begun, ended) = (Events<Int>(), Events<Int>())
+        @Sendable func cancel(_ number: Int) {
+            begun.add(number)
+            begun.block(for: 3)
+            tokens.withLock { $0[(number + 1) % 3] }.cancel()
+            ended.add(number)
+        }
+        // In a ring: the first waits for the second, which waits for the third.
+        for number in 0..<3 {
+            let queue = DispatchQueue(label: "\(number)")
+            let token =
+                if number == 2, isAsynchronous {
+                    try test.center.addObserver(for: Track.self) { _ async in cancel(2) }
+                } else {
+                    try test.center.addObserver(for: Track.self, queue: queue) { _ in cancel(number) }
+                }
+            tokens.withLock { $0.append(token) }
+        }
+        try test.center.post(Track(0))
+        expectEqual(await ended.wait(for: 3).sorted(), [0, 1, 2])
+        // Nothing is left that a later one would find.
+        for token in tokens.withLock({ $0 }) { token.cancel() }
+    }
+
     @Test func cancelOfAnotherObserverInsideAClosure() async throws {
         let test = try TestCenter()
         let events = Events<String>()

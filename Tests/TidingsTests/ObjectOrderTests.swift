@@ -136,6 +136,47 @@ struct ObjectOrderTests {
         token.cancel()
     }
 
+    /// Two threads remove a target while one of its actions runs and others wait in the lane: both wait for it, and the others don't run.
+    @Test func whoeverRemovesATargetWaitsForItsAction() async throws {
+        final class Player: Sendable {
+            let heard = Events<String>()
+            let gate = Gate()
+            func play(_ play: Play) {
+                heard.add("begun")
+                gate.pass()
+                heard.add("ended")
+            }
+            func stop(_ stop: Stop) { heard.add("stop") }
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let player = Player()
+        let witness = Events<Int>()
+        try center.addTarget(player, action: Player.play, for: Play.self)
+        try center.addTarget(player, action: Player.stop, for: Stop.self)
+        let token = try center.addObserver(for: Stop.self) { witness.add($0.number) }
+        try center.post(Play(number: 1))
+        try center.post(Stop(number: 1))
+        await witness.wait(for: 1)
+        await player.heard.wait(for: 1)
+        let numbers = Events<Int32>()
+        let removers = try (0..<2).map { _ in
+            try WorkerThread {
+                numbers.add(WorkerThread.currentNumber ?? 0)
+                center.removeTarget(player)
+                player.heard.add("removed")
+            }
+        }
+        // Asleep, most likely in `removeTarget`.
+        for number in await numbers.wait(for: 2) {
+            while ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
+        }
+        player.gate.open()
+        for remover in removers { remover.join() }
+        expectEqual(player.heard.all, ["begun", "ended", "removed", "removed"])
+        token.cancel()
+    }
+
     /// The thread that runs closures gets almost no processor while one runs: every other thread has one before it.
     @Test func aClosureThatWaitsForAProcessorIsNotSetAside() async throws {
         let test = try TestCenter()
@@ -184,10 +225,12 @@ struct ObjectOrderTests {
 
     /// What counts as time in the closure.
     @Test func waitingForAProcessorDoesNotCount() {
-        let begin = ThreadTime(at: 1000, ran: 100, waited: 10, isReady: true)
-        #expect(ThreadTime(at: 2000, ran: 300, waited: 10, isReady: true).spent(since: begin) == 200)
-        #expect(ThreadTime(at: 2000, ran: 300, waited: 510, isReady: false).spent(since: begin) == 500)
-        #expect(ThreadTime(at: 2000, ran: 300, waited: 2010, isReady: false).spent(since: begin) == 0)
+        let begin = ThreadTime(began: 1000, ended: 1000, ran: 100, waited: 10, isReady: true)
+        #expect(ThreadTime(began: 2000, ended: 2000, ran: 300, waited: 10, isReady: true).spent(since: begin) == 200)
+        #expect(ThreadTime(began: 2000, ended: 2000, ran: 300, waited: 510, isReady: false).spent(since: begin) == 500)
+        #expect(ThreadTime(began: 2000, ended: 2000, ran: 300, waited: 2010, isReady: false).spent(since: begin) == 0)
+        // Nor does the time of looking.
+        #expect(ThreadTime(began: 2000, ended: 9000, ran: 300, waited: 10, isReady: false).spent(since: begin) == 1000)
     }
 
     @Test func theKernelTellsWhatAThreadDoes() async throws {

@@ -39,7 +39,7 @@ struct StateTests {
 
     @Test func largeState() throws {
         let test = try TestCenter()
-        let numbers = Array(0..<100_000)
+        let numbers = Array(0..<(isSanitized ? 20_000 : 100_000))
         try test.center.setState(numbers, for: "large")
         #expect(try test.center.state(for: "large", as: [Int].self) == numbers)
     }
@@ -156,7 +156,7 @@ struct StateTests {
     @Test(arguments: [false, true])
     func noGapAndNothingTwiceBetweenHistoryAndNow(fromASequence: Bool) async throws {
         let test = try TestCenter(.init(slots: 1 << 15))
-        let count = 20_000
+        let count = isSanitized ? 3000 : 20_000
         let first = Events<(Int, UInt64)>()
         let whole = try test.center.addObserver(forNames: ["ticks"]) {
             first.add(((try? $0.payload.decode(Numbered.self).number) ?? -1, $0.envelope.sequence))
@@ -164,7 +164,7 @@ struct StateTests {
         let peer = try Peer(test, "post", "ticks", "\(count)")
         // Amidst its posts, time and again.
         var observers: [(start: Int, got: Events<Int>, token: Center.ObservationToken)] = []
-        while first.count < count, observers.count < 40 {
+        while first.count < count, observers.count < (isSanitized ? 10 : 30) {
             let so = await first.wait(for: first.count + 1)
             let start = fromASequence ? Int.random(in: 0..<so.count) : 0
             let got = Events<Int>()

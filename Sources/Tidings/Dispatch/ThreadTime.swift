@@ -4,8 +4,9 @@ import Glibc
 ///
 /// A thread that waits for a processor on a busy machine looks to a clock like a thread that is blocked. The kernel tells the two apart.
 struct ThreadTime {
-    /// `CLOCK_MONOTONIC` nanoseconds of this look.
-    var at: UInt64
+    /// `CLOCK_MONOTONIC` nanoseconds when this look began and ended: who looks can lose its processor meanwhile.
+    var began: UInt64
+    var ended: UInt64
     /// Nanoseconds it ran, and nanoseconds it was ready to run and had no processor, since it began. The wait it is in now is not counted yet.
     var ran: UInt64
     var waited: UInt64
@@ -18,12 +19,13 @@ struct ThreadTime {
     func spent(since earlier: ThreadTime) -> UInt64 {
         let ran = self.ran &- earlier.ran
         guard !isReady else { return ran }
-        let (elapsed, waited) = (at &- earlier.at, self.waited &- earlier.waited)
+        let (elapsed, waited) = (began &- earlier.ended, self.waited &- earlier.waited)
         return elapsed > waited ? elapsed - waited : 0
     }
 
     /// `nil`: there is no `/proc`, or no such thread.
     static func look(at thread: Int32) -> ThreadTime? {
+        let began = Lock.now
         // "1234 (name) S …": the name may contain anything, also ")".
         guard let stat = read("/proc/self/task/\(thread)/stat"), let paren = stat.lastIndex(of: UInt8(ascii: ")")),
             paren + 2 < stat.count
@@ -35,7 +37,8 @@ struct ThreadTime {
         }
         guard numbers.count >= 2 else { return nil }
         return ThreadTime(
-            at: Lock.now, ran: numbers[0], waited: numbers[1], isReady: stat[paren + 2] == UInt8(ascii: "R"))
+            began: began, ended: Lock.now, ran: numbers[0], waited: numbers[1],
+            isReady: stat[paren + 2] == UInt8(ascii: "R"))
     }
 
     private static func read(_ path: String) -> [UInt8]? {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread of the library's own.
-struct WorkerThread: Equatable, Sendable {
+struct WorkerThread: Hashable, Sendable {
     private let thread: pthread_t
 
     /// Starts a thread that runs `body` and ends.

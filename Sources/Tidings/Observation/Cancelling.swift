@@ -7,15 +7,13 @@ extension Observation {
     func cancel(waiting: Bool) {
         // In a forked child nothing of this runs, and the lock may be anybody's.
         guard !dispatcher.isForked else { return }
+        if waiting, endRuns() { waitForRunner() }
         var stop = Roles.Stop.nothing
         let (manner, pulling, task) = dispatcher.lock.withLock {
-            let isFirst = machine.cancel()
-            if isFirst { dispatcher.lock.wakeAll() }  // a leader that waits for room in the buffer
-            if waiting { waitForRunner() }
+            endRunsLocked()
             // Late, so that a leader in the closure has left it, and can be waited for.
             stop = dispatcher.remove(self)
-            guard isFirst else { return (Manner?.none, [UnsafeContinuation<Item?, Never>](), Task<Void, Never>?.none) }
-            // `manner` holds the closure still.
+            // `manner` holds the closure still, if this is the first to come here.
             plain = nil
             defer { (self.manner, self.pulling) = (nil, []) }
             return (self.manner, self.pulling, self.task)
@@ -25,6 +23,20 @@ extension Observation {
         dispatcher.finish(stop)
         // What the closure holds is released here, by the one who cancels, with no lock held: its deinit may do anything.
         withExtendedLifetime(manner) {}
+    }
+
+    /// From now on the closure does not begin to run. True: it is running, here or elsewhere.
+    @discardableResult
+    func endRuns() -> Bool {
+        guard !dispatcher.isForked else { return false }
+        return dispatcher.lock.withLock {
+            endRunsLocked()
+            return machine.isRunning
+        }
+    }
+
+    private func endRunsLocked() {
+        if machine.cancel() { dispatcher.lock.wakeAll() }  // a leader that waits for room in the buffer
     }
 
     func cancelAndWait() async {
@@ -48,21 +60,31 @@ extension Observation {
         return ending
     }
 
-    /// With the lock held, which is given up while waiting.
+    /// It has been cancelled, so the closure that runs now is the last.
     private func waitForRunner() {
-        let thread = WorkerThread.current
-        while true {
-            switch machine.runner {
-            case .nobody, .nobodyYet: return
-            case .thread(thread): return
-            case .task where Self.mustNotBlock: return
-            case .thread, .task: dispatcher.lock.wait()
-            }
+        switch dispatcher.lock.withLock({ machine.runner }) {
+        case .nobody, .nobodyYet: return
+        case .thread(.current): return
+        case .task where Self.mustNotBlock: return
+        case .thread, .task: break
         }
+        guard ClosureWaits.shared.begin(for: self) else { return }
+        dispatcher.lock.withLock {
+            while machine.isRunning { dispatcher.lock.wait() }
+        }
+        ClosureWaits.shared.end(for: self)
     }
 
     /// Whether a running asynchronous closure might need this thread, or the actor it works for, to come to its end.
     private static var mustNotBlock: Bool {
         withUnsafeCurrentTask { $0 != nil } || WorkerThread.isMain
+    }
+}
+
+extension ObservationAnchor {
+    /// Ends registrations of one object, and waits for their closures. None begins to run while this waits for another: the next in their lane would.
+    static func cancelAll(_ anchors: some Collection<ObservationAnchor>) {
+        for anchor in anchors { anchor.observation.endRuns() }
+        for anchor in anchors { anchor.cancel(waiting: true) }
     }
 }

@@ -20,8 +20,8 @@ extension SharedNotificationCenter {
         /// Ends the observation. Idempotent, from any thread; see ``ObservationToken`` for an example.
         ///
         /// Promise: when this has returned, the closure is not running and will not run again. If it is running on another
-        /// thread this waits for it to return; inside the closure itself it returns at once. So don't call it while holding a lock that the
-        /// closure takes.
+        /// thread this waits for it to return; inside the closure itself it returns at once, and of closures that cancel each other one
+        /// doesn't wait. So don't call it while holding a lock that the closure takes.
         ///
         /// Asynchronous closures are the one exception. The task of a running call is cancelled, and from synchronous code this waits
         /// for it; but inside any task, and on the main thread, it does not wait, since the closure may need that very

@@ -101,11 +101,13 @@ final class TargetTable: Sendable {
         while true {
             let stale = try entries.withLock { (entries) throws(SharedNotificationError) -> Entry? in
                 if let entry = entries[address]?[subscription] {
-                    if let same = entry.registration as? Registration<Target, Action>, same.belongs(to: target) {
+                    if !entry.anchor.isCancelled, let same = entry.registration as? Registration<Target, Action>,
+                        same.belongs(to: target)
+                    {
                         same.exchange(action)
                         return nil
                     }
-                    // Of an object that is gone, or an action that runs elsewhere.
+                    // It is being removed, or of an object that is gone, or its action runs elsewhere.
                     return take(address, subscription, from: &entries)
                 }
                 let registration = Registration(target, action, subscription, in: self)
@@ -122,21 +124,23 @@ final class TargetTable: Sendable {
     func remove(_ target: ObjectIdentifier, where isMeant: (Subscription) -> Bool) {
         // In a forked child nothing of this runs, and the lock may be anybody's.
         guard generation == Forking.generation else { return }
-        let removed = entries.withLock { entries in
-            let meant = entries[target]?.keys.filter(isMeant) ?? []
-            return meant.compactMap { take(target, $0, from: &entries) }
-        }
+        let meant = entries.withLock { $0[target]?.filter { isMeant($0.key) } ?? [:] }
         // Without the lock: this waits for closures, which may add and remove targets.
-        for entry in removed { entry.anchor.cancel(waiting: true) }
+        ObservationAnchor.cancelAll(meant.values.map(\.anchor))
+        // Not before: who removes the target meanwhile has to find them, and wait.
+        for (subscription, entry) in meant { _ = take(target, subscription, of: entry.registration) }
     }
 
     /// Ends a registration whose target is gone.
     private func remove(_ target: ObjectIdentifier, _ subscription: Subscription, of registration: AnyObject) {
-        let entry = entries.withLock { entries -> Entry? in
+        take(target, subscription, of: registration)?.anchor.cancel(waiting: false)
+    }
+
+    private func take(_ target: ObjectIdentifier, _ subscription: Subscription, of registration: AnyObject) -> Entry? {
+        entries.withLock { entries in
             guard entries[target]?[subscription]?.registration === registration else { return nil }
             return take(target, subscription, from: &entries)
         }
-        entry?.anchor.cancel(waiting: false)
     }
 
     private func take(

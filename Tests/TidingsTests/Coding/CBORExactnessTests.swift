@@ -17,7 +17,7 @@ import Testing
     @Test func datesOfTheClockComeBackBitByBit() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = CBORSeededGenerator(seed: seed)
-        for _ in 0..<5_000 {
+        for _ in 0..<(isSanitized ? 1_000 : 5_000) {
             let date = Date(timeIntervalSinceReferenceDate: .random(in: -3e9...3e9, using: &generator))
             let bytes = try cborEncode(date)
             // A date for every reader: seconds since 1970, or a text.
@@ -29,7 +29,7 @@ import Testing
     @Test func everyBitPatternOfADateComesBack() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = CBORSeededGenerator(seed: seed)
-        var patterns = (0..<5_000).map { _ in UInt64.random(in: 0 ... .max, using: &generator) }
+        var patterns = (0..<(isSanitized ? 1_000 : 5_000)).map { _ in UInt64.random(in: 0 ... .max, using: &generator) }
         let special: [Double] = [
             0, -0.0, 1, -1, .infinity, -.infinity, .nan, .signalingNaN, -.nan, .leastNonzeroMagnitude,
             -.leastNonzeroMagnitude, .leastNormalMagnitude, -1e-20, .greatestFiniteMagnitude, 0x1p53, -0x1p53,

@@ -77,14 +77,18 @@
         func remove(_ object: ObjectIdentifier, where isMeant: (Subscription) -> Bool) {
             // In a forked child nothing of this runs, and the lock may be anybody's.
             guard generation == Forking.generation else { return }
-            let removed = entries.withLock { entries -> [ObservationAnchor] in
-                let meant = entries.byObject[object]?.keys.filter(isMeant) ?? []
-                let removed = meant.compactMap { entries.byObject[object]?.removeValue(forKey: $0)?.anchor }
-                if entries.byObject[object]?.isEmpty == true { entries.byObject[object] = nil }
-                return removed
+            let meant = entries.withLock { entries in
+                (entries.byObject[object] ?? [:]).filter { isMeant($0.key) }.mapValues(\.anchor)
             }
             // Without the lock: this waits for closures, which may add and remove observers.
-            for anchor in removed { anchor.cancel(waiting: true) }
+            ObservationAnchor.cancelAll(meant.values.compactMap(\.self))
+            // Not before: who removes the object meanwhile has to find them, and wait.
+            entries.withLock { entries in
+                for (subscription, anchor) in meant where entries.byObject[object]?[subscription]?.anchor === anchor {
+                    entries.byObject[object]?[subscription] = nil
+                }
+                if entries.byObject[object]?.isEmpty == true { entries.byObject[object] = nil }
+            }
         }
     }
 
