@@ -6,7 +6,7 @@ import Testing
     private let canStep = false
 #endif
 
-// Two halves side by side, in each one story at a time: a story keeps two processors busy at most.
+// Three suites side by side, in each one story at a time: a story keeps two processors busy at most, and some of them wait most of the time.
 
 /// What several processes do with one center, and what becomes of it when they stop or die.
 @Suite(.serialized) struct StoryTests {
@@ -44,6 +44,10 @@ import Testing
         try await story.tell()
     }
 
+}
+
+/// The same where something is missing, or processes do not see each other.
+@Suite(.serialized) struct RetoldStoryTests {
     /// A story of the others, where a kernel, a file system or a processor is missing.
     @Test(
         .timeLimit(Story.limit),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes: run.sh [--quick|--full|--replay|--self-test|--self-test-cold] [TARGET…]. What is covered, and what to do with a finding: README.md.
-#   --quick    the found cases, then 15 s a target, which only reports (CI)
+# Fuzzes: run.sh [--ci|--quick|--full|--replay|--self-test|--self-test-cold] [TARGET…]. What is covered, and what to do with a finding: README.md.
+#   --ci       --self-test, then --quick
+#   --quick    the found cases, then 15 s a target, which only reports
 #   --full     the found cases, then 10 minutes a target, beginning elsewhere each time
 #   --replay   the found cases alone;  run.sh --replay FILE TARGET  one case
 #   --self-test       mistakes planted in copies of the sources (plants.py): what found each must find it still
@@ -12,9 +13,9 @@ tier=quick case=
 targets=()
 while [[ $# -gt 0 ]]; do
     case $1 in
-        --quick | --full | --replay | --self-test | --self-test-cold) tier=${1#--} ;;
+        --ci | --quick | --full | --replay | --self-test | --self-test-cold) tier=${1#--} ;;
         image | opening | names | decoder | swift) targets+=("$1") ;;
-        *) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else echo "usage: run.sh [--quick|--full|--replay [FILE]|--self-test|--self-test-cold] [image|opening|names|decoder|swift]…" >&2; exit 64; fi ;;
+        *) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else echo "usage: run.sh [--ci|--quick|--full|--replay [FILE]|--self-test|--self-test-cold] [image|opening|names|decoder|swift]…" >&2; exit 64; fi ;;
     esac
     shift
 done
@@ -58,7 +59,7 @@ link_core() { # link_core TARGET PROGRAM OBJECT…: the core's objects
 # The targets over Swift, products of one package: their names here, and there.
 declare -A products=([decoder]=decoder [swift]=surface)
 
-build_swift() { # build_swift FUZZ PACKAGE FOLDER: the sources' Tests/Fuzz, where to build, where the programs are found then
+build_swift() { # build_swift FUZZ PACKAGE: the sources' Tests/Fuzz, and where to build
     # --sanitize=fuzzer alone instruments Swift in a way that libFuzzer has ceased to look at.
     # The linker's remarks on the sanitizer's symbols fill a page, hence the file.
     local how=(--package-path "$1/Decoder" --scratch-path "$build/$2" --sanitize=fuzzer --sanitize=address
@@ -68,10 +69,10 @@ build_swift() { # build_swift FUZZ PACKAGE FOLDER: the sources' Tests/Fuzz, wher
         grep -v 'ld.gold: warning' "$work/build"
         return 1
     fi
-    for target in "${!products[@]}"; do ln -sf "$(swift build "${how[@]}" --show-bin-path)/${products[$target]}" "$build/$3/$target"; done
+    for target in "${!products[@]}"; do ln -sf "$(swift build "${how[@]}" --show-bin-path)/${products[$target]}" "$build/$target"; done
 }
 
-# One build for all planted mistakes of the targets over Swift.
+# One build for all planted mistakes of the targets over Swift, and for none: the environment says which.
 build_planted_swift() {
     local copy=$build/planted-sources names
     rm -rf "$copy"
@@ -85,14 +86,16 @@ build_planted_swift() {
     done
     mapfile -t names < <(python3 "$here/plants.py" --list "${!products[@]}" | cut -d' ' -f2)
     python3 "$here/plants.py" "${names[@]}" "$copy" >/dev/null
-    build_swift "$copy/Tests/Fuzz" planted-package plants
+    build_swift "$copy/Tests/Fuzz" planted-package
 }
 
 over_swift() { [[ -n ${products[$1]:-} ]]; }
 
 core=() swift=()
 for target in "${targets[@]}"; do if over_swift "$target"; then swift+=("$target"); else core+=("$target"); fi; done
-if [[ ${#swift[@]} -gt 0 ]]; then build_swift "$here" decoder-package . & fi
+if [[ ${#swift[@]} -gt 0 ]]; then
+    if [[ $tier == self-test* || $tier == ci ]]; then build_planted_swift & else build_swift "$here" decoder-package & fi
+fi
 if [[ ${#core[@]} -gt 0 ]]; then build_core "${core[@]}"; fi
 wait -n 2>/dev/null || [[ $? -eq 127 ]] # 127: there was nothing of Swift to wait for
 
@@ -156,7 +159,7 @@ seek_by_story() { # seek_by_story TARGET NAME
 seek() { # seek TARGET NAME
     local target=$1 name=$2 program=$build/plants/$2 log=$work/$2.log status=0 file environment=()
     if over_swift "$target"; then
-        program=$build/plants/$target environment=("TIDINGS_PLANTED=$name")
+        program=$build/$target environment=("TIDINGS_PLANTED=$name")
     else
         mkdir -p "$work/$name"
         cp -r "$root/CShim" "$work/$name"
@@ -170,7 +173,7 @@ seek() { # seek TARGET NAME
     mkdir -p "$work/$name/corpus"
     local from=$EPOCHREALTIME within=60 kept=$here/Planted/$target/$name executions seconds
     # What found it once shows whether it still would; if not, it is searched for.
-    if [[ $tier == self-test && -f $kept ]]; then
+    if [[ $tier != self-test-cold && -f $kept ]]; then
         env "${environment[@]}" "$program" "${limits[@]}" -print_final_stats=1 "$kept" >"$log" 2>&1 </dev/null || status=$?
     fi
     if [[ $status -eq 0 ]]; then
@@ -224,11 +227,10 @@ fuzz() { # fuzz TARGET
     fi
 }
 
-if [[ $tier == self-test* ]]; then
+if [[ $tier == self-test* || $tier == ci ]]; then
     python3 "$here/seeds.py" "$work/seeds"
     for target in "${targets[@]}"; do mkdir -p "$build/plants" "$build/planted/$target" "$here/Planted/$target"; done
     python3 "$here/plants.py" --list "${targets[@]}" >"$work/plants"
-    if [[ ${#swift[@]} -gt 0 ]]; then build_planted_swift; fi
     # What finds a mistake must find nothing without it: otherwise it finds something else, with the mistake or not.
     for target in "${targets[@]}"; do
         kept=()
@@ -249,10 +251,11 @@ if [[ $tier == self-test* ]]; then
         echo "FAILED: $told of $planted planted mistakes were found"
         : >"$work/failed"
     fi
-elif [[ -n $case ]]; then
+fi
+if [[ -n $case ]]; then
     for target in "${targets[@]}"; do run "$target" "$case"; done
-else
-    python3 "$here/seeds.py" "$work/seeds"
+elif [[ $tier != self-test* ]]; then
+    if [[ ! -d $work/seeds ]]; then python3 "$here/seeds.py" "$work/seeds"; fi
     # Two at a time.
     for target in "${targets[@]}"; do
         if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
