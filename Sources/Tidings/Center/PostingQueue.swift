@@ -63,7 +63,9 @@ final class PostingQueue: Sendable {
                     return state.posts.take(now: Lock.now, all: all)
                 }
                 for pending in taken {
-                    do throws(SharedNotificationError) { try post(pending) } catch { failures.append((pending.name, error)) }
+                    do throws(SharedNotificationError) {
+                        try post(pending)
+                    } catch { failures.append((pending.name, error)) }
                 }
                 all = state.withLock { state in
                     state.poster = nil
