@@ -1,6 +1,7 @@
 // The same names by notify.h and by tidings.h, which is what the Swift library stands on.
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/stat.h>
 
@@ -121,6 +122,25 @@ void who_only_listens_goes_on_in_the_successor_of_a_removed_center(void) {
         ends_well(start(posts_once));
         CHECK(is_new(early) && !is_new(early), "posted in the new one, round %d", round);
     }
+}
+
+// The thread that delivers ends with its center. Where none can be started for the next center, it is tried again.
+void deliveries_begin_again_once_there_is_room_for_a_thread(void) {
+    notify_set_options(NOTIFY_OPT_REGEN);
+    int delivered;
+    const int descriptor = descriptor_of("com.example.a", &delivered);
+    pthread_attr_t before, huge;
+    CHECK(pthread_getattr_default_np(&before) == 0 && pthread_attr_init(&huge) == 0, "no attributes");
+    // No address space has room for such a stack.
+    CHECK(pthread_attr_setstacksize(&huge, SIZE_MAX / 4 / 4096 * 4096) == 0 && pthread_setattr_default_np(&huge) == 0, "no attributes");
+    CHECK(tidings_remove("default", NULL) == 0, "not removed");
+    // Something may have been lost, so each token is told, after the try.
+    CHECK(read_token(descriptor) == delivered, "the removal");
+    ends_well(start(posts_once));
+    CHECK(pthread_setattr_default_np(&before) == 0, "no attributes");
+    CHECK(read_token(descriptor) == delivered, "what was posted meanwhile");
+    ends_well(start(posts_once));
+    CHECK(read_token(descriptor) == delivered, "what is posted now");
 }
 
 // The kernel reports an unlinked file before its path leads nowhere, and on two processors a thread that hears of it may look in between. Here the first looks of each thread do.

@@ -219,12 +219,8 @@ static void note_listening(notify__name *name) {
 }
 
 static void push_again(notify__name *name) {
-    if (name->deliveries) (void)notify__push_begin(name);
-    for (notify__token *token = name->deliveries, *next; token; token = next) {
-        next = token->next;
-        token->since = 0;
-        notify__deliver(token);
-    }
+    notify__push_again(name);
+    notify__deliver_all(name);
 }
 
 uint32_t notify__domain_renew(notify__domain *domain, bool anew) {

@@ -214,6 +214,8 @@ uint32_t notify__register(const char *name, int *number, notify__token *like);  
 extern uint32_t notify__process_suspensions;  // by notify_suspend_pid. Under notify__lock
 void notify__deliver(notify__token *token);  // or remembers that it is due
 uint32_t notify__push_begin(notify__name *name);  // its posts are to be delivered from now on
+void notify__push_again(notify__name *name);  // in another center; if that fails, the worker tries each second
+void notify__deliver_all(notify__name *name);  // to each token of it, whatever was posted
 void notify__push_end(notify__name *name);
 void notify__push_forget(notify__domain *domain, bool child);  // the push observer; its thread ends. Of a child's parent: never was
 void notify__pipe_write(notify__token *token);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "worker.h"
 
 typedef struct dispatcher {
     notify__domain *domain;
@@ -150,6 +150,35 @@ void notify__push_end(notify__name *name) {
     if (name->push == 0 || notify__look_away(&domain->push, &name->push)) return;
     // The thread leaves them all behind, as it is the one that uses the observer.
     if (++domain->push_idle > idle_most(domain)) tidings_observer_interrupt(domain->push.observer);
+}
+
+void notify__deliver_all(notify__name *name) {
+    for (notify__token *token = name->deliveries, *next; token; token = next) {
+        next = token->next;
+        token->since = 0;
+        notify__deliver(token);
+    }
+}
+
+static bool unserved;  // notify__push_again has failed for a name
+
+void notify__push_again(notify__name *name) {
+    if (!name->deliveries || notify__push_begin(name) == NOTIFY_STATUS_OK) return;
+    unserved = true;
+    notify__worker_wake();
+}
+
+static void try_again(notify__name *name) {
+    if (!name->deliveries || name->push != 0) return;
+    if (notify__push_begin(name) == NOTIFY_STATUS_OK) notify__deliver_all(name);  // whatever was posted meanwhile
+    else unserved = true;
+}
+
+int64_t notify__pushes_due(void) {
+    if (!unserved) return -1;
+    unserved = false;
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__names_each(domain, try_again);
+    return unserved ? 1000 : -1;
 }
 
 static void forget(notify__name *name) {

@@ -17,7 +17,9 @@ static void *run(void *argument) {
     for (;;) {
         notify__removals_look();
         notify__pipes_flush();
-        const int64_t due = notify__monitors_due();
+        int64_t due = notify__monitors_due();
+        const int64_t pushes_due = notify__pushes_due();
+        if (due < 0 || (pushes_due >= 0 && pushes_due < due)) due = pushes_due;
         uint32_t count = 0;
         polls[count++] = (struct pollfd){.fd = wake, .events = POLLIN};
         polls[count++] = (struct pollfd){.fd = notify__monitors_descriptor(), .events = POLLIN};
