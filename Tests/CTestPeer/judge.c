@@ -218,10 +218,15 @@ void nothing_is_lost_nor_left(uint32_t participants) {
     if (operation->flags & TIDINGS_POST_RETAIN) SO(tidings_state_set(world.topic, NULL, 0, NULL) == 0, "can't clear the value");
     // Once around without a look at them, so that nothing that is over holds a chunk; and once more, when every slot has to serve.
     once_around();
-    const uint64_t from = statistics_of(center).posted;
-    once_around();
-    const tidings_statistics now = statistics_of(center);
-    SO(now.posted == from + SLOTS, "%lu positions for %u posts: a slot is held", (unsigned long)(now.posted - from), SLOTS);
+    tidings_statistics before, now = statistics_of(center);
+    // On a busy machine one of these posts may be revoked, and take another position: around again then.
+    int rounds = 0;
+    do {
+        before = now;
+        once_around();
+        now = statistics_of(center);
+    } while (now.revoked != before.revoked && ++rounds < 10);
+    SO(now.posted == before.posted + SLOTS, "%lu positions for %u posts: a slot is held", (unsigned long)(now.posted - before.posted), SLOTS);
     listener_rests();
     SO(tidings_tidy(center) == 0, "nobody died since");
     SO(now.participants == participants, "%u participants instead of %u", now.participants, participants);

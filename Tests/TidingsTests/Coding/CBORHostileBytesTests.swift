@@ -124,7 +124,7 @@ import Testing
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>) func oneByteChanged(seed: UInt64) throws {
         var generator = CBORSeededGenerator(seed: seed)
-        for _ in 0..<500 {
+        for _ in 0..<(isSanitized ? 100 : 500) {
             var bytes = Self.corpus.randomElement(using: &generator)!
             bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
             try feed(bytes)
@@ -151,7 +151,7 @@ import Testing
 
     @Test(arguments: 21...24 as ClosedRange<UInt64>) func bytesByChance(seed: UInt64) throws {
         var generator = CBORSeededGenerator(seed: seed)
-        for _ in 0..<2000 {
+        for _ in 0..<(isSanitized ? 400 : 2000) {
             try feed(
                 (0..<Int.random(in: 0...24, using: &generator)).map { _ in .random(in: 0...255, using: &generator) })
         }
