@@ -113,6 +113,20 @@ struct ProcessTests {
         expectEqual(await iterator.next(), Ticks(number: 7))
     }
 
+    /// What each process has one of is made at first use, by however many threads at a time.
+    @Test func aForkLocalObjectIsMadeOnce() {
+        final class Object: Sendable {}
+        for _ in 0..<5_000 {
+            let local = ForkLocal { Object() }
+            let found = Locked<[Object]>([])
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                let object = local.object
+                found.withLock { $0.append(object) }
+            }
+            expectEqual(Set(found.withLock { $0 }.map(ObjectIdentifier.init)).count, 1)
+        }
+    }
+
     /// `fork` without `exec`, of a process with a running dispatcher. In the peer, whose other threads sleep while it forks: Swift's runtime
     /// does not survive a fork while another of its threads holds one of its locks, whatever we do.
     @Test func aForkedChildPostsAndIsToldThatItCantObserve() async throws {

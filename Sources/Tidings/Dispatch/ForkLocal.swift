@@ -63,17 +63,18 @@ final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
     /// Valid while the `ForkLocal` lives.
     @inline(__always)
     var borrowed: Unmanaged<Object> {
-        if let box = current.load(ordering: .acquiring) {
+        let box = current.load(ordering: .acquiring)
+        if let box {
             // A box is released by deinit only, so it is alive here, and with it what it refers to.
             let (object, generation) = box._withUnsafeGuaranteedRef { ($0.object, $0.generation) }
             if generation == Forking.generation { return object }
         }
-        return renewed()
+        return renew(box)
     }
 
+    /// - Parameter old: what the caller saw, and can't use. Another look here could find the box that another thread has just made.
     @inline(never)
-    private func renewed() -> Unmanaged<Object> {
-        let old = current.load(ordering: .acquiring)
+    private func renew(_ old: Unmanaged<Box>?) -> Unmanaged<Object> {
         let fresh = Unmanaged.passRetained(Box(make()))
         let (done, found) = current.compareExchange(
             expected: old, desired: fresh, ordering: .acquiringAndReleasing)
