@@ -417,7 +417,7 @@ static void read_one_each(void) {
     CHECK(pthread_join(second, NULL) == 0, "no thread");
 }
 
-// The first two in the kernel's queue are readers of this library: woken by the poster, each wakes the next ones. Returns how many sleepers are left.
+// The first two in the kernel's queue are readers of this library: the poster wakes the first, which wakes the second and others; the second wakes more. Returns how many sleepers are left.
 static long asleep_after_a_post_to_two_readers(tidings_topic *topic) {
     const pid_t reader = start(read_one_each);
     told(&ready);
