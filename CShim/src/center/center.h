@@ -38,7 +38,7 @@ struct tidings_center {
     struct tidings_center *next;         // list of open centers, for forked children
 
     // ends.c
-    struct tidings_center *next_watched;
+    _Atomic(struct tidings_center *) next_watched;
     _Atomic(struct tidings_observer *) observers;
     _Atomic uint64_t asked_at;
     _Atomic uint32_t watched_epoch;  // of the process whose thread watches the file; 0: none

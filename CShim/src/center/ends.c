@@ -13,7 +13,7 @@
 
 // Guards the lists below, each center's list of observers, and the watches. Lists are changed by one store of a pointer, so a forked child finds them whole.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static tidings_center *watched;  // centers that have had an observer
+static _Atomic(tidings_center *) watched;  // centers that have had an observer
 
 int tidings__end_fail(const tidings_center *center, const char *what) {
     return tidings__fail(ESTALE, "can't %s center \"%s\": it was removed, or %s was deleted or replaced; open it again to go on in a new one", what, center->segment.name,
@@ -88,7 +88,7 @@ static void nudge_all(tidings_center *center) {
 // observers is nudged: the first that is about to sleep asks by the center's descriptor.
 static void changed(int32_t watch) {
     pthread_mutex_lock(&lock);
-    for (tidings_center *center = watched; center; center = center->next_watched) {
+    for (tidings_center *center = tidings__relaxed(&watched); center; center = tidings__relaxed(&center->next_watched)) {
         if (watch != INT32_MIN && center->watch_number != watch && center->directory_watch != watch) continue;
         if (!tidings__end_look(center)) tidings__set_release(&center->doubted_at, tidings__monotonic_ns() | 1);
         nudge_all(center);
@@ -120,6 +120,8 @@ bool tidings__end_watched(const tidings_center *center) {
 
 static void in_forked_child(void) {
     pthread_mutex_init(&lock, NULL);  // another thread of the parent may have held it
+    // That thread may have put a center into the list and not noted it yet.
+    for (tidings_center *center = tidings__relaxed(&watched); center; center = tidings__relaxed(&center->next_watched)) center->listed = true;
 }
 
 // Under the lock.
@@ -138,8 +140,8 @@ void tidings__end_watch(tidings_observer *o) {
     tidings__set_relaxed(&o->next, tidings__relaxed(&center->observers));
     tidings__set_release(&center->observers, o);
     if (!center->listed) {
-        center->next_watched = watched;
-        watched = center;
+        tidings__set_relaxed(&center->next_watched, tidings__relaxed(&watched));
+        tidings__set_release(&watched, center);
         center->listed = true;
     }
     if (!tidings__end_watched(center)) watch(center);
@@ -197,7 +199,7 @@ int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
 static void unwatch_directory(tidings_center *center) {
     // A forked child has its parent's number, which is another watch here, or none.
     if (center->directory_watch == 0 || center->directory_epoch != tidings__relaxed(&tidings__fork_epoch)) return;
-    for (const tidings_center *other = watched; other; other = other->next_watched)
+    for (const tidings_center *other = tidings__relaxed(&watched); other; other = tidings__relaxed(&other->next_watched))
         if (other != center && other->directory_watch == center->directory_watch) return;
     tidings__watch_remove(center->directory_watch);
 }
@@ -207,13 +209,14 @@ void tidings__end_forget(tidings_center *center) {
     pthread_mutex_lock(&lock);
     if (tidings__end_watched(center)) unwatch_directory(center);
     bool shared = false;
-    for (tidings_center **link = &watched; *link;) {
-        if (*link == center) {
-            *link = center->next_watched;
+    for (_Atomic(tidings_center *) *link = &watched; tidings__relaxed(link);) {
+        tidings_center *other = tidings__relaxed(link);
+        if (other == center) {
+            tidings__set_relaxed(link, tidings__relaxed(&center->next_watched));
             continue;
         }
-        shared |= (*link)->watch_number == center->watch_number && tidings__end_watched(*link);
-        link = &(*link)->next_watched;
+        shared |= other->watch_number == center->watch_number && tidings__end_watched(other);
+        link = &other->next_watched;
     }
     if (!shared && !center->segment.sealed && tidings__end_watched(center)) tidings__watch_remove(center->watch_number);
     pthread_mutex_unlock(&lock);
