@@ -57,6 +57,9 @@ extension SharedNotificationCenter {
 final class Diagnostics: @unchecked Sendable {
     // Sendable: what changes is touched with the lock held only.
     private let lock = Lock()
+    // In a forked child another thread of the parent may have held the lock for ever, and what it guards may be half changed.
+    private let generation = Forking.generation
+    private var isForked: Bool { generation != Forking.generation }
     private var currentHook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)?
     private var undecodable = 0
     private var missed = 0
@@ -66,8 +69,9 @@ final class Diagnostics: @unchecked Sendable {
     private static let remembered = 1024
 
     var hook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)? {
-        get { lock.withLock { currentHook } }
+        get { isForked ? nil : lock.withLock { currentHook } }
         set {
+            guard !isForked else { return }
             // The old one is released without the lock.
             let old = lock.withLock {
                 defer { currentHook = newValue }
@@ -77,18 +81,21 @@ final class Diagnostics: @unchecked Sendable {
         }
     }
 
-    var counts: (undecodable: Int, missed: Int) { lock.withLock { (undecodable, missed) } }
+    var counts: (undecodable: Int, missed: Int) { isForked ? (0, 0) : lock.withLock { (undecodable, missed) } }
 
     func countUndecodable() {
+        guard !isForked else { return }
         lock.withLock { undecodable += 1 }
     }
 
     func countMissed(_ count: Int) {
+        guard !isForked else { return }
         lock.withLock { missed.add(count) }
     }
 
     /// Once for each kind and names, whoever is told.
     func tell(_ mistake: SharedNotificationCenter.Mistake) {
+        guard !isForked else { return }
         let isNew = lock.withLock {
             if mistakes.count >= Self.remembered { mistakes = [] }
             return mistakes.insert(mistake).inserted
@@ -99,10 +106,12 @@ final class Diagnostics: @unchecked Sendable {
     func report(_ diagnostic: SharedNotificationCenter.Diagnostic) {
         if let hook { return hook(diagnostic) }
         let (key, line) = Self.line(diagnostic)
-        let isNew = lock.withLock {
-            if written.count >= Self.remembered { written = [] }
-            return written.insert(key).inserted
-        }
+        let isNew =
+            isForked
+            || lock.withLock {
+                if written.count >= Self.remembered { written = [] }
+                return written.insert(key).inserted
+            }
         guard isNew else { return }
         let bytes = Array("tidings: \(line)\n".utf8)
         // One write, so that lines of several threads stay lines. Nobody can be told if it fails.
