@@ -38,8 +38,16 @@ final class PostingQueue: Sendable {
             }
             if isTimer { startTimer() }
         }
-        if isForked || style == .now {
+        if isForked {
             try post(pending)
+        } else if style == .now {
+            // An older one that it stands for may have been taken already, and must not be posted after it.
+            let isTaken = state.withLock { $0.poster != nil && $0.poster != .current }
+            if isTaken {
+                try posting.withLock { () throws(SharedNotificationError) in try post(pending) }
+            } else {
+                try post(pending)
+            }
         } else if style == .asap {
             queue.async { self.drain(all: false) }
         }
