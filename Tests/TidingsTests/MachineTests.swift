@@ -300,3 +300,20 @@ extension ObservationMachineTests {
         #expect(all(&buffer) == ["missed 3 a", "3"])
     }
 }
+
+struct WatchedTests {
+    private final class Element {}
+
+    /// It rested when it was looked at, and has asked to be watched since.
+    @Test func whoAsksAnewStays() {
+        var watched = Watched<Element>()
+        let (resting, other) = (Element(), Element())
+        watched.add(resting)
+        watched.add(other)
+        watched.add(resting)
+        watched.forget([resting])
+        #expect(watched.all.map(ObjectIdentifier.init) == [ObjectIdentifier(other), ObjectIdentifier(resting)])
+        watched.forget([resting, other])
+        #expect(watched.isEmpty)
+    }
+}

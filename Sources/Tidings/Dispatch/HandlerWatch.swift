@@ -17,7 +17,7 @@ final class HandlerWatch: @unchecked Sendable {
     static let enough: UInt64 = interval / 10 * 9
 
     private let lock = Lock()
-    private var watched: [Dispatcher] = []
+    private var watched = Watched<Dispatcher>()
     private var dispatchers = 0
     private var hasThread = false
 
@@ -36,7 +36,7 @@ final class HandlerWatch: @unchecked Sendable {
 
     func watch(_ dispatcher: Dispatcher) {
         lock.withLock {
-            watched.append(dispatcher)
+            watched.add(dispatcher)
             if !hasThread {
                 // Without a thread nobody is set aside; the next to ask tries again.
                 hasThread = (try? WorkerThread { HandlerWatch.shared.run() })?.detach() != nil
@@ -49,7 +49,7 @@ final class HandlerWatch: @unchecked Sendable {
     private func run() {
         while let dispatchers = next() {
             let resting = dispatchers.filter { !$0.look() }
-            lock.withLock { watched.removeAll { dispatcher in resting.contains { $0 === dispatcher } } }
+            lock.withLock { watched.forget(resting) }
         }
     }
 
@@ -65,7 +65,26 @@ final class HandlerWatch: @unchecked Sendable {
             }
             let deadline = Lock.now + Self.interval
             while dispatchers > 0, lock.wait(until: deadline) {}
-            return watched
+            return watched.all
+        }
+    }
+}
+
+/// What the watch looks at, as a value.
+struct Watched<Element: AnyObject> {
+    private(set) var all: [Element] = []
+
+    var isEmpty: Bool { all.isEmpty }
+    var count: Int { all.count }
+
+    mutating func add(_ element: Element) {
+        all.append(element)
+    }
+
+    /// Forgets each of these once. One that asked anew after the watch had looked at it is there twice, and has to stay.
+    mutating func forget(_ resting: [Element]) {
+        for element in resting {
+            if let index = all.firstIndex(where: { $0 === element }) { all.remove(at: index) }
         }
     }
 }
