@@ -77,18 +77,20 @@ extension Dispatcher {
             case .run(let observation, let handler, let name, let watch):
                 if watch { HandlerWatch.shared.watch(self) }
                 finished = observation
+                // From the pulse on a new leader may take the next delivery in.
                 if let missed = observer.missed {
+                    let name = name ?? observer.missedPattern
                     pulse.add(1, ordering: .releasing)
-                    observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name ?? observer.missedPattern) }
+                    observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name) }
                 } else {
                     let bytes = borrowed ?? scratch.copy(observer.payload)
                     borrowed = bytes
                     let arrival = arrival(
                         for: name, .borrowed(bytes),
                         .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
+                    let sequence = observer.isOwn ? observer.sequence : nil
                     pulse.add(1, ordering: .releasing)
-                    if observer.isOwn {
-                        let sequence = observer.sequence
+                    if let sequence {
                         observation._withUnsafeGuaranteedRef {
                             let isSampled = $0.beginsOwn(sequence)
                             handler(arrival)
