@@ -12,23 +12,27 @@ final class SubjectObservers: Sendable {
     private let state = Locked(State())
 
     func add(_ observation: Observation, name: SharedNotificationCenter.Name) {
+        // Released without the lock: one may be the last reference.
+        var alive: [Observation] = []
         state.withLock { state in
             // Those who are gone go when somebody of that name comes: there are never more of them than were there at a time.
-            state.references[name, default: []].removeAll { $0.observation == nil }
+            state.references[name, default: []].removeAll { reference in
+                guard let observation = reference.observation else { return true }
+                alive.append(observation)
+                return false
+            }
             state.references[name, default: []].append(Reference(observation: observation))
         }
+        withExtendedLifetime(alive) {}
     }
 
     /// Whom a notification is for, in the order in which they were added.
     private func observations(of name: SharedNotificationCenter.Name, _ subject: String?) -> [Observation] {
         // In a forked child nobody dispatches, and the lock may be anybody's.
         guard generation == Forking.generation else { return [] }
-        return state.withLock { state in
-            (state.references[name] ?? []).compactMap { reference in
-                guard let observation = reference.observation else { return nil }
-                let asked = observation.interest.subject
-                return asked == nil || asked.map { ByteText($0) } == subject.map { ByteText($0) } ? observation : nil
-            }
+        return state.withLock { ($0.references[name] ?? []).compactMap(\.observation) }.filter { observation in
+            let asked = observation.interest.subject
+            return asked == nil || asked.map { ByteText($0) } == subject.map { ByteText($0) }
         }
     }
 

@@ -96,12 +96,16 @@ final class Suspension: Sendable {
     var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
     func change(_ body: (inout State) -> Void) {
+        // Released without the lock: one may be the last reference.
+        var alive: [Observation] = []
         let resumed = state.withLock { state -> [Observation] in
             let before = state.isSuspended
             body(&state)
             guard state.isSuspended != before else { return [] }
             return state.observations.compactMap { reference in
-                guard let observation = reference.observation, !observation.dispatcher.isForked else { return nil }
+                guard let observation = reference.observation else { return nil }
+                alive.append(observation)
+                guard !observation.dispatcher.isForked else { return nil }
                 let keeps = observation.dispatcher.lock.withLock { () -> ObservationMachine.Keeps in
                     if before {
                         // A leader that waits for room among what is held back.
@@ -115,6 +119,7 @@ final class Suspension: Sendable {
             }
         }
         for observation in resumed { observation.startDrain() }
+        withExtendedLifetime(alive) {}
     }
 
     func add(
@@ -122,10 +127,16 @@ final class Suspension: Sendable {
         observe: (HeldItems?, Bool) throws(SharedNotificationError) -> ObservationAnchor
     ) throws(SharedNotificationError) -> ObservationAnchor {
         guard let kind = behavior.kind else { return try observe(nil, false) }
+        var alive: [Observation] = []
+        defer { withExtendedLifetime(alive) {} }
         return try state.withLock { (state) throws(SharedNotificationError) in
             let anchor = try observe(HeldItems(kind), state.isSuspended)
             if state.observations.count >= state.limit {
-                state.observations.removeAll { $0.observation == nil }
+                state.observations.removeAll { reference in
+                    guard let observation = reference.observation else { return true }
+                    alive.append(observation)
+                    return false
+                }
                 state.limit = max(16, 2 * state.observations.count)
             }
             state.observations.append(Reference(observation: anchor.observation))
