@@ -122,6 +122,63 @@ struct CancelTests {
         for token in tokens.withLock({ $0 }) { token.cancel() }
     }
 
+    /// One of them waits without its thread.
+    @Test(arguments: [false, true])
+    func closuresThatWaitForEachOther(isAsynchronous: Bool) async throws {
+        let test = try TestCenter()
+        let tokens = Locked<[Center.ObservationToken]>([])
+        let (begun, ended) = (Events<Int>(), Events<Int>())
+        @Sendable func wait(_ number: Int) async {
+            begun.add(number)
+            await begun.wait(for: 2)
+            await tokens.withLock { $0[1 - number] }.cancelAndWait()
+            ended.add(number)
+        }
+        let first = try test.center.addObserver(for: Track.self) { _ async in await wait(0) }
+        let second =
+            if isAsynchronous {
+                try test.center.addObserver(for: Track.self) { _ async in await wait(1) }
+            } else {
+                try test.center.addObserver(for: Track.self, queue: DispatchQueue(label: "1")) { _ in
+                    begun.add(1)
+                    begun.block(for: 2)
+                    tokens.withLock { $0[0] }.cancel()
+                    ended.add(1)
+                }
+            }
+        tokens.withLock { $0 = [first, second] }
+        try test.center.post(Track(0))
+        expectEqual(await ended.wait(for: 2).sorted(), [0, 1])
+        for token in tokens.withLock({ $0 }) { token.cancel() }
+    }
+
+    /// A task that a closure has started is not inside the closure any more when that has returned.
+    @Test func aTaskOfAnEarlierRunWaitsForTheNext() async throws {
+        let test = try TestCenter()
+        let events = Events<String>()
+        let tokens = Locked<[Center.ObservationToken]>([])
+        let token = try test.center.addObserver(for: Track.self) { (track: Track) async in
+            events.add("begin \(track.number)")
+            if track.number == 0 {
+                Task {
+                    await events.wait(for: 3)
+                    await tokens.withLock { $0[0] }.cancelAndWait()
+                    events.add("canceled")
+                }
+            } else if let observation = tokens.withLock({ $0[0] }).anchor?.observation {
+                // Until the task waits, or has not.
+                while observation.dispatcher.lock.withLock({ observation.ending.isEmpty }), events.count < 4 {
+                    await Task.yield()
+                }
+            }
+            events.add("end \(track.number)")
+        }
+        tokens.withLock { $0 = [token] }
+        try test.center.post(Track(0))
+        try test.center.post(Track(1))
+        expectEqual(await events.wait(for: 5), ["begin 0", "end 0", "begin 1", "end 1", "canceled"])
+    }
+
     @Test func cancelOfAnotherObserverInsideAClosure() async throws {
         let test = try TestCenter()
         let events = Events<String>()

@@ -177,6 +177,121 @@ struct ObjectOrderTests {
         token.cancel()
     }
 
+    @Test func whoeverRemovesATargetWaitsForAnActionThatRemovedIt() async throws {
+        final class Leaver: Sendable {
+            let center: Center
+            let heard = Events<String>()
+            let gate = Gate()
+            init(_ center: Center) { self.center = center }
+            func play(_ play: Play) {
+                center.removeTarget(self)
+                heard.add("begun")
+                gate.pass()
+                heard.add("ended")
+            }
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let leaver = Leaver(center)
+        try center.addTarget(leaver, action: Leaver.play, for: Play.self)
+        try center.post(Play(number: 1))
+        await leaver.heard.wait(for: 1)
+        let numbers = Events<Int32>()
+        let remover = try WorkerThread {
+            numbers.add(WorkerThread.currentNumber ?? 0)
+            center.removeTarget(leaver)
+            leaver.heard.add("removed")
+        }
+        let number = await numbers.wait(for: 1)[0]
+        while leaver.heard.count == 1, ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
+        leaver.gate.open()
+        remover.join()
+        expectEqual(leaver.heard.all, ["begun", "ended", "removed"])
+        // It is forgotten then.
+        center.removeTarget(leaver)
+    }
+
+    /// An action removes its target and registers it anew: what comes then waits for the action, also where nobody else was served.
+    @Test(arguments: [false, true])
+    func anActionThatRegistersAnewRunsAlone(isAsynchronous: Bool) async throws {
+        final class Fickle: Sendable {
+            let center: Center
+            let isAsynchronous: Bool
+            let (heard, opened) = (Events<String>(), Events<Void>())
+            init(_ center: Center, _ isAsynchronous: Bool) {
+                (self.center, self.isAsynchronous) = (center, isAsynchronous)
+            }
+            func register() {
+                #expect(throws: Never.self) {
+                    if isAsynchronous {
+                        try center.addTarget(self, action: Fickle.playLater, for: Play.self)
+                    } else {
+                        try center.addTarget(self, action: Fickle.play, for: Play.self)
+                    }
+                }
+            }
+            func play(_ play: Play) {
+                begin(play)
+                opened.block(for: 1)
+                heard.add("ended \(play.number)")
+            }
+            func playLater(_ play: Play) async {
+                begin(play)
+                await opened.wait(for: 1)
+                heard.add("ended \(play.number)")
+            }
+            private func begin(_ play: Play) {
+                if play.number == 1 {
+                    center.removeTarget(self)
+                    register()
+                }
+                heard.add("begun \(play.number)")
+            }
+        }
+        let test = try TestCenter()
+        let fickle = Fickle(test.center, isAsynchronous)
+        fickle.register()
+        try test.center.post(Play(number: 1))
+        await fickle.heard.wait(for: 1)
+        try test.center.post(Play(number: 2))
+        // Of another center object, whose thread has as far to go.
+        let witness = Events<Int>()
+        let token = try test.other().addObserver(for: Play.self) { witness.add($0.number) }
+        try test.center.post(Play(number: 3))
+        await witness.wait(for: 1)
+        for _ in 0..<1000 where fickle.heard.count == 1 { await Task.yield() }
+        fickle.opened.add(())
+        expectEqual(
+            await fickle.heard.wait(for: 6), ["begun 1", "ended 1", "begun 2", "ended 2", "begun 3", "ended 3"])
+        test.center.removeTarget(fickle)
+        token.cancel()
+    }
+
+    /// The center is replaced while one of a target's actions runs, and the target registers for more: the thread that goes on to the next center serves that, too.
+    @Test func aTargetThatRegistersWhileItsCenterObjectGoesOnKeepsOneOrder() async throws {
+        let test = try TestCenter()
+        let configuration = Center.Configuration(directory: test.directory, followsName: true)
+        let center = try Center(named: test.name, configuration: configuration)
+        let player = Player()
+        try center.addTarget(player, action: Player.play, for: Play.self)
+        let (begun, witness) = (Events<Int>(), Events<Int>())
+        let before = try center.addObserver(for: Play.self) { begun.add($0.number) }
+        try center.post(Play(number: 0))
+        // The other observer is served while the action hangs.
+        await begun.wait(for: 1)
+        try Center.remove(named: test.name, configuration: .init(directory: test.directory))
+        let next = try Center(named: test.name, configuration: .init(directory: test.directory))
+        try center.addTarget(player, action: Player.stop, for: Stop.self)
+        let after = try center.addObserver(for: Stop.self) { witness.add($0.number) }
+        try next.post(Stop(number: 1))
+        await witness.wait(for: 1)
+        for _ in 0..<1000 where player.heard.count == 0 { await Task.yield() }
+        player.gate.open()
+        expectEqual(await player.heard.wait(for: 2), ["play 0", "stop 1"])
+        center.removeTarget(player)
+        for token in [before, after] { token.cancel() }
+    }
+
     /// The thread that runs closures gets almost no processor while one runs: every other thread has one before it.
     @Test func aClosureThatWaitsForAProcessorIsNotSetAside() async throws {
         let test = try TestCenter()

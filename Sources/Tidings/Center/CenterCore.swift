@@ -57,11 +57,20 @@ final class CenterCore: Sendable {
         return try shared.withLock { (shared) throws(SharedNotificationError) in
             if let dispatcher = shared {
                 let joining = observation(dispatcher)
-                do throws(SharedNotificationError) {
-                    if try dispatcher.add(joining) { return ObservationAnchor(joining) }
-                } catch {
-                    // Its thread is about to find out that the center has ended, and to go on with those it serves.
-                    guard link.follows, error.code == .removed else { throw error }
+                while true {
+                    let moves = dispatcher.moves
+                    do throws(SharedNotificationError) {
+                        if try dispatcher.add(joining) { return ObservationAnchor(joining) }
+                        break
+                    } catch {
+                        // Its thread is about to find out that the center has ended, and to go on with those it serves. An object's
+                        // registrations stay with one dispatcher, for their order.
+                        guard link.follows, error.code == .removed else { throw error }
+                        guard object != nil, !link.latestHandle.hasEnded, dispatcher.waitUntilMoved(beyond: moves)
+                        else {
+                            break
+                        }
+                    }
                 }
             }
             // None yet, or the last one has just ended.

@@ -22,7 +22,7 @@ final class Dispatcher: @unchecked Sendable {
     /// The observation whose closure the leader is in. The leader's own reference keeps it until this is `nil` again.
     @exclusivity(unchecked) var running: Unmanaged<Observation>?
     @exclusivity(unchecked) var table = InterestTable()
-    /// The order of each object's registrations.
+    /// The order of each object's registrations, also of one that has none left while one of its closures runs: it may register again there.
     private var lanes: [ObjectIdentifier: Lane] = [:]
     /// Of the centers served, in their order.
     private(set) var incarnations: [UInt64]
@@ -79,6 +79,22 @@ final class Dispatcher: @unchecked Sendable {
         return isAdded
     }
 
+    /// How many centers it has served.
+    var moves: Int { lock.withLock { incarnations.count } }
+
+    /// Returns when the leader serves another center than it did at so many moves. False: not within a second, or the caller is the leader, or there is none.
+    func waitUntilMoved(beyond moves: Int) -> Bool {
+        // A closure that keeps the leader is set aside.
+        if lock.withLock({ isShared && roles.othersArrive() }) { HandlerWatch.shared.watch(self) }
+        let deadline = Lock.now + 1_000_000_000
+        return lock.withLock {
+            while incarnations.count == moves {
+                guard thread != .current, !roles.isStopped, lock.wait(until: deadline) else { return false }
+            }
+            return true
+        }
+    }
+
     /// With the lock held, so that no delivery of a new interest is routed before it is in the table.
     private func enter(_ observation: Observation) throws(SharedNotificationError) {
         try look(for: observation, observation.interest)
@@ -102,7 +118,18 @@ final class Dispatcher: @unchecked Sendable {
         // The lane itself stays the observation's: its closure may be running.
         guard let object = observation.object, let lane = observation.lane else { return }
         lane.members.removeAll { $0 === observation }
+        if !lane.isBusy { forget(lane, of: object) }
+    }
+
+    private func forget(_ lane: Lane, of object: ObjectIdentifier) {
         if lane.members.isEmpty, lanes[object] === lane { lanes[object] = nil }
+    }
+
+    /// Nothing waits in that lane, and none of its closures runs, with the lock held. What it returns is for `finish`, without the lock.
+    func rests(_ lane: Lane, of object: ObjectIdentifier) -> Roles.Stop {
+        guard lane.members.isEmpty else { return .nothing }
+        forget(lane, of: object)
+        return stopIfUnused()
     }
 
     private func lookAway(from observation: Observation) {
@@ -115,10 +142,15 @@ final class Dispatcher: @unchecked Sendable {
 
     /// Lets an observation go, with the lock held. What it returns is for `finish`, without the lock.
     func remove(_ observation: Observation) -> Roles.Stop {
-        let isServed = !observation.interests.isEmpty
+        let isUnserved = unserved.contains { $0 === observation }
+        if isUnserved { unserved.removeAll { $0 === observation } }
+        let isServed = isUnserved || !observation.interests.isEmpty
         leave(observation)
-        guard isServed, !roles.isStopped else { return .nothing }
-        guard table.isEmpty else { return .nothing }
+        return isServed ? stopIfUnused() : .nothing
+    }
+
+    private func stopIfUnused() -> Roles.Stop {
+        guard !roles.isStopped, table.isEmpty, unserved.isEmpty, lanes.isEmpty else { return .nothing }
         let stop = roles.stop(byLeader: thread == .current)
         endsItself = stop == .detach
         return stop
@@ -146,6 +178,7 @@ final class Dispatcher: @unchecked Sendable {
             unserved = []
             for observation in served { lookAway(from: observation) }
             stop = roles.stop(byLeader: true)
+            lock.wakeAll()
             if stop == .detach { endsItself = true }
             return (served, served.map { $0.endPulls(last) })
         }
@@ -166,6 +199,7 @@ final class Dispatcher: @unchecked Sendable {
             executables.close()
             executables = ExecutableNames(center: center)
             incarnations.append(center.incarnation)
+            lock.wakeAll()
             let served = table.observations + unserved
             unserved = []
             // The numbers were the old observer's.

@@ -1,6 +1,26 @@
 extension Observation {
-    /// The observation whose asynchronous closure the current task runs.
-    @TaskLocal static var current: Observation?
+    /// One run of an asynchronous closure.
+    struct Run: Sendable {
+        let observation: Observation
+        let number: UInt64
+
+        /// It has not returned.
+        var goesOn: Bool {
+            !observation.dispatcher.isForked
+                && observation.dispatcher.lock.withLock {
+                    observation.machine.runner == .task && observation.machine.runs == number
+                }
+        }
+    }
+
+    /// The run that the current task is part of, or that has started it: a task that was started there may go on after it.
+    @TaskLocal static var run: Run?
+
+    /// The observation inside whose asynchronous closure the caller is.
+    static var current: Observation? {
+        guard let run, run.goesOn else { return nil }
+        return run.observation
+    }
 
     /// Ends it. With `waiting`: returns when the closure is not running, unless that could never come to pass (see
     /// ``SharedNotificationCenter/ObservationToken/cancel()``).
@@ -41,7 +61,8 @@ extension Observation {
 
     func cancelAndWait() async {
         cancel(waiting: false)
-        guard !dispatcher.isForked, Self.current !== self else { return }
+        guard !dispatcher.isForked, let wait = ClosureWaits.shared.begin(for: self, inTask: true) else { return }
+        defer { ClosureWaits.shared.end(wait) }
         await withUnsafeContinuation { continuation in
             let isOver = dispatcher.lock.withLock {
                 if !machine.isRunning { return true }
@@ -68,11 +89,11 @@ extension Observation {
         case .task where Self.mustNotBlock: return
         case .thread, .task: break
         }
-        guard ClosureWaits.shared.begin(for: self) else { return }
+        guard let wait = ClosureWaits.shared.begin(for: self) else { return }
         dispatcher.lock.withLock {
             while machine.isRunning { dispatcher.lock.wait() }
         }
-        ClosureWaits.shared.end(for: self)
+        ClosureWaits.shared.end(wait)
     }
 
     /// Whether a running asynchronous closure might need this thread, or the actor it works for, to come to its end.
@@ -81,10 +102,40 @@ extension Observation {
     }
 }
 
-extension ObservationAnchor {
+extension Observation {
     /// Ends registrations of one object, and waits for their closures. None begins to run while this waits for another: the next in their lane would.
-    static func cancelAll(_ anchors: some Collection<ObservationAnchor>) {
-        for anchor in anchors { anchor.observation.endRuns() }
-        for anchor in anchors { anchor.cancel(waiting: true) }
+    static func cancelAll(_ observations: [Observation]) {
+        for observation in observations { observation.endRuns() }
+        for observation in observations { observation.cancel(waiting: true) }
     }
+}
+
+/// Registrations that were removed while their closures ran, from inside these: whoever removes the object next has to wait for them.
+struct EndingRegistrations<Subscription: Sendable>: Sendable {
+    private var byObject: [ObjectIdentifier: [(subscription: Subscription, observation: Observation)]] = [:]
+
+    func of(_ object: ObjectIdentifier, where isMeant: (Subscription) -> Bool) -> [Observation] {
+        (byObject[object] ?? []).filter { isMeant($0.subscription) }.map(\.observation)
+    }
+
+    /// Notes it, if its closure runs.
+    mutating func add(_ object: ObjectIdentifier, _ subscription: Subscription, _ observation: Observation) {
+        if observation.isRunning { byObject[object, default: []].append((subscription, observation)) }
+    }
+
+    /// Forgets those whose closures have returned. Returns them, to be released without a lock.
+    mutating func forgetEnded() -> [Observation] {
+        var ended: [Observation] = []
+        for (object, registrations) in byObject {
+            let running = registrations.filter { $0.observation.isRunning }
+            guard running.count < registrations.count else { continue }
+            ended += registrations.map(\.observation)
+            byObject[object] = running.isEmpty ? nil : running
+        }
+        return ended
+    }
+}
+
+extension Observation {
+    fileprivate var isRunning: Bool { !dispatcher.isForked && dispatcher.lock.withLock { machine.isRunning } }
 }

@@ -32,11 +32,14 @@ extension Observation {
 
     /// Starts the task that the asynchronous closure runs in. It is cancelled with the observation.
     func startTask(_ executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void) {
-        let task = Task(executorPreference: executor ?? ObserverExecutor.shared) {
-            await Self.$current.withValue(self) { await body() }
+        let number = dispatcher.lock.withLock {
+            tasks += 1
+            return tasks
         }
+        let task = Task(executorPreference: executor ?? ObserverExecutor.shared) { await body() }
         let isLate = dispatcher.lock.withLock {
-            self.task = task
+            // The task may have come to its end meanwhile, and the next one be here.
+            if number == tasks { self.task = task }
             return machine.isCancelled
         }
         if isLate { task.cancel() }
@@ -109,7 +112,8 @@ extension Observation {
         case (.arrival(let arrival), .task(_, let handler))?:
             let sequence = arrival.ownSequence
             let isSampled = sequence.map(beginsOwn) ?? false
-            await handler(arrival)
+            let run = dispatcher.lock.withLock { Run(observation: self, number: machine.runs) }
+            await Self.$run.withValue(run) { await handler(arrival) }
             if isSampled, let sequence { returnsFromOwn(sequence) }
         case (.missed(let count, let name), _)?: reportMissed(count, of: name)
         default: break

@@ -42,7 +42,10 @@ extension Observation {
     @inline(__always)
     func returns() {
         machine.returns()
-        if let lane { lane.isBusy = false }
+        guard let lane else { return }
+        lane.isBusy = false
+        // On the leader's thread: it ends when it sees that it is stopped, and nobody waits for that.
+        dispatcher.finish(dispatcher.rests(lane, of: object!))
     }
 
     func keep(_ item: Item, isImmediate: Bool) -> ObservationMachine.Keeps {
@@ -58,7 +61,19 @@ extension Observation {
 extension Observation {
     /// Goes on with the oldest of what waits in the lane.
     func startLane() {
-        while let next = dispatcher.lock.withLock({ lane?.next() }), !next.startOne() {}
+        while let next = nextInLane(), !next.startOne() {}
+    }
+
+    private func nextInLane() -> Observation? {
+        var stop = Roles.Stop.nothing
+        let next = dispatcher.lock.withLock { () -> Observation? in
+            guard let lane else { return nil }
+            if let next = lane.next() { return next }
+            stop = dispatcher.rests(lane, of: object!)
+            return nil
+        }
+        dispatcher.finish(stop)
+        return next
     }
 
     /// Has the next item handled where this registration's closure runs, and then the lane go on. False: it was cancelled.
@@ -98,7 +113,7 @@ extension Observation {
         for _ in 0..<Self.batch {
             _ = runNext(isTimed: isTimed)
             pause()
-            guard let next = dispatcher.lock.withLock({ lane?.next() }) else { return }
+            guard let next = nextInLane() else { return }
             guard next === self else {
                 if !next.startOne() { startLane() }
                 return

@@ -26,8 +26,9 @@ final class Observation: @unchecked Sendable {
     var pulling: [UnsafeContinuation<Item?, Never>] = []
     /// Those who wait for the closure to return.
     var ending: [UnsafeContinuation<Void, Never>] = []
-    /// The task that drains.
+    /// The task that drains, and how many were started.
     var task: Task<Void, Never>?
+    var tasks: UInt64 = 0
     /// Whether it is noted how far it has come: in the center of which incarnation, to before which sequence, and how often something was lost.
     let notesArrivals: Bool
     var reachedIn: UInt64 = 0

@@ -40,6 +40,8 @@ struct ObservationMachine {
     /// Its lane drains it, with the object's others.
     private let isInLane: Bool
     private(set) var runner = Runner.nobodyYet
+    /// How often an item was taken by a drain.
+    private(set) var runs: UInt64 = 0
     private(set) var isCancelled = false
     private var isDraining = false
     private var aside: Aside?
@@ -111,6 +113,7 @@ struct ObservationMachine {
             return nil
         }
         self.runner = runner
+        runs &+= 1
         return item
     }
 

@@ -54,6 +54,8 @@ final class TargetTable: Sendable {
 
     private let generation = Forking.generation
     private let entries = Locked<[ObjectIdentifier: [Subscription: Entry]]>([:])
+    // Its lock is taken before a dispatcher's.
+    private let ending = Locked(EndingRegistrations<Subscription>())
 
     /// What is done with a target, and where.
     enum Action<Target: AnyObject & Sendable> {
@@ -125,10 +127,16 @@ final class TargetTable: Sendable {
         // In a forked child nothing of this runs, and the lock may be anybody's.
         guard generation == Forking.generation else { return }
         let meant = entries.withLock { $0[target]?.filter { isMeant($0.key) } ?? [:] }
+        let ended = ending.withLock { $0.forgetEnded() }
+        withExtendedLifetime(ended) {}
         // Without the lock: this waits for closures, which may add and remove targets.
-        ObservationAnchor.cancelAll(meant.values.map(\.anchor))
+        Observation.cancelAll(
+            meant.values.map(\.anchor.observation) + ending.withLock { $0.of(target, where: isMeant) })
         // Not before: who removes the target meanwhile has to find them, and wait.
-        for (subscription, entry) in meant { _ = take(target, subscription, of: entry.registration) }
+        for (subscription, entry) in meant {
+            ending.withLock { $0.add(target, subscription, entry.anchor.observation) }
+            _ = take(target, subscription, of: entry.registration)
+        }
     }
 
     /// Ends a registration whose target is gone.

@@ -48,6 +48,8 @@
 
         private let generation = Forking.generation
         private let entries = Locked(Entries())
+        // Its lock is taken before a dispatcher's.
+        private let ending = Locked(EndingRegistrations<Subscription>())
 
         /// That of the registration there is, or of a new one. `observe` runs with the lock held, so no user code.
         func anchor(
@@ -55,16 +57,21 @@
             observe: () throws(SharedNotificationError) -> ObservationAnchor
         ) throws(SharedNotificationError) -> ObservationAnchor {
             let address = ObjectIdentifier(object)
-            // Out of the lock before it may be the last reference: its end waits for closures.
-            var found: ObservationAnchor?
+            // Out of the lock before one may be the last reference: an anchor's end waits for closures.
+            var found: [ObservationAnchor?] = []
             let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor in
                 if let entry = entries.byObject[address]?[subscription], entry.object === object {
-                    found = entry.anchor
-                    if let found, !found.isCancelled { return found }
+                    let anchor = entry.anchor
+                    found.append(anchor)
+                    if let anchor, !anchor.isCancelled { return anchor }
                 }
                 // What has ended since is forgotten now and then.
                 if entries.byObject[address] == nil {
-                    entries.byObject = entries.byObject.filter { $0.value.values.contains { $0.anchor != nil } }
+                    entries.byObject = entries.byObject.filter { _, entries in
+                        let anchors = entries.values.map(\.anchor)
+                        found += anchors
+                        return anchors.contains { $0 != nil }
+                    }
                 }
                 let anchor = try observe()
                 entries.byObject[address, default: [:]][subscription] = Entry(object: object, anchor: anchor)
@@ -81,14 +88,24 @@
                 (entries.byObject[object] ?? [:]).filter { isMeant($0.key) }.mapValues(\.anchor)
             }
             // Without the lock: this waits for closures, which may add and remove observers.
-            ObservationAnchor.cancelAll(meant.values.compactMap(\.self))
+            let ended = ending.withLock { $0.forgetEnded() }
+            withExtendedLifetime(ended) {}
+            let removed = meant.compactMapValues { $0?.observation }
+            Observation.cancelAll(removed.values + ending.withLock { $0.of(object, where: isMeant) })
             // Not before: who removes the object meanwhile has to find them, and wait.
+            for (subscription, observation) in removed {
+                ending.withLock { $0.add(object, subscription, observation) }
+            }
+            var found: [ObservationAnchor?] = []
             entries.withLock { entries in
-                for (subscription, anchor) in meant where entries.byObject[object]?[subscription]?.anchor === anchor {
-                    entries.byObject[object]?[subscription] = nil
+                for (subscription, anchor) in meant {
+                    let now = entries.byObject[object]?[subscription]?.anchor
+                    found.append(now)
+                    if now === anchor { entries.byObject[object]?[subscription] = nil }
                 }
                 if entries.byObject[object]?.isEmpty == true { entries.byObject[object] = nil }
             }
+            withExtendedLifetime(found) {}
         }
     }
 
