@@ -73,8 +73,10 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
         // As for names: what was read is of this lap, and the entries of this use of theirs, if EV hasn't moved on.
         tidings__fence_acquire();
         if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
+#ifndef MUTANT_PREFIX_NOT_COUNTED  // Found by: interleaving prefixes_in_a_full_ring
         for (uint32_t i = 0; i < used; i++)
             if (counts[i]) tidings__tally_add(&s->names[entries[i]].tally, counts[i], end);
+#endif
     }
 }
 
@@ -116,7 +118,9 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     tally_run(&t, names, run);
     // Slots of the range are not used again before EV has moved on: if it hasn't yet, all of the above was read from this lap.
     tidings__fence_acquire();
+#ifndef MUTANT_NO_EV_CHECK_BEFORE_COUNTING  // Found by: interleaving a_slow_hand
     if (atomic_load_explicit(&s->header->eviction.word, memory_order_seq_cst) != ev) return 0;
+#endif
     // After that look at EV, in the one order that there is of such: who added a prefix and looked at EV then (`tidings__join_name`) has seen this range, or is seen here.
     const tidings__prefix_walk prefixes = tidings__prefixes(s);
     if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
@@ -127,10 +131,14 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     }
     for (uint32_t i = 0; i < t.used; i++) {
         tidings__name *name = tidings__name_at(s, t.of[i].entry);
+#ifndef MUTANT_EVICTION_COUNTS_NOTHING  // Found by: interleaving turning
         if (name) tidings__tally_add(&name->tally, t.of[i].count, end);
+#endif
     }
     if (t.valid) tidings__tally_add(&s->names[TIDINGS__NAME_ALL].tally, t.valid, end);
+#ifndef MUTANT_VALUE_NOT_PROMOTED  // Found by: interleaving values_evicted
     for (uint32_t i = 0; i < t.retained; i++) tidings__retained_promote(s, t.retained_at[i]);
+#endif
     tidings__cas(&s->header->eviction.word, &ev, tidings__ev_idle(end, 0));
     return 0;
 }
@@ -205,7 +213,9 @@ static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) 
         if ((int64_t)(limit - start) <= 0) return 0;
         uint64_t length = limit - start;
         if (length > TIDINGS__EV_LENGTH_MAX) length = TIDINGS__EV_LENGTH_MAX;
+#ifndef MUTANT_EVICTION_IGNORES_LOSSLESS  // Found by: interleaving lossless
         length = allowed(center, start, length, holder);
+#endif
         if (length == 0) return -EAGAIN;
         uint64_t evicting = tidings__ev_evicting(start, (uint32_t)length);
         if (!tidings__cas(word, &ev, evicting)) return 0;  // somebody else did something; the caller looks again
@@ -274,7 +284,9 @@ int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t
     // the last, and has yet to add what it counted, finds that it is too late.
     if (!error && key->prefix) {
         tidings__barrier_after_rmw();
+#ifndef MUTANT_PREFIX_JOIN_DURING_EVICTION  // Found by: interleaving prefixes_in_a_full_ring
         tidings__evict_finish(center);
+#endif
         tidings__tally_add(&s->names[*entry].tally, 0, tidings__oldest(s));
     }
     return error;
@@ -296,7 +308,11 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     tidings__observer_entry *entry = &s->observers[holder];
     uint32_t owner = tidings__acquire(&entry->owner);
     // Dead observers hold no post back: this is where their death is noticed.
+#ifdef MUTANT_DEAD_OBSERVER_HOLDS_POSTS  // Found by: interleaving dead_lossless
+    const bool died = false;
+#else
     const bool died = owner != 0 && tidings__participant_dead(s, owner - 1, center->participant);
+#endif
     // All of the dead are reclaimed, in a walk along all names, once a post. Later ones are declared dead, and the next
     // post reclaims them.
     if (died && *passed == 0) (void)tidings__tidy_dead(center);

@@ -192,6 +192,9 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     // After the membership and G: what is claimed from here on carries the entry's number.
     tidings__barrier_after_rmw();
     uint64_t since = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
+#ifdef MUTANT_START_BEFORE_MEMBERSHIP  // Found by: interleaving registering
+    since = observer->cursor;
+#endif
     uint64_t count = 0, end = 0, from = tidings__oldest(s);
     // What lies before a prefix's birth is counted by nobody (`tidings__join_name`), and from the oldest that there is now all of it.
     uint64_t birth = interest->many || !entry ? from : tidings__acquire(&entry->birth);
@@ -349,6 +352,9 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     // It may be asleep, and has something to deliver now: a kept value, or what it was rung for, and passed by, before it had the new table. Or, reading
     // only, it doesn't listen to this name's bell yet.
     if (observer->reader) tidings__nudge(observer);
+#ifdef MUTANT_NO_RING_FOR_NEW_TABLE  // Found by: interleaving changing
+    else if (!retained) return 0;
+#endif
     else if (retained || (int64_t)(tidings__frontier(s, since) - since) > 0) tidings__doorbell_ring(s, observer->index);
     return 0;
 }

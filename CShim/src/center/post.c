@@ -164,6 +164,9 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     }
     uint32_t name = (uint32_t)resolved;
     tidings__cell *cell = claim->cell;
+#ifdef MUTANT_COMMIT_BEFORE_RECORD  // Found by: interleaving one_post
+    tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
+#endif
     // The claim before the first word: a reader of the previous lap who sees one of our words sees our claim.
     tidings__fence_release();
     tidings__set_relaxed(&cell->time, p.time);
@@ -179,6 +182,11 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
         tidings__set_relaxed(&cell->poster, center->poster | (topic->poster & WITHOUT_NAME));
         tidings__text_write(body, &topic->text[topic->name_words], topic->subject_words);
     }
+#ifdef MUTANT_RING_AFTER_COMMIT  // Found by: interleaving dead_poster
+    const bool committed = tidings__commit(claim, p.owner, p.thread);
+    if (resolved) *rung = ring(topic, resolved);
+    return committed ? 0 : AGAIN;
+#endif
     // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
     if (resolved) *rung = ring(topic, resolved);
     if (observable) tidings__topic_bell(topic);

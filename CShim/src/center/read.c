@@ -48,6 +48,9 @@ static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t p
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
     if (!room_for(o, total - skipped + 8) || tidings__back_chunk(s, r->chunk, total + TIDINGS__CHUNK_HEADER) != 0) return false;
     tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
+#ifdef MUTANT_CHUNK_NOT_CHECKED_AFTER_COPY  // Found by: interleaving large
+    return true;
+#endif
     return tidings__chunk_holds(s, r->chunk, position);
 }
 
@@ -91,7 +94,9 @@ void tidings__account(const tidings__segment *s, tidings__interest *in, uint32_t
     if ((int64_t)(count - in->passed) <= 0) return;
     in->missed += count - in->passed;
     in->passed = count;
+#ifndef MUTANT_JUMP_FORGETS_COUNTED_END  // Found by: interleaving one_lap
     in->accounted = end;
+#endif
 }
 
 // False: it can't be, by what EV says. The slot of the cursor is in use by a later lap. Goes on with the oldest there is; what lies between is told exactly, per interest.
@@ -338,7 +343,10 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     const bool copied = record_copy(o, position, r);
     const bool with_text = o->matched[0]->many || r.subject_length != 0;
     const bool named = __builtin_expect(!with_text || !copied, 1) || tidings__describe_text(o, &r, position, d);
-    if (!tidings__still(s, position) || ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position))) return TIDINGS__NOTHING;
+#ifndef MUTANT_NO_LAP_CHECK_AFTER_COPY  // Found by: interleaving turning
+    if (!tidings__still(s, position)) return TIDINGS__NOTHING;
+#endif
+    if ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position)) return TIDINGS__NOTHING;
     *gone = false;
     // Not copied: no memory for it, or no record that could be (a hostile peer's). It was there, and is lost.
     pass(o, position, matched, !copied);

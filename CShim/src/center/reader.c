@@ -122,7 +122,9 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
         // Before the tally: what has been evicted by now is in it. From its end to there is nothing of this name, and nothing to be looked at any more.
         const uint64_t oldest = tidings__oldest(s);
         tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
+#ifndef MUTANT_READER_WALKS_EVICTED_RANGE  // Found by: interleaving lapped_readers
         if ((int64_t)(oldest - end) > 0) end = oldest;
+#endif
         // Where this one has got to: it may be ahead of a cursor that went back for others.
         const uint64_t at = (int64_t)(in->replayed - o->cursor) > 0 ? in->replayed : o->cursor;
         const bool behind = (int64_t)(at - end) >= 0;
@@ -212,8 +214,14 @@ void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
     for (uint32_t left = bells; left; left &= left - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(left);
         values[count++] = (tidings__futex_value){&s->header->bells[i].word, tidings__relaxed(&o->heard[i])};
+#ifdef MUTANT_NAME_FUTEX_READ_AFTER_CHECK  // Found by: interleaving one_reader
+        values[count - 1].value = tidings__acquire(values[count - 1].word);
+#endif
     }
     values[count++] = (tidings__futex_value){&o->own_bell, tidings__relaxed(&o->own_heard)};
+#ifdef MUTANT_OWN_FUTEX_READ_AFTER_CHECK  // Found by: interleaving one_reader_changing
+    values[count - 1].value = tidings__acquire(values[count - 1].word);
+#endif
     tidings__futex_wait_any(values, count, timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
     // A poster wakes a bounded number, so this reader wakes the next ones, whatever has ended its own sleep: the poster's wake-up may have been spent on it.
     for (uint32_t left = bells, i = 0; left; left &= left - 1) ring_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);

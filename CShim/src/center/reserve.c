@@ -147,6 +147,8 @@ void tidings_abandon(tidings_center *center, tidings_reservation *reservation) {
     if (!reservation->bytes) return;
     reservation->bytes = NULL;
     reservation->capacity = 0;
+#ifndef MUTANT_ABANDONED_CHUNK_KEPT  // Found by: interleaving reserving
     if (center->fork_epoch == tidings__thread_self()->fork_epoch)
         tidings__chunk_release(&center->segment, center->participant, (uint32_t)reservation->internal);
+#endif
 }

@@ -46,10 +46,12 @@ void tidings__retained_promote(tidings__segment *s, uint64_t position) {
     uint64_t old = tidings__acquire(&entry->retained);
     do {
         if (old == value) return;
+#ifndef MUTANT_OLDER_VALUE_WINS  // Found by: interleaving values_outlive
         if (newer(old, position)) {
             free_chunk(s, own);
             return;
         }
+#endif
     } while (!tidings__cas(&entry->retained, &old, value));
     free_chunk(s, old);
     if (clear) free_chunk(s, own);

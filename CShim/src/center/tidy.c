@@ -8,8 +8,12 @@
 
 void tidings__tidy_remains(tidings__segment *s, const tidings__participant_set *dead) {
     tidings__observers_tidy(s, dead);
+#ifndef MUTANT_CHUNKS_NOT_RECLAIMED  // Found by: interleaving dead_large_poster
     tidings__chunk_tidy(s, dead);
+#endif
+#ifndef MUTANT_FOREIGN_CLAIMS_NOT_RECLAIMED  // Found by: interleaving foreign_poster
     tidings__claims_tidy(s, dead);
+#endif
 }
 
 int tidings__tidy_dead(tidings_center *center) {
@@ -33,6 +37,10 @@ int tidings__tidy_dead(tidings_center *center) {
         tidings__participant_set_add(&dead, i);
         count++;
     }
+#ifdef MUTANT_INSTANCE_CLEARED_BEFORE_RECLAIM  // Found by: interleaving dead_tidier
+    for (uint32_t i = 0; i < s->shape.participants; i++)
+        if (tidings__participant_set_has(&dead, i)) tidings__set_release(&s->participants[i].instance, 0);
+#endif
     // All of them in one walk of each table.
     if (count > 0) tidings__tidy_remains(s, &dead);
     for (uint32_t i = 0; count > 0 && i < s->shape.participants; i++) {

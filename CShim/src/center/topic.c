@@ -97,6 +97,9 @@ int tidings__topic_prepare(tidings_topic *topic) {
 }
 
 void tidings__topic_bell(const tidings_topic *topic) {
+#ifdef MUTANT_NO_NAME_FUTEX_WAKE  // Found by: interleaving one_reader
+    return;
+#endif
     _Atomic uint32_t *bell = &topic->center->segment.header->bells[tidings__bell_of(&topic->key)].word;
     tidings__fetch_add(bell, 1);
     // Always: a reader has no way to say that it sleeps. A bounded number: a reader that wakes rings on (tidings__reader_sleep), and hostile readers cost us no more than this.
@@ -114,7 +117,9 @@ uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {
         if (topic->key_subject.subject) resolved |= (uint64_t)tidings__name_find(s, &topic->key_subject) << 32;
         if (tidings__member_words(&s->names[TIDINGS__NAME_ALL])) resolved |= TIDINGS__RESOLVED_ALL;
         tidings__prefix_walk walk = tidings__prefixes(s);
+#ifndef MUTANT_ROUTE_WITHOUT_PREFIX  // Found by: interleaving prefixes
         if (tidings__prefix_next_of(s, &walk, tidings__topic_name(topic), topic->key.name_length) != TIDINGS__NAME_NONE) resolved |= TIDINGS__RESOLVED_PREFIX;
+#endif
         tidings__fence_acquire();
         now = tidings__acquire(&s->header->generation.word);
         if (now == generation) break;
@@ -123,7 +128,11 @@ uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {
     // Kept for the next post. Who finds somebody else keeping (or is a signal handler on top of it) goes without.
     uint64_t old = tidings__acquire(&topic->resolved_at);
     // Never in place of a newer one: who reads between two keepings of the same G must not find an older answer there.
-    if (old != TIDINGS__TOPIC_BUSY && (old == TIDINGS__TOPIC_NEVER || (int64_t)(generation - old) > 0) && tidings__cas(&topic->resolved_at, &old, TIDINGS__TOPIC_BUSY)) {
+    if (old != TIDINGS__TOPIC_BUSY &&
+#ifndef MUTANT_OLDER_ROUTE_REPLACES_NEWER  // Found by: interleaving one_topic_alone
+        (old == TIDINGS__TOPIC_NEVER || (int64_t)(generation - old) > 0) &&
+#endif
+        tidings__cas(&topic->resolved_at, &old, TIDINGS__TOPIC_BUSY)) {
         tidings__set_relaxed(&topic->resolved, resolved);
         tidings__set_release(&topic->resolved_at, generation);
     }

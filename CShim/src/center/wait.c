@@ -31,6 +31,10 @@
 #define SPIN_WORTH_NS 50000u    // only if the last wait was shorter than this
 
 void tidings__nudge(tidings_observer *o) {
+#ifdef MUTANT_INTERRUPT_WITHOUT_NEW_VALUE  // Found by: interleaving interrupting
+    tidings__futex_wake(&o->own_bell, 2);
+    return;
+#endif
     tidings__fetch_add(&o->own_bell, 1);
     tidings__futex_wake(&o->own_bell, 2);
     if (o->reader) return;
@@ -49,7 +53,12 @@ static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings_
     words[1] = (tidings__futex_value){(_Atomic uint32_t *)&o->own_bell, tidings__relaxed(&o->own_heard)};
     for (uint32_t i = 0; i < TIDINGS__BEDS; i++) {
         const uint64_t bed = tidings__relaxed(&o->beds[i]);
+#ifndef MUTANT_GROUP_LISTED_NOT_SLEPT_ON  // Found by: interleaving crowd
         if (bed) words[count++] = (tidings__futex_value){&s->names[bed >> 32].crowd, (uint32_t)bed};
+#endif
+#ifdef MUTANT_GROUP_FUTEX_READ_AFTER_CHECK  // Found by: interleaving crowd
+        if (bed) words[count - 1].value = tidings__acquire(words[count - 1].word);
+#endif
     }
     return count;
 }
@@ -256,9 +265,15 @@ int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery
     if (place) return place;
     make_beds(o);
     *announced = tidings__doorbell_announce(s, o->index);
+#ifdef MUTANT_NO_CHECK_AFTER_ANNOUNCE  // Found by: interleaving one_post
+    return over(o);
+#endif
     int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
     // Once more: taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings once more after saying so.
     if (result == TIDINGS__NOTHING) result = tidings__center_place(o->center);
+#ifdef MUTANT_CLAIM_IGNORED_AFTER_ANNOUNCE  // Found by: interleaving one_post
+    if (result == TIDINGS__IN_FLIGHT) return TIDINGS__NOTHING;
+#endif
     return result == TIDINGS__NOTHING ? over(o) : result;
 }
 

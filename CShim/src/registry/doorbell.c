@@ -8,6 +8,9 @@ void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
     while (was & TIDINGS__ASLEEP) {
         // A new value with the flag still up: if we die before the wake-up, the next poster rings again.
         uint32_t rung = was + 2;
+#ifdef MUTANT_ASLEEP_CLEARED_BEFORE_WAKE  // Found by: interleaving dead_poster
+        rung &= ~TIDINGS__ASLEEP;
+#endif
         if (!tidings__cas(doorbell, &was, rung)) continue;
         tidings__futex_wake(doorbell, 1);
         // The flag comes down only after the wake-up, and only if the sleeper hasn't gone to sleep once more meanwhile.
@@ -28,6 +31,10 @@ static uint64_t in_crowd(const tidings__segment *s, uint32_t entry, uint32_t wor
     for (; asleep; asleep &= asleep - 1) {
         const uint32_t bit = (uint32_t)__builtin_ctzll(asleep), observer = word * 64 + bit;
         announced[bit] = tidings__acquire(tidings__doorbell(s, observer));
+#ifdef MUTANT_GROUP_ASLEEP_CLEARED_BEFORE_WAKE  // Found by: interleaving dead_poster_to_a_crowd
+        if (lies_in(&s->observers[observer], entry))
+            tidings__fetch_and(tidings__doorbell(s, observer), ~TIDINGS__ASLEEP);
+#endif
         // After the doorbell: what it announces says that the list is of that sleep.
         if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry)) crowd |= UINT64_C(1) << bit;
     }
@@ -37,11 +44,23 @@ static uint64_t in_crowd(const tidings__segment *s, uint32_t entry, uint32_t wor
 // Wakes all who sleep on the entry's word, and takes down the flags of these.
 static void ring_crowd(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t crowd, const uint32_t announced[64]) {
     // Counted up first: who comes too late to be woken finds another value. The flags come down last: if we die on the way, the next poster rings again.
-    tidings__fetch_add(&name->crowd, TIDINGS__CROWD_RUNG);
+#ifdef MUTANT_GROUP_COUNTED_AFTER_WAKE  // Found by: interleaving crowd
     tidings__futex_wake(&name->crowd, INT_MAX);
+    tidings__fetch_add(&name->crowd, TIDINGS__CROWD_RUNG);
+#else
+#ifndef MUTANT_GROUP_WOKEN_NOT_COUNTED  // Found by: interleaving crowd
+    tidings__fetch_add(&name->crowd, TIDINGS__CROWD_RUNG);
+#endif
+#ifndef MUTANT_GROUP_COUNTED_NOT_WOKEN  // Found by: interleaving crowd
+    tidings__futex_wake(&name->crowd, INT_MAX);
+#endif
+#endif
     for (; crowd; crowd &= crowd - 1) {
         const uint32_t bit = (uint32_t)__builtin_ctzll(crowd);
         uint32_t was = announced[bit];
+#ifdef MUTANT_GROUP_ASLEEP_CLEARED_UNCHECKED  // Found by: interleaving two_ring_a_crowd
+        tidings__fetch_and(tidings__doorbell(s, word * 64 + bit), ~TIDINGS__ASLEEP);
+#endif
         // If not, it has been awake since, and saw our claim.
         tidings__cas(tidings__doorbell(s, word * 64 + bit), &was, (was + 2) & ~TIDINGS__ASLEEP);
     }

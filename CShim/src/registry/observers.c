@@ -50,6 +50,9 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
             ev = now;
             continue;
         }
+#ifdef MUTANT_LOSSLESS_START_WITHOUT_TAG  // Found by: interleaving lossless_history
+        return kept;
+#endif
         if (tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1))) return kept;
     }
 }
@@ -92,7 +95,11 @@ void tidings__observers_tidy(tidings__segment *s, const tidings__participant_set
     tidings__observer_set own = {0};
     for (uint32_t i = 0; i < s->shape.observers; i++)
         if (tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) tidings__observer_set_add(&own, i);
+#ifdef MUTANT_MEMBERS_NOT_RECLAIMED  // Found by: interleaving dead_observer
+    tidings__name_tidy(s, dead, &(tidings__observer_set){0});
+#else
     tidings__name_tidy(s, dead, &own);
+#endif
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         // Asked again: a participant that only seems dead may give the entry up itself, and another take it.
         if (!tidings__observer_set_has(&own, i) || !tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;

@@ -10,6 +10,9 @@
 // not yet noticed that it was revoked. Read in this order: W, C, V.
 static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {
     if (__builtin_expect((((w >> 32) ^ c) & 1) == 0 && v != ((c >> 1) << 2 | TIDINGS__V_DEAD), 1)) return false;
+#ifdef MUTANT_BUSY_SLOT_REUSED  // Found by: interleaving three_laps
+    return false;
+#endif
     return (w & (TIDINGS__W_OWNER_MASK | TIDINGS__W_FOREIGN)) != 0 && !(w & TIDINGS__W_DIED);
 }
 

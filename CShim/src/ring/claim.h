@@ -95,6 +95,9 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             continue;
         }
         uint64_t phase = ~c & 1;
+#ifdef MUTANT_PHASE_NOT_FLIPPED  // Found by: interleaving three_laps
+        phase = c & 1;
+#endif
         // The record's second line travels while the claim waits for its first. And a cell some posts ahead: getting a line from the core that read
         // it takes 100 ns, which a locked instruction can't hide, but a request made this early can. (8 to 32 ahead are equally good.) Lines that
         // nobody has read are still ours, and asking for them takes a twentieth of a post.
@@ -104,9 +107,14 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             tidings__prefetch_own(upcoming);
             tidings__prefetch_own(upcoming + TIDINGS__LINE);
         }
+#ifndef MUTANT_PENDING_SET_AFTER_CLAIM  // Found by: interleaving dead_poster
         if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
+#endif
         if (tidings__cas(&cell->claim, &w, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner)) {
             tidings__barrier_after_rmw();
+#ifdef MUTANT_PENDING_SET_AFTER_CLAIM
+            if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
+#endif
             claim->cell = cell;
             claim->position = position;
             claim->phase = phase;
@@ -122,11 +130,18 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
 // stopped, nobody got it, and it has to be posted anew; the cell is no longer ours either way.
 static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tidings__thread *thread) {
     tidings__cell *cell = claim->cell;
+#ifdef MUTANT_PENDING_CLEARED_BEFORE_COMMIT  // Found by: interleaving dead_poster
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
+#endif
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
     // Store before load: the revoker's membarrier does it for us, if the kernel knows of us. Paired with `tidings__revoke`.
     if (tidings__barrier_registered()) tidings__fence_compiler();
     else tidings__fence_full();
+#ifdef MUTANT_OWNER_IGNORES_VERDICT  // Found by: interleaving two_and_two
+    bool counts = true;
+#else
     bool counts = __builtin_expect(tidings__acquire(&cell->verdict) >> 2 != claim->position, 1) || tidings__verdict_of_owner(cell, claim->position);
+#endif
     // Only now: a death before this frees the slot, whatever the verdict was.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
     return counts;

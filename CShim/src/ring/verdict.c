@@ -63,7 +63,9 @@ void tidings__revoke_all(const tidings__segment *s, uint64_t position, uint64_t 
     if (!any) return;
     // Either our next load sees an owner's commit, or the owner's load of V (after its commit) sees `pending`. Paired
     // with `tidings__commit`. A system call, and one for all.
+#ifndef MUTANT_NO_BARRIER_BEFORE_VERDICT  // Found by: interleaving late_stores
     tidings__heavy_barrier();
+#endif
     for (uint64_t p = position; (int64_t)(end - p) > 0; p++)
         if (tidings__acquire(&tidings__cell_at(s, p)->verdict) == tidings__v_of(p, TIDINGS__V_PENDING)) answer(s, p);
 }
