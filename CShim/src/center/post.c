@@ -147,6 +147,12 @@ static uint64_t resolved_again(tidings_topic *topic, resolution *before) {
     return resolved;
 }
 
+#ifdef MUTANT_POSTERS_SHARE_A_LOCK  // Found by: fault-injection a_small_post
+static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
+    return (_Atomic uint64_t *)(void *)&s->observers[s->shape.observers - 1].unused[1];
+}
+#endif
+
 // One try. 0, AGAIN, or why not. Inlined where `observable` is a constant, and where nothing is kept for a second try: this is the path that every post takes.
 static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew, resolution *before, tidings__claim *claim, uint32_t *rung) {
     tidings_topic *topic = p.topic;
@@ -164,6 +170,9 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     }
     uint32_t name = (uint32_t)resolved;
     tidings__cell *cell = claim->cell;
+#ifdef MUTANT_EARLY_COMMIT  // Found by: fault-injection a_small_post
+    tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
+#endif
     // The claim before the first word: a reader of the previous lap who sees one of our words sees our claim.
     tidings__fence_release();
     tidings__set_relaxed(&cell->time, p.time);
@@ -180,8 +189,15 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
         tidings__text_write(body, &topic->text[topic->name_words], topic->subject_words);
     }
     // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
+#ifndef MUTANT_LATE_WAKE  // Found by: fault-injection a_small_post
     if (resolved) *rung = ring(topic, resolved);
+#endif
     if (observable) tidings__topic_bell(topic);
+#ifdef MUTANT_LATE_WAKE
+    const bool counts = tidings__commit(claim, p.owner, p.thread);
+    if (resolved) *rung = ring(topic, resolved);
+    return counts ? 0 : AGAIN;
+#endif
     return __builtin_expect(tidings__commit(claim, p.owner, p.thread), 1) ? 0 : AGAIN;
 }
 
@@ -248,7 +264,13 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     const posting p = begun(topic, thread, payload, size, options, time);
     tidings__claim claim = {0};
     uint32_t rung = 0;
+#ifdef MUTANT_POSTERS_SHARE_A_LOCK
+    for (uint64_t free = 0; !tidings__cas(shared_lock(&center->segment), &free, 1); free = 0) {}
+#endif
     error = attempt(p, false, NULL, NULL, &claim, &rung);
+#ifdef MUTANT_POSTERS_SHARE_A_LOCK
+    tidings__set_release(shared_lock(&center->segment), 0);
+#endif
     if (__builtin_expect(error == AGAIN, 0)) {
         const posting again = p;  // only this one has an address
         return post_anew(&again, sequence);

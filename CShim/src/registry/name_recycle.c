@@ -131,7 +131,9 @@ void tidings__name_tidy(tidings__segment *s, const tidings__participant_set *dea
         uint64_t state = tidings__acquire(&entry->state);
         if (STATE(state) == TIDINGS__NAME_LINKED || STATE(state) == TIDINGS__NAME_FREE || !tidings__participant_set_has(dead, PREPARER(state))) continue;
         switch (STATE(state)) {
+#ifndef MUTANT_ORPHAN_NAME_KEPT  // Found by: fault-injection registering
             case TIDINGS__NAME_PREPARING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_FREE)); break;
+#endif
             case TIDINGS__NAME_LEAVING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_LINKED)); break;
             case TIDINGS__NAME_GONE: finish(s, index, state, &effort); break;
             default: break;

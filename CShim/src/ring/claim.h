@@ -36,7 +36,14 @@ static inline void tidings__pending_clear(tidings__thread *thread) {
 // -EBUSY: a whole lap of slots was held by others. `*held`, 0 before the first call for a claim, counts those.
 static inline __attribute__((always_inline)) int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
                                       bool followed, uint32_t *held, tidings__claim *claim) {
+#ifdef MUTANT_POSITION_BEFORE_CLAIM  // Found by: fault-injection a_small_post
+    // Takes a position from a shared counter, before the slot says that the position is taken.
+    static _Thread_local uint64_t ticket = UINT64_MAX;
+    if (ticket == UINT64_MAX) ticket = tidings__fetch_add(&s->header->frontier_hint.word, 1);
+    uint64_t position = ticket;
+#else
     uint64_t position = tidings__relaxed(hint);
+#endif
     // Cells walked along. 0 is where a word that others write has sent us; our own hint comes from a claim of this process, so what lies before it was claimed.
     uint32_t steps = 1, contradictions = 0;
     for (;;) {
@@ -75,6 +82,9 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             position = tidings__frontier(s, start);
             continue;
         }
+#ifdef MUTANT_POSITION_BEFORE_CLAIM
+        steps = 1;
+#endif
         if (position != start && steps == 0) {
             // Trust in a hint ends here: a claim needs the position before it decided, or the order would have a hole.
             uint64_t before = tidings__acquire(&tidings__cell_at(s, position - 1)->claim);
@@ -112,7 +122,11 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             claim->phase = phase;
             tidings__set_relaxed(hint, position + 1);
             // Seldom: every store to a contended line delays the commit behind it.
+#ifdef MUTANT_POSITION_BEFORE_CLAIM
+            ticket = UINT64_MAX;
+#else
             if (__builtin_expect(position % 64 == 0, 0)) tidings__set_relaxed(&s->header->frontier_hint.word, position + 1);
+#endif
             return 0;
         }
     }
@@ -129,6 +143,9 @@ static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tiding
     bool counts = __builtin_expect(tidings__acquire(&cell->verdict) >> 2 != claim->position, 1) || tidings__verdict_of_owner(cell, claim->position);
     // Only now: a death before this frees the slot, whatever the verdict was.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
+#ifdef MUTANT_OWNER_IGNORES_REVOCATION  // Found by: fault-injection a_revoked_post
+    counts = true;
+#endif
     return counts;
 }
 
