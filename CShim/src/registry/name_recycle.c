@@ -47,7 +47,10 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
         uint64_t link = tidings__acquire(from);
         while ((uint32_t)link != index && (uint32_t)link != TIDINGS__NAME_NONE) {
             tidings__name *step = tidings__name_at(s, (uint32_t)link);
-            if (!step || !spend(effort, LINK)) return false;
+            if (!step) return false;
+#ifndef MUTANT_UNLINKING_UNBOUNDED  // Found by: fuzz image
+            if (!spend(effort, LINK)) return false;
+#endif
             from = &step->next;
             link = tidings__acquire(from);
         }
