@@ -179,11 +179,15 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     tidings__set_relaxed(&cell->size_pid, center->pid | p.size);
     tidings__set_relaxed(&cell->topic, tidings__topic_word(name, tidings__resolved_subject(resolved), 0, p.format));
     _Atomic uint64_t *body = cell->body;
+#ifndef MEASURE_WITHOUT_PAYLOAD  // Measured by: Benchmarks/Regressions/without
     tidings__body_write(body, p.payload, p.size);
+#endif
     body += tidings__round8(p.size) / 8;
     if (name == TIDINGS__NAME_NONE) {
         tidings__set_relaxed(&cell->poster, center->poster | topic->poster);
+#ifndef MEASURE_WITHOUT_NAME  // Measured by: Benchmarks/Regressions/without
         tidings__text_write(body, topic->text, topic->name_words + topic->subject_words);
+#endif
     } else {
         tidings__set_relaxed(&cell->poster, center->poster | (topic->poster & WITHOUT_NAME));
         tidings__text_write(body, &topic->text[topic->name_words], topic->subject_words);
@@ -254,6 +258,9 @@ static __attribute__((noinline)) int post_otherwise(tidings_topic *topic, const 
 }
 
 int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence) {
+#ifdef MUTANT_SLOW_POST  // Found by: instructions post_64
+    for (volatile int turns = 0; turns < 6; turns++) {}
+#endif
     if (__builtin_expect(size >= topic->plain || (options && options->flags), 0)) return post_otherwise(topic, payload, size, options, sequence);
     tidings__thread *thread = tidings__thread_self();
     tidings_center *center = topic->center;

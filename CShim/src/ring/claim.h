@@ -22,13 +22,17 @@ void tidings__claims_tidy(const tidings__segment *s, const tidings__participant_
 // Tells the kernel which word to mark if this thread dies from here on. glibc's own robust list head, its one pending operation:
 // free while we are not inside a robust mutex operation, which a post never is (except from a signal handler: see `owner` in post.c).
 static inline void tidings__pending_set(tidings__thread *thread, _Atomic uint64_t *word) {
+#ifndef MEASURE_WITHOUT_DEATH_NOTICE  // Measured by: Benchmarks/Regressions/without
     // Volatile: nothing in this program ever reads it. Little endian: the futex is the word's lower, first half.
     *(volatile uintptr_t *)thread->pending = (uintptr_t)word - (uintptr_t)thread->pending_offset;
+#endif
     tidings__fence_compiler();
 }
 static inline void tidings__pending_clear(tidings__thread *thread) {
     tidings__fence_compiler();
+#ifndef MEASURE_WITHOUT_DEATH_NOTICE
     *(volatile uintptr_t *)thread->pending = 0;
+#endif
 }
 
 // Claims the next position for `owner` (a TID, or TIDINGS__W_FOREIGN and a participant: then `thread` is not told to the kernel).
@@ -115,7 +119,13 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             tidings__prefetch_own(upcoming + TIDINGS__LINE);
         }
         if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
-        if (tidings__cas(&cell->claim, &w, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner)) {
+#ifdef MEASURE_WITHOUT_LOCKED_CLAIM  // Measured by: Benchmarks/Regressions/without
+        tidings__set_relaxed(&cell->claim, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner);
+        const bool claimed = true;
+#else
+        const bool claimed = tidings__cas(&cell->claim, &w, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner);
+#endif
+        if (claimed) {
             tidings__barrier_after_rmw();
             claim->cell = cell;
             claim->position = position;
