@@ -3,7 +3,6 @@ import concurrent.futures
 import os
 import pathlib
 import re
-import shutil
 import tempfile
 
 from callgrind import count, run
@@ -12,9 +11,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 COMPILE = ["clang", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", "-fno-omit-frame-pointer"]
 
-# A function of the core that gets slower by some thirty instructions, and which operations must be found to take more.
-PLANTED = [("tidings_post", {"post_64"}), ("tidings_next", {"next_64"})]
-SLOWER = "\n    for (volatile int planted = 0; planted < 6; planted++) {}"
+# A mutant makes a function of the core slower by some thirty instructions, and names the operation that must take more.
+MUTANT = re.compile(r"MUTANT_(\w+) +// Found by: instructions (\w+)$", re.M)
+LOOKED_AT = ["post_64", "next_64"]
 
 
 class Wrong(Exception):
@@ -49,11 +48,14 @@ def comparing(counting):
     return f"{len(cases)} comparisons"
 
 
-def compile_core(folder, sources, objects, names):
+def compile_core(folder, objects, names, *flags):
+    sources = ROOT / "CShim/src"
+
     def compile_one(name):
         # Files of different folders may have the same name.
         made = objects / f"{name.parent.name}-{name.stem}.o"
-        run(COMPILE + [f"-I{sources}", f"-I{ROOT}/CShim/include", f"-I{HERE}/Counting/include", "-c", name, "-o", made])
+        includes = [f"-I{sources}", f"-I{ROOT}/CShim/include", f"-I{HERE}/Counting/include"]
+        run(COMPILE + [*flags, *includes, "-c", name, "-o", made])
 
     with concurrent.futures.ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         list(pool.map(compile_one, names))
@@ -62,29 +64,24 @@ def compile_core(folder, sources, objects, names):
     return program
 
 
-def planted():
-    """Slow-downs planted in a copy of the core are found, where they are and nowhere else."""
+def mutants():
+    """Mutants of the core that are slower are found, by the operation that they name and by no other."""
+    files = {file: file.read_text() for file in (ROOT / "CShim/src").glob("*/*.c")}
+    found = [(name, operation, file) for file, text in files.items() for name, operation in MUTANT.findall(text)]
+    without = set(LOOKED_AT) - {operation for _, operation, _ in found}
+    must(not without, f"no mutant is slower in {without}")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        sources, objects = folder / "src", folder / "objects"
-        shutil.copytree(ROOT / "CShim/src", sources)
+        objects = folder / "objects"
         objects.mkdir()
-        everything = [*sources.glob("*/*.c"), *HERE.glob("Core/*.c"), *HERE.glob("Counting/*.c")]
-        program = compile_core(folder, sources, objects, everything)
-        looked_at = ["post_64", "next_64"]
-        before = {name: count(program, name) for name in looked_at}
-        for function, expected in PLANTED:
-            begins = re.compile(rf"^int {function}\([^)]*\)\s*\{{", re.M)
-            places = [file for file in sources.glob("*/*.c") if begins.search(file.read_text())]
-            must(len(places) == 1, f"{function} was found {len(places)} times")
-            [place], text = places, places[0].read_text()
-            place.write_text(begins.sub(lambda found: found.group() + SLOWER, text))
-            program = compile_core(folder, sources, objects, [place])
-            found = {name for name in looked_at if count(program, name) > 1.03 * before[name]}
-            must(found == expected, f"planted in {function}: found to take more: {found or 'nothing'}; expected: {expected}")
-            place.write_text(text)
-            compile_core(folder, sources, objects, [place])
-    return f"{len(PLANTED)} slow-downs planted in copies of the core"
+        program = compile_core(folder, objects, [*files, *HERE.glob("Core/*.c"), *HERE.glob("Counting/*.c")])
+        before = {name: count(program, name) for name in LOOKED_AT}
+        for name, operation, file in found:
+            program = compile_core(folder, objects, [file], f"-DMUTANT_{name}")
+            more = {each for each in LOOKED_AT if count(program, each) > 1.03 * before[each]}
+            must(more == {operation}, f"MUTANT_{name}: {more or 'nothing'} takes more; expected: {operation}")
+            compile_core(folder, objects, [file])
+    return f"{len(found)} mutants of the core that are slower"
 
 
 def repeatable(programs):
@@ -99,8 +96,8 @@ def repeatable(programs):
 
 def run_all(counting):
     try:
-        for each in (comparing(counting), planted(), repeatable(counting.programs())):
-            print("found:" if "planted" in each else "good:", each)
+        for each in (comparing(counting), mutants(), repeatable(counting.programs())):
+            print("found:" if "mutants" in each else "good:", each)
     except Wrong as wrong:
         print(f"not so: {wrong}")
         return 1

@@ -1,25 +1,51 @@
 #!/usr/bin/env bash
-# Fuzzes: run.sh [--ci|--quick|--full|--replay|--self-test|--self-test-cold] [TARGET…]. What is covered, and what to do with a finding: README.md.
+# Fuzzes: run.sh [--ci|--quick|--full|--replay|--self-test|--self-test-cold] [TARGET…] [MUTANT…].
+# What is covered, and what to do with a finding: README.md.
 #   --ci       --self-test, then --quick
 #   --quick    the found cases, then 15 s a target, which only reports
 #   --full     the found cases, then 10 minutes a target, beginning elsewhere each time
 #   --replay   the found cases alone;  run.sh --replay FILE TARGET  one case
-#   --self-test       mistakes planted in copies of the sources (plants.py): what found each must find it still
-#   --self-test-cold  each must be found anew, from the seeds alone, in 20,000 executions and 5 minutes
+#   --self-test       builds each mutant (`.ci/check-mutants --list fuzz`); the input or story kept for a mutant must find it
+#   --self-test-cold  finds each mutant anew, from the seeds alone, in 20,000 executions and 5 minutes
+#   MUTANT      the name behind MUTANT_, such as RECORD_SIZE_UNCHECKED: the self-test builds only the named mutants
 set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 root=$(dirname "$(dirname "$here")")
 tier=quick case=
-targets=()
+targets=() chosen=()
 while [[ $# -gt 0 ]]; do
     case $1 in
+        [A-Z]*_*) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else chosen+=("$1"); fi ;;
         --ci | --quick | --full | --replay | --self-test | --self-test-cold) tier=${1#--} ;;
         image | opening | names | decoder | swift) targets+=("$1") ;;
-        *) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else echo "usage: run.sh [--ci|--quick|--full|--replay [FILE]|--self-test|--self-test-cold] [image|opening|names|decoder|swift]…" >&2; exit 64; fi ;;
+        *)
+            if [[ ! -f $1 ]]; then
+                echo "usage: run.sh [--ci|--quick|--full|--replay [FILE]|--self-test|--self-test-cold]" \
+                    "[image|opening|names|decoder|swift]… [MUTANT]…" >&2
+                exit 64
+            fi
+            case=$(readlink -f "$1") ;;
     esac
     shift
 done
 [[ ${#targets[@]} -gt 0 ]] || targets=(image opening names decoder swift)
+
+# The mutants are in the sources. The first `#if` of each names the target that finds it. Prints "TARGET MUTANT" lines.
+mutants_of() { # mutants_of TARGET…
+    local target
+    for target in "$@"; do
+        "$root/.ci/check-mutants" --list fuzz | awk -v target="$target" \
+            '$2 == target { sub(/^MUTANT_/, "", $1); print target, $1 }'
+    done
+}
+if [[ ${#chosen[@]} -gt 0 ]]; then
+    if [[ $tier != self-test* ]]; then echo "run.sh: name mutants with --self-test or --self-test-cold" >&2; exit 64; fi
+    found=$(for name in "${chosen[@]}"; do
+        mutants_of "${targets[@]}" | grep " $name\$" || echo "run.sh: no mutant $name for: ${targets[*]}" >&2
+    done)
+    if [[ $(grep -c . <<<"$found") -ne ${#chosen[@]} ]]; then exit 64; fi
+    mapfile -t targets < <(cut -d' ' -f1 <<<"$found" | sort -u)
+fi
 
 build=${TIDINGS_FUZZ_BUILD:-$root/.build-fuzz}
 mkdir -p "$build/core" "$build/harness"
@@ -43,7 +69,7 @@ build_core() { # build_core TARGET…
     {
         for name in "$root"/CShim/src/*/*.c; do printf '%s\0' "${watched[*]} -c $name -o $build/core/$(basename "$(dirname "$name")")_$(basename "$name").o"; done
         for name in "$here"/Core/*.c; do printf '%s\0' "-fsanitize-address-use-after-return=never -c $name -o $build/harness/$(basename "$name").o"; done
-    } | xargs -0 -P 2 -I{} bash -c 'read -ra words <<<"$1"; clang "${@:2}" "${words[@]}"' - {} "${flags[@]}"
+    } | xargs -0 -P 2 -I{} bash -c 'read -ra words <<<"$1"; clang "${@:2}" "${words[@]}"' - {} "${flags[@]}" -MMD
     for target in "$@"; do
         link_core "$target" "$build/$target" "$build"/core/*.o
     done
@@ -59,34 +85,26 @@ link_core() { # link_core TARGET PROGRAM OBJECT…: the core's objects
 # The targets over Swift, products of one package: their names here, and there.
 declare -A products=([decoder]=decoder [swift]=surface)
 
-build_swift() { # build_swift FUZZ PACKAGE: the sources' Tests/Fuzz, and where to build
+build_swift() { # build_swift SCRATCH FLAG…: where to build, and more flags
     # --sanitize=fuzzer alone instruments Swift in a way that libFuzzer has ceased to look at.
     # The linker's remarks on the sanitizer's symbols fill a page, hence the file.
-    local how=(--package-path "$1/Decoder" --scratch-path "$build/$2" --sanitize=fuzzer --sanitize=address
-        -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp) target
+    local how=(--package-path "$here/Decoder" --scratch-path "$build/$1" --sanitize=fuzzer --sanitize=address
+        -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp "${@:2}") target
     # All products at once: to build one after the other compiles what they share twice.
     if ! swift build "${how[@]}" >"$work/build" 2>&1; then
         grep -v 'ld.gold: warning' "$work/build"
         return 1
     fi
-    for target in "${!products[@]}"; do ln -sf "$(swift build "${how[@]}" --show-bin-path)/${products[$target]}" "$build/$target"; done
+    for target in "${!products[@]}"; do
+        ln -sf "$(swift build "${how[@]}" --show-bin-path)/${products[$target]}" "$build/$target"
+    done
 }
 
-# One build for all planted mistakes of the targets over Swift, and for none: the environment says which.
-build_planted_swift() {
-    local copy=$build/planted-sources names
-    rm -rf "$copy"
-    mkdir -p "$copy/Tests"
-    # With their times: what is the same is not built again.
-    cp -rp "$root"/{Package.swift,CShim,Sources} "$copy"
-    cp -rp "$here" "$copy/Tests"
-    # What the package's other targets need to be there.
-    for names in "$root"/Tests/* "$root"/{Examples,Snippets}; do
-        if [[ -e $names && ! -e $copy/${names#"$root"/} ]]; then ln -s "$names" "$copy/${names#"$root"/}"; fi
-    done
-    mapfile -t names < <(python3 "$here/plants.py" --list "${!products[@]}" | cut -d' ' -f2)
-    python3 "$here/plants.py" "${names[@]}" "$copy" >/dev/null
-    build_swift "$copy/Tests/Fuzz" planted-package
+# One build has all mutants in Swift; each acts only if TIDINGS_MUTANT names it. A build for each would take minutes.
+build_mutant_swift() {
+    local name defines=(-Xswiftc -DMUTANTS)
+    while read -r _ name; do defines+=(-Xswiftc "-DMUTANT_$name"); done < <(mutants_of "${!products[@]}")
+    build_swift mutants-package "${defines[@]}"
 }
 
 over_swift() { [[ -n ${products[$1]:-} ]]; }
@@ -94,7 +112,7 @@ over_swift() { [[ -n ${products[$1]:-} ]]; }
 core=() swift=()
 for target in "${targets[@]}"; do if over_swift "$target"; then swift+=("$target"); else core+=("$target"); fi; done
 if [[ ${#swift[@]} -gt 0 ]]; then
-    if [[ $tier == self-test* || $tier == ci ]]; then build_planted_swift & else build_swift "$here" decoder-package & fi
+    if [[ $tier == self-test* || $tier == ci ]]; then build_mutant_swift & else build_swift decoder-package & fi
 fi
 if [[ ${#core[@]} -gt 0 ]]; then build_core "${core[@]}"; fi
 wait -n 2>/dev/null || [[ $? -eq 127 ]] # 127: there was nothing of Swift to wait for
@@ -112,13 +130,13 @@ run() { # run TARGET ARGUMENT…: what it said is printed if it failed
     : >"$work/failed"
 }
 
-# The core's stories: what finds a mistake that no input of the fuzzer finds for certain. Planted/TARGET/NAME.story names the one that does.
+# Some mutants are found for certain by a story of the core, and by no input. Planted/TARGET/NAME.story names the story.
 build_stories() {
     local name
     mkdir -p "$build/stories"
     for name in "$root"/CShim/src/*/*.c "$root"/Tests/CTestPeer/*.c; do
         printf '%s\0' "-c $name -o $build/stories/$(basename "$(dirname "$name")")_$(basename "$name").o"
-    done | xargs -0 -P 2 -I{} bash -c 'read -ra words <<<"$1"; clang "${@:2}" "${words[@]}"' - {} "${story_flags[@]}"
+    done | xargs -0 -P 2 -I{} bash -c 'read -ra words <<<"$1"; clang "${@:2}" "${words[@]}"' - {} "${story_flags[@]}" -MMD
     clang "$build"/stories/*.o -lpthread -o "$build/stories/whole"
 }
 story_flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g "-I$root/CShim/src" "-I$root/CShim/include")
@@ -131,22 +149,36 @@ tell() { # tell PROGRAM STORY: true if it comes true in time
     return "$status"
 }
 
-# One planted mistake that a story finds: with it the story fails, or does not end; without it, it comes true.
-seek_by_story() { # seek_by_story TARGET NAME
-    local file object others=() story status=0
-    story=$(<"$here/Planted/$1/$2.story")
-    mkdir -p "$work/$2"
-    cp -r "$root/CShim" "$work/$2"
-    file=$(python3 "$here/plants.py" "$2" "$work/$2")
-    clang "${story_flags[@]}" -w -c "$file" -o "$work/$2/planted.o"
-    for object in "$build"/stories/*.o; do
-        if [[ $object != "$build/stories/$(basename "$(dirname "$file")")_$(basename "$file").o" ]]; then others+=("$object"); fi
+# Builds the sources that see the mutant's macro, and prints all objects of the mutant, one a line.
+build_mutant() { # build_mutant MUTANT OBJECTS FLAG…: the directory with the objects of the true code
+    local name object source files
+    mkdir -p "$work/$1.objects"
+    files=$(grep -rlw "MUTANT_$1" "$root/CShim/src")
+    for object in "$2"/*.o; do
+        # A header with a hook changes each file that includes it.
+        if ! grep -qF "$files" "${object%.o}.d"; then echo "$object"; continue; fi
+        name=$(basename "$object" .o)
+        source=$root/CShim/src/${name/_//}
+        if [[ ! -f $source ]]; then source=$root/Tests/${name/_//}; fi
+        clang "${@:3}" -w "-DMUTANT_$1" -c "$source" -o "$work/$1.objects/$name.o"
+        echo "$work/$1.objects/$name.o"
     done
-    clang "$work/$2/planted.o" "${others[@]}" -lpthread -o "$build/plants/$2"
+}
+
+kept_name() { tr 'A-Z_' 'a-z-' <<<"$1"; } # kept_name MUTANT: of the file in Planted/TARGET
+
+# A mutant that a story finds: with the mutant the story fails or does not end; without it, the story comes true.
+seek_by_story() { # seek_by_story TARGET MUTANT
+    local objects story name
+    name=$(kept_name "$2")
+    story=$(<"$here/Planted/$1/$name.story")
+    objects=$(build_mutant "$2" "$build/stories" "${story_flags[@]}")
+    mapfile -t objects <<<"$objects"
+    clang "${objects[@]}" -lpthread -o "$build/mutants/$name"
     if ! tell "$build/stories/whole" "$story"; then
-        echo "FAILED: $story does not come true without the planted $2"
+        echo "FAILED: $story does not come true without the mutant $2"
         : >"$work/failed"
-    elif tell "$build/plants/$2" "$story"; then
+    elif tell "$build/mutants/$name" "$story"; then
         echo "NOT FOUND: $1 $2 by $story"
         : >"$work/failed"
     else
@@ -155,20 +187,17 @@ seek_by_story() { # seek_by_story TARGET NAME
     fi
 }
 
-# One planted mistake: built, and searched for until it is found.
-seek() { # seek TARGET NAME
-    local target=$1 name=$2 program=$build/plants/$2 log=$work/$2.log status=0 file environment=()
+# Builds one mutant, and searches until it is found.
+seek() { # seek TARGET MUTANT
+    local target=$1 mutant=$2 name program log=$work/$2.log status=0 objects environment=()
+    name=$(kept_name "$mutant")
     if over_swift "$target"; then
-        program=$build/$target environment=("TIDINGS_PLANTED=$name")
+        program=$build/$target environment=("TIDINGS_MUTANT=$mutant")
     else
-        mkdir -p "$work/$name"
-        cp -r "$root/CShim" "$work/$name"
-        file=$(python3 "$here/plants.py" "$name" "$work/$name")
-        local replaced others=() object
-        replaced=$build/core/$(basename "$(dirname "$file")")_$(basename "$file").o
-        for object in "$build"/core/*.o; do if [[ $object != "$replaced" ]]; then others+=("$object"); fi; done
-        clang "${flags[@]}" "${watched[@]}" -w -c "$file" -o "$work/$name/planted.o"
-        link_core "$target" "$program" "$work/$name/planted.o" "${others[@]}"
+        program=$build/mutants/$name
+        objects=$(build_mutant "$mutant" "$build/core" "${flags[@]}" "${watched[@]}")
+        mapfile -t objects <<<"$objects"
+        link_core "$target" "$program" "${objects[@]}"
     fi
     mkdir -p "$work/$name/corpus"
     local from=$EPOCHREALTIME within=60 kept=$here/Planted/$target/$name executions seconds
@@ -180,17 +209,19 @@ seek() { # seek TARGET NAME
         local begin=("$work/seeds/$target")
         # Near to what found the others, unless it is to be found from nothing.
         if [[ $tier == self-test-cold ]]; then within=300; else begin+=("$here/Planted/$target"); fi
-        env "${environment[@]}" "$program" "${limits[@]}" -seed="${TIDINGS_FUZZ_SEED:-1}" -runs=20000 -max_total_time="$within" -print_final_stats=1 \
-            -exact_artifact_path="$build/planted/$target/$name" "$work/$name/corpus" "${begin[@]}" >"$log" 2>&1 </dev/null || status=$?
+        env "${environment[@]}" "$program" "${limits[@]}" -seed="${TIDINGS_FUZZ_SEED:-1}" -runs=20000 \
+            -max_total_time="$within" -print_final_stats=1 -exact_artifact_path="$build/artifacts/$target/$name" \
+            "$work/$name/corpus" "${begin[@]}" >"$log" 2>&1 </dev/null || status=$?
     fi
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log") seconds=$(((${EPOCHREALTIME/./} - ${from/./}) / 100000))
     seconds=$((seconds / 10)).$((seconds % 10))
     if [[ $status -eq 0 ]]; then
-        echo "NOT FOUND: $target $name, ${executions:-?} executions, $seconds s"
+        echo "NOT FOUND: $target $mutant, ${executions:-?} executions, $seconds s"
         : >"$work/failed"
     else
-        echo "$name" >"$work/$name.found"
-        echo "found: $target $name after ${executions:-?} executions, $seconds s: $(grep -m 1 -oE 'ERROR: [A-Za-z]*: [^ ]*|not so: [^(]*|runtime error: .*|Fatal error.*' "$log" | cut -c1-100)"
+        echo "$mutant" >"$work/$mutant.found"
+        echo "found: $target $mutant after ${executions:-?} executions, $seconds s: $(grep -m 1 -oE \
+            'ERROR: [A-Za-z]*: [^ ]*|not so: [^(]*|runtime error: .*|Fatal error.*' "$log" | cut -c1-100)"
     fi
 }
 
@@ -203,7 +234,7 @@ fuzz() { # fuzz TARGET
     [[ $tier != replay ]] || return 0
     if [[ $tier == full ]]; then corpus=$build/corpus/$target seed=$((RANDOM * 32768 + RANDOM + 1)) seconds=600; fi
     mkdir -p "$corpus" "$build/crashes"
-    # What chance finds is told, with all that it takes to see it again, and decides nothing: found cases do, and planted mistakes.
+    # What chance finds is told, with all that it takes to see it again, and decides nothing: found cases do, and mutants.
     local status=0 input
     rm -f "$build/crashes/$target-"*
     "$build/$target" "${limits[@]}" -seed="$seed" -max_total_time="$seconds" -artifact_prefix="$build/crashes/$target-" "$corpus" "$work/seeds/$target" "$here/Planted/$target" \
@@ -229,26 +260,45 @@ fuzz() { # fuzz TARGET
 
 if [[ $tier == self-test* || $tier == ci ]]; then
     python3 "$here/seeds.py" "$work/seeds"
-    for target in "${targets[@]}"; do mkdir -p "$build/plants" "$build/planted/$target" "$here/Planted/$target"; done
-    python3 "$here/plants.py" --list "${targets[@]}" >"$work/plants"
-    # What finds a mistake must find nothing without it: otherwise it finds something else, with the mistake or not.
+    for target in "${targets[@]}"; do mkdir -p "$build/mutants" "$build/artifacts/$target" "$here/Planted/$target"; done
+    mutants_of "${targets[@]}" >"$work/mutants"
     for target in "${targets[@]}"; do
+        # A hook that is misspelt is no mutant: what was kept for it, or a target without any, shows that.
+        if ! grep -q "^$target " "$work/mutants"; then
+            echo "FAILED: no mutant for $target in the sources"
+            : >"$work/failed"
+        fi
         kept=()
         for name in "$here/Planted/$target"/*; do
-            if [[ $name == *.story ]]; then by_story=yes; elif [[ -f $name ]]; then kept+=("$name"); fi
+            if [[ ! -f $name ]]; then continue; fi
+            mutant=$(basename "$name" .story | tr 'a-z-' 'A-Z_')
+            if ! grep -qx "$target $mutant" "$work/mutants"; then
+                echo "FAILED: ${name#"$root"/} is kept for MUTANT_$mutant, which the sources do not have for $target"
+                : >"$work/failed"
+            fi
+            if [[ $name == *.story ]]; then by_story=yes; else kept+=("$name"); fi
         done
+        # What finds a mutant must find nothing without it: otherwise it finds something else, with the mutant or not.
         if [[ ${#kept[@]} -gt 0 ]]; then run "$target" "${kept[@]}"; fi
     done
+    if [[ ${#chosen[@]} -gt 0 ]]; then
+        grep -E " ($(IFS='|'; echo "${chosen[*]}"))\$" "$work/mutants" >"$work/chosen"
+        mv "$work/chosen" "$work/mutants"
+    fi
     if [[ ${by_story:-} ]]; then build_stories; fi
     while read -r target name; do
         if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
-        if [[ -f $here/Planted/$target/$name.story ]]; then seek_by_story "$target" "$name" & else seek "$target" "$name" & fi
-    done <"$work/plants"
+        if [[ -f $here/Planted/$target/$(kept_name "$name").story ]]; then
+            seek_by_story "$target" "$name" &
+        else
+            seek "$target" "$name" &
+        fi
+    done <"$work/mutants"
     wait
-    # A mistake that could not be planted or built has said nothing.
-    planted=$(grep -c . "$work/plants") told=$(cat "$work"/*.found 2>/dev/null | grep -c . || true)
-    if [[ $told -ne $planted ]]; then
-        echo "FAILED: $told of $planted planted mistakes were found"
+    # A mutant that could not be built has said nothing.
+    mutants=$(grep -c . "$work/mutants") told=$(cat "$work"/*.found 2>/dev/null | grep -c . || true)
+    if [[ $told -ne $mutants ]]; then
+        echo "FAILED: $told of $mutants mutants were found"
         : >"$work/failed"
     fi
 fi

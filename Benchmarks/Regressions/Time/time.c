@@ -1,5 +1,5 @@
-// How long a post of 64 B takes, in picoseconds: the fastest of a thousand laps, and their median. Built by `without`, of a core that lacks
-// something. Takes the number of the ring's slots.
+// How long a post of 64 B takes, in picoseconds: the fastest of a thousand laps, and their median. `without` builds it
+// with a core that lacks a part. Takes the number of the ring's slots.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

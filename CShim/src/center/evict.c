@@ -84,7 +84,13 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
 static int evict_range(tidings_center *center, uint64_t ev) {
     tidings__segment *s = &center->segment;
     uint64_t start = tidings__ev_start(ev), end = start + tidings__ev_length(ev);
-    if (end - start > TIDINGS__EV_LENGTH_MAX) end = start + TIDINGS__EV_LENGTH_MAX;  // a hostile word; the table below is what it is
+#ifndef MUTANT_EVICTION_LENGTH_UNCHECKED  // Found by: fuzz image
+    // Clamp: the shared word is untrusted, `tallies` holds EV_LENGTH_MAX.
+    if (end - start > TIDINGS__EV_LENGTH_MAX) end = start + TIDINGS__EV_LENGTH_MAX;
+#endif
+#ifdef MEASURE_WITHOUT_EVICTION_COUNT  // Measured by: Benchmarks/Regressions/without
+    start = end;
+#endif
     tallies t;
     t.used = t.valid = t.retained = 0;
     uint64_t names = 0;  // of the run of records that is being counted; names come in runs
@@ -299,7 +305,12 @@ uint64_t tidings__deadline(const tidings_post_options *options) {
     return now + (uint64_t)options->deadline_ns < now ? UINT64_MAX - 1 : now + (uint64_t)options->deadline_ns;
 }
 
-static uint32_t process_of(const tidings__segment *s, uint32_t owner) { return tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid); }
+static uint32_t process_of(const tidings__segment *s, uint32_t owner) {
+#ifdef MUTANT_OWNER_NUMBER_UNCHECKED  // Found by: fuzz image
+    return tidings__relaxed(&s->participants[owner - 1].pid);
+#endif
+    return tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid);
+}
 
 #define PASSED_MOST 64u
 

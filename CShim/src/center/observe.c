@@ -87,6 +87,9 @@ void tidings_observer_close(tidings_observer *observer) {
     for (uint32_t i = 0; i < table->count; i++) tidings__interest_free(table->of[i]);
     tidings__interests_free(observer);
     if (ours) tidings__observer_release(s, observer->index);
+#ifdef MUTANT_FORKED_CHILD_RELEASES_OBSERVER  // Found by: fuzz image
+    if (!ours) tidings__observer_release(s, observer->index + s->shape.observers);
+#endif
     tidings__table_free(table);
     free(observer->buffer);
     free(observer->matched);

@@ -147,6 +147,12 @@ static uint64_t resolved_again(tidings_topic *topic, resolution *before) {
     return resolved;
 }
 
+#ifdef MUTANT_POSTERS_SHARE_A_LOCK  // Found by: fault-injection a_small_post
+static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
+    return (_Atomic uint64_t *)(void *)&s->observers[s->shape.observers - 1].unused[1];
+}
+#endif
+
 // One try. 0, AGAIN, or why not. Inlined where `observable` is a constant, and where nothing is kept for a second try: this is the path that every post takes.
 static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew, resolution *before, tidings__claim *claim, uint32_t *rung) {
     tidings_topic *topic = p.topic;
@@ -164,7 +170,7 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     }
     uint32_t name = (uint32_t)resolved;
     tidings__cell *cell = claim->cell;
-#ifdef MUTANT_COMMIT_BEFORE_RECORD  // Found by: interleaving one_post
+#ifdef MUTANT_COMMIT_BEFORE_RECORD  // Found by: interleaving one_post; fault-injection a_small_post
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
 #endif
     // The claim before the first word: a reader of the previous lap who sees one of our words sees our claim.
@@ -173,16 +179,20 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     tidings__set_relaxed(&cell->size_pid, center->pid | p.size);
     tidings__set_relaxed(&cell->topic, tidings__topic_word(name, tidings__resolved_subject(resolved), 0, p.format));
     _Atomic uint64_t *body = cell->body;
+#ifndef MEASURE_WITHOUT_PAYLOAD  // Measured by: Benchmarks/Regressions/without
     tidings__body_write(body, p.payload, p.size);
+#endif
     body += tidings__round8(p.size) / 8;
     if (name == TIDINGS__NAME_NONE) {
         tidings__set_relaxed(&cell->poster, center->poster | topic->poster);
+#ifndef MEASURE_WITHOUT_NAME  // Measured by: Benchmarks/Regressions/without
         tidings__text_write(body, topic->text, topic->name_words + topic->subject_words);
+#endif
     } else {
         tidings__set_relaxed(&cell->poster, center->poster | (topic->poster & WITHOUT_NAME));
         tidings__text_write(body, &topic->text[topic->name_words], topic->subject_words);
     }
-#ifdef MUTANT_RING_AFTER_COMMIT  // Found by: interleaving dead_poster
+#ifdef MUTANT_RING_AFTER_COMMIT  // Found by: interleaving dead_poster; fault-injection a_small_post
     const bool committed = tidings__commit(claim, p.owner, p.thread);
     if (resolved) *rung = ring(topic, resolved);
     return committed ? 0 : AGAIN;
@@ -246,6 +256,9 @@ static __attribute__((noinline)) int post_otherwise(tidings_topic *topic, const 
 }
 
 int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence) {
+#ifdef MUTANT_SLOW_POST  // Found by: instructions post_64
+    for (volatile int turns = 0; turns < 6; turns++) {}
+#endif
     if (__builtin_expect(size >= topic->plain || (options && options->flags), 0)) return post_otherwise(topic, payload, size, options, sequence);
     tidings__thread *thread = tidings__thread_self();
     tidings_center *center = topic->center;
@@ -256,7 +269,13 @@ int tidings_post(tidings_topic *topic, const void *payload, size_t size, const t
     const posting p = begun(topic, thread, payload, size, options, time);
     tidings__claim claim = {0};
     uint32_t rung = 0;
+#ifdef MUTANT_POSTERS_SHARE_A_LOCK
+    for (uint64_t free = 0; !tidings__cas(shared_lock(&center->segment), &free, 1); free = 0) {}
+#endif
     error = attempt(p, false, NULL, NULL, &claim, &rung);
+#ifdef MUTANT_POSTERS_SHARE_A_LOCK
+    tidings__set_release(shared_lock(&center->segment), 0);
+#endif
     if (__builtin_expect(error == AGAIN, 0)) {
         const posting again = p;  // only this one has an address
         return post_anew(&again, sequence);

@@ -44,9 +44,14 @@ static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t p
     tidings__segment *s = &o->center->segment;
     uint64_t capacity;
     const uint8_t *bytes = tidings__chunk_bytes(s, r->chunk, &capacity);
-    if (!bytes || total + TIDINGS__CHUNK_HEADER > capacity) return false;
+    if (!bytes) return false;
+    uint64_t end = total + TIDINGS__CHUNK_HEADER;
+#ifdef MUTANT_CHUNK_SIZE_UNCHECKED  // Found by: fuzz image
+    end = TIDINGS__CHUNK_HEADER;
+#endif
+    if (end > capacity) return false;
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
-    if (!room_for(o, total - skipped + 8) || tidings__back_chunk(s, r->chunk, total + TIDINGS__CHUNK_HEADER) != 0) return false;
+    if (!room_for(o, total - skipped + 8) || tidings__back_chunk(s, r->chunk, end) != 0) return false;
     tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
 #ifdef MUTANT_CHUNK_NOT_CHECKED_AFTER_COPY  // Found by: interleaving large
     return true;
@@ -58,13 +63,25 @@ static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t p
 static inline __attribute__((always_inline)) bool record_copy(tidings_observer *o, uint64_t position, const tidings__record r) {
     tidings__segment *s = &o->center->segment;
     if (r.size > s->shape.maximum_payload) return false;
-    uint64_t total = tidings__round8(r.size) + tidings__round8(r.name_length) + tidings__round8(r.subject_length);
+    uint64_t total = tidings__round8(r.size);
+#ifndef MUTANT_RECORD_TEXT_BEYOND_BODY  // Found by: fuzz image
+    total += tidings__round8(r.name_length);
+    total += tidings__round8(r.subject_length);
+#endif
     const uint64_t skipped = text_at(o, &r) == 0 ? tidings__round8(r.size) : 0;
     if (__builtin_expect(r.flags & TIDINGS__RECORD_CHUNK, 0)) {
         const tidings__record in_memory = r;
         return chunk_copy(o, position, &in_memory, total, skipped);
     }
-    if (total > TIDINGS__BODY_SIZE || !room_for(o, TIDINGS__BODY_SIZE + 16)) return false;
+#ifndef MUTANT_RECORD_SIZE_UNCHECKED  // Found by: fuzz image
+    if (total > TIDINGS__BODY_SIZE) return false;
+#endif
+    if (!room_for(o, TIDINGS__BODY_SIZE + 16)) return false;
+#ifdef MUTANT_RECORD_SIZE_READ_TWICE  // Found by: fuzz image
+    tidings__record again;
+    tidings__record_read(tidings__cell_at(s, position), &again);
+    total = tidings__round8(again.size) + tidings__round8(again.name_length) + tidings__round8(again.subject_length);
+#endif
     tidings__body_read(tidings__cell_at(s, position)->body + skipped / 8, o->buffer, total - skipped);
     return true;
 }
@@ -175,8 +192,12 @@ static inline __attribute__((always_inline)) void match(tidings_observer *o, con
     uint32_t count;
     tidings__interest *const *of = tidings__table_find(t, entry, &count);
     // Room for each interest once: a hostile record may name the same entry twice.
-    for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++)
+    for (uint32_t i = 0; i < count; i++) {
+#ifndef MUTANT_MATCHES_UNBOUNDED  // Found by: fuzz image
+        if (*matched >= o->matched_capacity) break;
+#endif
         if (tidings__due(of[i], position)) o->matched[(*matched)++] = of[i];
+    }
 }
 
 static __attribute__((noinline)) void match_more(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
@@ -208,6 +229,9 @@ static void match_history(tidings_observer *o, const tidings__table *t, uint64_t
 static bool room_to_match(tidings_observer *o, uint32_t count) {
     if (count <= o->matched_capacity) return true;
     uint32_t capacity = count < 16 ? 16 : 2 * count;
+#ifdef MUTANT_MATCHES_UNBOUNDED
+    capacity = 1;
+#endif
     tidings__interest **matched = malloc(capacity * sizeof *matched);
     uint32_t *ids = malloc(capacity * sizeof *ids);
     if (!matched || !ids) {

@@ -14,7 +14,10 @@ static bool newer(uint64_t retained, uint64_t position) {
 // A chunk whose time is over: free it, if it is still what we think.
 static void free_chunk(tidings__segment *s, uint64_t retained) {
     uint32_t chunk = (uint32_t)(retained & 0xffff);
-    if (chunk == 0 || chunk == TIDINGS__RETAINED_EXPECTED || chunk > s->geometry.chunk_count) return;
+    if (chunk == 0 || chunk == TIDINGS__RETAINED_EXPECTED) return;
+#ifndef MUTANT_RETAINED_CHUNK_UNCHECKED  // Found by: fuzz image
+    if (chunk > s->geometry.chunk_count) return;
+#endif
     uint64_t word = tidings__acquire(&s->chunk_words[chunk - 1]);
     while (tidings__chunk_state(word) == TIDINGS__CHUNK_RETAINED && tidings__chunk_position(word) == retained >> 16)
         if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
@@ -22,7 +25,9 @@ static void free_chunk(tidings__segment *s, uint64_t retained) {
 
 // The chunk before the entry: once EV has moved on, "in ring" would mean free. False: there can't be such a chunk, or a helper comes too late.
 static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
+#ifndef MUTANT_PROMOTED_CHUNK_UNCHECKED  // Found by: fuzz image
     if (chunk >= s->geometry.chunk_count) return false;
+#endif
     uint64_t now = tidings__acquire(&s->chunk_words[chunk]);
     for (;;) {
         const uint32_t state = tidings__chunk_state(now);

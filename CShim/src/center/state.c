@@ -38,6 +38,9 @@ int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t 
         const uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
         if (!bytes || record.size + (uint64_t)TIDINGS__CHUNK_HEADER > capacity) continue;
         size_t room = buffer ? *size : 0;
+#ifdef MUTANT_STATE_LARGER_THAN_BUFFER  // Found by: fuzz image
+        room = SIZE_MAX;
+#endif
         if (record.size <= room) {
             if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER + (uint64_t)record.size) != 0) continue;
             tidings__bytes_read(buffer, bytes + TIDINGS__CHUNK_HEADER, record.size);

@@ -43,6 +43,9 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     out->participants_max = s->shape.participants;
     for (uint32_t i = 0; i < s->shape.participants; i++) out->participants += tidings__acquire(&s->participants[i].instance) != 0;
     out->observers_max = s->shape.observers;
+#ifdef MUTANT_GEOMETRY_READ_AGAIN  // Found by: fuzz image
+    for (uint32_t i = 0; i < s->header->shape.observers; i++) (void)tidings__acquire(&s->observers[i].owner);
+#endif
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         if (tidings__acquire(&s->observers[i].owner) == 0) continue;
         out->observers++;

@@ -8,7 +8,7 @@
 
 void tidings__tidy_remains(tidings__segment *s, const tidings__participant_set *dead) {
     tidings__observers_tidy(s, dead);
-#ifndef MUTANT_CHUNKS_NOT_RECLAIMED  // Found by: interleaving dead_large_poster
+#ifndef MUTANT_CHUNKS_NOT_RECLAIMED  // Found by: interleaving dead_large_poster; fault-injection a_chunk_post
     tidings__chunk_tidy(s, dead);
 #endif
 #ifndef MUTANT_FOREIGN_CLAIMS_NOT_RECLAIMED  // Found by: interleaving foreign_poster

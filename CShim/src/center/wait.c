@@ -315,6 +315,9 @@ static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_d
 }
 
 int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
+#ifdef MUTANT_SLOW_NEXT  // Found by: instructions next_64
+    for (volatile int turns = 0; turns < 6; turns++) {}
+#endif
     if (__builtin_expect(o->fork_epoch != tidings__thread_self()->fork_epoch, 0))
         return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
     if (!tidings__relaxed(&o->started)) tidings__set_relaxed(&o->started, true);

@@ -54,7 +54,9 @@ static inline void tidings__fence_compiler(void) {
 // Asks for a line as its owner, ahead of a store. `__builtin_prefetch(p, 1)` is compiled to a prefetch for *reading* on x86-64 unless -mprfchw is given, and that is worse
 // than none: the line would have to be asked for twice. Every x86-64 runs prefetchw, the oldest as a no-op.
 static inline void tidings__prefetch_own(const void *line) {
-#if defined(__x86_64__)
+#ifdef MEASURE_WITHOUT_PREFETCH  // Measured by: Benchmarks/Regressions/without
+    (void)line;
+#elif defined(__x86_64__)
     __asm__ __volatile__("prefetchw %0" : : "m"(*(const char *)line));
 #else
     __builtin_prefetch(line, 1);

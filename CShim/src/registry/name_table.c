@@ -47,6 +47,9 @@ static uint64_t link_to(uint64_t old, uint32_t index) {
 }
 
 tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
+#ifdef MUTANT_NAME_NUMBER_UNCHECKED  // Found by: fuzz image
+    if (index >= s->shape.names) return &s->names[index];
+#endif
     if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;
     // A peer's word gives no memory to it.
     if (tidings__names_there(s, index + 1) <= index) return NULL;
@@ -78,6 +81,9 @@ bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
 static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key *key) {
     uint32_t steps = tidings__relaxed((_Atomic uint32_t *)(void *)&s->header->names_used.word);
     if (steps > s->shape.names) steps = s->shape.names;
+#ifdef MUTANT_CHAIN_UNBOUNDED  // Found by: fuzz image
+    steps = UINT32_MAX;
+#endif
     for (uint32_t index = LINK_INDEX(link); index != TIDINGS__NAME_NONE && steps > 0; steps--) {
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) return TIDINGS__NAME_NONE;
@@ -353,11 +359,16 @@ bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_
     uint32_t lengths = tidings__relaxed(&entry->lengths);
     uint32_t first = lengths & (TIDINGS__LENGTHS_PREFIX - 1), second = lengths >> 16;
     if (second > 0) second--;
+#ifndef MUTANT_NAME_LENGTH_UNCHECKED  // Found by: fuzz image
     if (first > TIDINGS_NAME_MAX || second > TIDINGS_SUBJECT_MAX) return false;
+#endif
     if (!name && !subject) return true;
     uint64_t text[TIDINGS__KEY_MAX / 8];
     for (size_t i = 0; i < TIDINGS__KEY_MAX / 8; i++) text[i] = tidings__relaxed(&entry->key[i]);
     if (name) {
+#ifdef MUTANT_NAME_LENGTH_READ_TWICE  // Found by: fuzz image
+        first = tidings__relaxed(&entry->lengths) & 0xffff;
+#endif
         memcpy(name, text, first);
         name[first] = 0;
         *name_length = first;

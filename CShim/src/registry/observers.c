@@ -63,7 +63,9 @@ uint64_t tidings__lossless_least(const tidings__segment *s, tidings__observer_se
         living->words[word] = 0;
         for (uint64_t bits = tidings__acquire(&s->header->lossless[word]); bits; bits &= bits - 1) {
             uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+#ifndef MUTANT_OBSERVER_NUMBER_UNCHECKED  // Found by: fuzz image
             if (index >= s->shape.observers) break;
+#endif
             if (!tidings__observer_alive(s, index)) continue;
             tidings__observer_set_add(living, index);
             uint64_t cursor = tidings__acquire(&s->observers[index].cursor);

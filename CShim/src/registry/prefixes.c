@@ -13,6 +13,9 @@ bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *na
 static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
     const uint32_t index = (uint32_t)walk->link;
     const tidings__name *entry = index >= TIDINGS__NAME_FIRST && walk->steps > 0 ? tidings__name_at(s, index) : NULL;
+#ifdef MUTANT_PREFIX_WALK_BOUND_WRAPS  // Found by: fuzz image
+    if (!entry && index >= TIDINGS__NAME_FIRST) walk->steps--;
+#endif
     if (!entry) return TIDINGS__NAME_NONE;
     walk->steps--;
     walk->link = tidings__acquire(&entry->next);

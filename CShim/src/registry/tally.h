@@ -22,7 +22,9 @@ static inline void tidings__tally_add(tidings__tally *tally, uint64_t more, uint
     uint64_t count, end;
     do {
         tidings__tally_read(tally, &count, &end);
-#ifndef MUTANT_RANGE_COUNTED_TWICE  // Found by: interleaving two_hands
+#ifdef MUTANT_EVICTION_COUNTED_TWICE  // Found by: fault-injection an_eviction
+        if ((int64_t)(end - range_end) > 0) return;
+#elif !defined MUTANT_RANGE_COUNTED_TWICE  // Found by: interleaving two_hands
         if ((int64_t)(end - range_end) >= 0) return;
 #endif
     } while (!tidings__cas_pair(&tally->count, count, end, count + more, range_end));

@@ -141,6 +141,9 @@ void tidings__chunk_tidy(tidings__segment *s, const tidings__participant_set *de
             uint64_t start = tidings__oldest(s);
             uint64_t distance = (tidings__chunk_position(word) - start) & TIDINGS__CHUNK_NOWHERE;
             bool in_ring = distance < s->shape.slots && tidings__look(s, start + distance) == TIDINGS__VALID;
+#ifdef MUTANT_ORPHAN_CHUNK_POSITION_UNCHECKED  // Found by: fuzz opening
+            in_ring = tidings__relaxed(&s->cells[distance].commit) >> 1 == start + distance;
+#endif
             if (in_ring) desired = (word & ~UINT64_C(0xf)) | TIDINGS__CHUNK_IN_RING;
         }
         tidings__cas(&s->chunk_words[chunk], &word, desired);

@@ -22,13 +22,17 @@ void tidings__claims_tidy(const tidings__segment *s, const tidings__participant_
 // Tells the kernel which word to mark if this thread dies from here on. glibc's own robust list head, its one pending operation:
 // free while we are not inside a robust mutex operation, which a post never is (except from a signal handler: see `owner` in post.c).
 static inline void tidings__pending_set(tidings__thread *thread, _Atomic uint64_t *word) {
+#ifndef MEASURE_WITHOUT_DEATH_NOTICE  // Measured by: Benchmarks/Regressions/without
     // Volatile: nothing in this program ever reads it. Little endian: the futex is the word's lower, first half.
     *(volatile uintptr_t *)thread->pending = (uintptr_t)word - (uintptr_t)thread->pending_offset;
+#endif
     tidings__fence_compiler();
 }
 static inline void tidings__pending_clear(tidings__thread *thread) {
     tidings__fence_compiler();
+#ifndef MEASURE_WITHOUT_DEATH_NOTICE
     *(volatile uintptr_t *)thread->pending = 0;
+#endif
 }
 
 // Claims the next position for `owner` (a TID, or TIDINGS__W_FOREIGN and a participant: then `thread` is not told to the kernel).
@@ -36,7 +40,14 @@ static inline void tidings__pending_clear(tidings__thread *thread) {
 // -EBUSY: a whole lap of slots was held by others. `*held`, 0 before the first call for a claim, counts those.
 static inline __attribute__((always_inline)) int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
                                       bool followed, uint32_t *held, tidings__claim *claim) {
+#ifdef MUTANT_POSITION_BEFORE_CLAIM  // Found by: fault-injection a_small_post
+    // Takes a position from a shared counter, before the slot says that the position is taken.
+    static _Thread_local uint64_t ticket = UINT64_MAX;
+    if (ticket == UINT64_MAX) ticket = tidings__fetch_add(&s->header->frontier_hint.word, 1);
+    uint64_t position = ticket;
+#else
     uint64_t position = tidings__relaxed(hint);
+#endif
     // Cells walked along. 0 is where a word that others write has sent us; our own hint comes from a claim of this process, so what lies before it was claimed.
     uint32_t steps = 1, contradictions = 0;
     for (;;) {
@@ -75,6 +86,9 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             position = tidings__frontier(s, start);
             continue;
         }
+#ifdef MUTANT_POSITION_BEFORE_CLAIM
+        steps = 1;
+#endif
         if (position != start && steps == 0) {
             // Trust in a hint ends here: a claim needs the position before it decided, or the order would have a hole.
             uint64_t before = tidings__acquire(&tidings__cell_at(s, position - 1)->claim);
@@ -110,7 +124,13 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
 #ifndef MUTANT_PENDING_SET_AFTER_CLAIM  // Found by: interleaving dead_poster
         if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
 #endif
-        if (tidings__cas(&cell->claim, &w, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner)) {
+#ifdef MEASURE_WITHOUT_LOCKED_CLAIM  // Measured by: Benchmarks/Regressions/without
+        tidings__set_relaxed(&cell->claim, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner);
+        const bool claimed = true;
+#else
+        const bool claimed = tidings__cas(&cell->claim, &w, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner);
+#endif
+        if (claimed) {
             tidings__barrier_after_rmw();
 #ifdef MUTANT_PENDING_SET_AFTER_CLAIM
             if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
@@ -120,7 +140,11 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             claim->phase = phase;
             tidings__set_relaxed(hint, position + 1);
             // Seldom: every store to a contended line delays the commit behind it.
+#ifdef MUTANT_POSITION_BEFORE_CLAIM
+            ticket = UINT64_MAX;
+#else
             if (__builtin_expect(position % 64 == 0, 0)) tidings__set_relaxed(&s->header->frontier_hint.word, position + 1);
+#endif
             return 0;
         }
     }
@@ -144,6 +168,9 @@ static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tiding
 #endif
     // Only now: a death before this frees the slot, whatever the verdict was.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
+#ifdef MUTANT_OWNER_IGNORES_REVOCATION  // Found by: fault-injection a_revoked_post
+    counts = true;
+#endif
     return counts;
 }
 

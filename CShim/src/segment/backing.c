@@ -10,7 +10,9 @@
 static const tidings__class *class_of(const tidings__segment *segment, uint32_t chunk)
 {
     const tidings__geometry *geometry = &segment->geometry;
+#ifndef MUTANT_CHUNK_NUMBER_UNCHECKED  // Found by: fuzz image
     if (chunk >= geometry->chunk_count) return NULL;
+#endif
     const tidings__class *found = &geometry->classes[0];
     for (uint32_t i = 1; i < geometry->class_count && geometry->classes[i].first <= chunk; i++) found = &geometry->classes[i];
     return found;

@@ -151,12 +151,20 @@ int tidings__segment_validate(const tidings__segment *segment, const char *verb,
         return tidings__segment_refuse(segment, EPROTO, verb, "%s has another layout (stamp %08x, this program's is %08x); build both alike and remove the center",
                                        segment->path, identity->layout_stamp, tidings__layout_stamp());
     }
-    if (!tidings__shape_valid(&identity->shape) || identity->instance == 0) {
+    if (
+#ifndef MUTANT_SHAPE_UNCHECKED  // Found by: fuzz opening
+        !tidings__shape_valid(&identity->shape) ||
+#endif
+        identity->instance == 0) {
         return tidings__segment_refuse(segment, EBADMSG, verb, "%s is damaged (impossible sizes); delete it when nobody uses it", segment->path);
     }
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);
-    if (identity->length != geometry.file_size || identity->file_size != geometry.file_size) {
+    if (
+#ifndef MUTANT_FILE_LENGTH_UNCHECKED  // Found by: fuzz opening
+        identity->length != geometry.file_size ||
+#endif
+        identity->file_size != geometry.file_size) {
         return tidings__segment_refuse(segment, EBADMSG, verb, "%s is damaged (%llu bytes long, its header says %llu and its sizes make %llu); delete it when nobody uses it",
                                        segment->path, (unsigned long long)identity->length, (unsigned long long)identity->file_size,
                                        (unsigned long long)geometry.file_size);

@@ -11,6 +11,9 @@ import Glibc
 extension CenterHandle {
     func statistics() throws(SharedNotificationError) -> SharedNotificationCenter.Statistics {
         let raw = try rawStatistics()
+        #if MUTANT_REVOKED_CONVERTED  // Found by: fuzz swift
+            if isMutant("REVOKED_CONVERTED") { _ = Int(raw.revoked) }
+        #endif
         return SharedNotificationCenter.Statistics(
             posted: raw.posted, oldestSequence: raw.retained_from, revoked: raw.revoked, fileSize: raw.file_size,
             memory: raw.memory, maximumPayloadSize: raw.maximum_payload, slots: Int(raw.slots),
@@ -28,6 +31,9 @@ extension CenterHandle {
             guard tidings_participant(center, index, &info) == 0 else { continue }
             var own = tidings_participant_observers()
             tidings_participant_observers_get(center, index, &own)
+            #if MUTANT_JOINED_CONVERTED  // Found by: fuzz swift
+                if isMutant("JOINED_CONVERTED") { _ = Int64(info.joined_at_ns) }
+            #endif
             found.append(
                 SharedNotificationCenter.Participant(
                     index: Int(index), pid: info.pid, uid: info.uid, executable: Self.text(&info.executable),

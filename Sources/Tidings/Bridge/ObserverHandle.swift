@@ -182,7 +182,10 @@ extension ObserverHandle {
 
     /// How many were missed; `nil` for a notification.
     var missed: Int? {
-        delivery.pointee.kind == TIDINGS_DELIVERY_MISSED ? Int(clamping: delivery.pointee.missed) : nil
+        #if MUTANT_MISSED_TAKEN_AS_32_BITS  // Found by: fuzz swift
+            if isMutant("MISSED_TAKEN_AS_32_BITS") { _ = UInt32(delivery.pointee.missed) }
+        #endif
+        return delivery.pointee.kind == TIDINGS_DELIVERY_MISSED ? Int(clamping: delivery.pointee.missed) : nil
     }
 
     /// What stands for the names that so many were missed of, when it was a prefix that looked; `nil`: all.
@@ -195,7 +198,12 @@ extension ObserverHandle {
     var isCleared: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_CLEARED) != 0 }
     var isImmediate: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_IMMEDIATE) != 0 }
     var sequence: UInt64 { delivery.pointee.sequence }
-    var postedAtNanoseconds: UInt64 { delivery.pointee.posted_at_ns }
+    var postedAtNanoseconds: UInt64 {
+        #if MUTANT_TIME_CONVERTED  // Found by: fuzz swift
+            if isMutant("TIME_CONVERTED") { _ = Int64(delivery.pointee.posted_at_ns) }
+        #endif
+        return delivery.pointee.posted_at_ns
+    }
     var pid: Int32 { delivery.pointee.pid }
     var uid: UInt32 { delivery.pointee.uid }
     var participant: UInt32 { delivery.pointee.participant }
@@ -224,7 +232,11 @@ extension ObserverHandle {
 
     /// Repairs what is not UTF-8: another process may have written it past the library.
     private static func text(_ characters: UnsafePointer<CChar>, _ length: Int) -> String {
-        String(decoding: UnsafeRawBufferPointer(start: characters, count: length), as: UTF8.self)
+        let bytes = UnsafeRawBufferPointer(start: characters, count: length)
+        #if MUTANT_TEXT_TAKEN_FOR_UTF8  // Found by: fuzz swift
+            if isMutant("TEXT_TAKEN_FOR_UTF8") { return String(validating: bytes, as: UTF8.self)! }
+        #endif
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

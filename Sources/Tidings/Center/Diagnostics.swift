@@ -164,6 +164,9 @@ extension SharedNotificationCenter {
 extension Int {
     /// Adds a count that a peer may have written; the sum stops at `Int.max`.
     mutating func add(_ count: Int) {
+        #if MUTANT_MISSED_SUMMED_IN_32_BITS  // Found by: fuzz swift
+            if isMutant("MISSED_SUMMED_IN_32_BITS") { _ = UInt32(self) + UInt32(count) }
+        #endif
         let (sum, isOver) = addingReportingOverflow(count)
         self = isOver ? .max : sum
     }

@@ -147,6 +147,9 @@ enum PayloadCoding {
     static func checkBitwise(
         _ bytes: UnsafeRawBufferPointer, for type: any SharedNotificationCenter.Message.Type, size: Int
     ) throws {
+        #if MUTANT_BITWISE_SIZE_UNCHECKED  // Found by: fuzz swift
+            let size = isMutant("BITWISE_SIZE_UNCHECKED") ? bytes.count - fingerprintSize : size
+        #endif
         guard bytes.count == fingerprintSize + size,
             UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) == fingerprint(of: type)
         else { throw undecodable("\(type) lies otherwise in memory where this was posted, or is another type") }

@@ -107,6 +107,9 @@ struct DeliveryBuffer {
                 case .reopened, .ended: (0, nil)
                 }
             self.name = count == 0 || self.name == name ? name : nil
+            #if MUTANT_WAITING_MISSED_IN_32_BITS  // Found by: fuzz swift
+                if isMutant("WAITING_MISSED_IN_32_BITS") { _ = UInt32(count) + UInt32(more) }
+            #endif
             count.add(more)
         }
 

@@ -115,6 +115,9 @@ struct HeldItems {
             case .reopened, .ended: (0, nil)
             }
         missedName = missed == 0 || missedName == name ? name : nil
+        #if MUTANT_HELD_MISSED_IN_32_BITS  // Found by: fuzz swift
+            if isMutant("HELD_MISSED_IN_32_BITS") { _ = UInt32(missed) + UInt32(lost) }
+        #endif
         missed.add(lost)
         if case .arrival(let arrival) = item, case .coalesce = kind {
             places[Key(arrival)] = nil

@@ -72,6 +72,9 @@ extension CBORBytes {
     /// Whether the bytes between two offsets, as in `text(from:to:)`, are these.
     @inline(__always)
     func equal(_ name: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Bool {
+        #if MUTANT_EMPTY_KEY_MATCHES_ANY  // Found by: fuzz decoder
+            if isMutant("EMPTY_KEY_MATCHES_ANY") && start == end { return true }
+        #endif
         guard name.count == end - start else { return false }
         // Both are empty.
         guard let left = name.baseAddress else { return true }

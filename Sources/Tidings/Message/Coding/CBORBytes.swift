@@ -65,6 +65,9 @@ struct CBORBytes {
     }
 
     private func load<I: FixedWidthInteger>(_ type: I.Type, at offset: Int) throws(CBORFault) -> I {
+        #if MUTANT_ARGUMENT_BEYOND_END  // Found by: fuzz decoder
+            let count = isMutant("ARGUMENT_BEYOND_END") ? Int.max : self.count
+        #endif
         guard count - offset >= MemoryLayout<I>.size else { throw CBORFault(.truncated, at: offset) }
         return I(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: I.self))
         // In bounds: that many bytes remain.
@@ -93,6 +96,9 @@ struct CBORBytes {
     /// The offset behind a string of definite length.
     @inline(__always)
     func endOfString(_ head: CBORHead) throws(CBORFault) -> Int {
+        #if MUTANT_STRING_LENGTH_UNCHECKED  // Found by: fuzz decoder
+            if isMutant("STRING_LENGTH_UNCHECKED") { return head.end &+ Int(truncatingIfNeeded: head.argument) }
+        #endif
         // The end of a head is at most `count`.
         guard head.argument <= UInt64(truncatingIfNeeded: count &- head.end) else {
             throw CBORFault(.longString, at: head.end)

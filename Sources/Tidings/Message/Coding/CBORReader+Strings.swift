@@ -10,6 +10,11 @@ extension CBORReader {
         let head = try bytes.content(at: place).head
         guard head.major == .text else { throw .mismatch(head, at: place.offset) }
         if head.isIndefinite { return try bytes.joinedText(head) }
+        #if MUTANT_STRING_END_FROM_HEAD  // Found by: fuzz decoder
+            if isMutant("STRING_END_FROM_HEAD") {
+                return try bytes.text(from: head.end, to: head.end + Int(min(head.argument, 1 << 20)))
+            }
+        #endif
         return try bytes.text(from: head.end, to: try bytes.endOfString(head))
     }
 

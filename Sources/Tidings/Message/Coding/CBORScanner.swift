@@ -57,6 +57,9 @@ struct CBORScanner {
     }
 
     private func array(_ head: CBORHead, depth: Int) throws(CBORFault) -> Int {
+        #if MUTANT_DEPTH_UNBOUNDED  // Found by: fuzz decoder
+            let depth = isMutant("DEPTH_UNBOUNDED") ? 0 : depth
+        #endif
         guard depth < CBORLimit.depth else { throw CBORFault(.depth, at: head.end) }
         var offset = head.end
         if head.isIndefinite {
