@@ -16,7 +16,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 BUILD ?= .build-c
-VERSION := 0.1.0
+VERSION := 0.2.0
 ABI := 0
 
 own := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -MMD -MP -ICShim/include -ICShim/notify/include
