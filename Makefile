@@ -4,6 +4,7 @@
 #     make install PREFIX=/usr    headers, libraries, pkg-config files, manual     DESTDIR=… for packagers
 #     make check                  the stories of notify(3)
 #     make install-command        the command `tidings`, which needs Swift: with completions for bash, zsh and fish, and its manual page
+#     make docs                   reference and articles as a static site in .build-documentation/site, which needs Swift
 #     make uninstall, make clean
 #
 # libtidings-notify-dispatch (notify_register_dispatch) is built where the compiler knows blocks and finds Dispatch: DISPATCH=DIRECTORY says where its headers are (a Swift toolchain's usr/lib/swift).
@@ -15,7 +16,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 BUILD ?= .build-c
-VERSION := 0.1.0
+VERSION := 0.2.0
 ABI := 0
 
 own := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -MMD -MP -ICShim/include -ICShim/notify/include
@@ -37,7 +38,7 @@ rpath := $(if $(filter /usr/lib /usr/lib/% /lib /lib/% /usr/local/lib,$(LIBDIR))
 headers := CShim/include/tidings.h CShim/notify/include/notify.h CShim/notify/include/notify_private.h CShim/notify/include/notify_keys.h
 manual := $(wildcard CShim/notify/man/*)
 
-.PHONY: all check install install-command uninstall clean
+.PHONY: all check docs install install-command uninstall clean
 all: $(libraries:%=$(BUILD)/%.so) $(libraries:%=$(BUILD)/%.a) $(if $(utility),$(BUILD)/notifyutil)
 
 $(core): own += -ICShim/src
@@ -98,6 +99,11 @@ install-command:
 	for file in $(completions); do \
 		$(COMMAND) --generate-completion-script $${file%%[-/]*} >$(DESTDIR)$(PREFIX)/share/$$file || exit 1; \
 	done
+
+docs:
+	swift build
+	.ci/documentation "$$(swift build --show-bin-path)"
+	@echo "to read it: python3 -m http.server -d .build-documentation/site, and open http://localhost:8000/"
 
 uninstall:
 	for header in $(notdir $(headers)); do rm -f $(DESTDIR)$(INCLUDEDIR)/$$header; done

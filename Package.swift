@@ -2,14 +2,14 @@
 import CompilerPluginSupport
 import PackageDescription
 
-// In CI a warning is an error, in this package and not in what it depends on. Everywhere else it stays a warning, so
-// that a newer compiler breaks nobody's build.
+// In CI a warning of this package is an error; a warning of a dependency is not. Elsewhere it stays a warning, so that a
+// newer compiler does not break a user's build.
 let strict = Context.environment["TIDINGS_CI"] != nil
 let swiftSettings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : []
 let cWarnings: [CSetting] =
     [.enableWarning("all"), .enableWarning("extra")] + (strict ? [.treatAllWarnings(as: .error)] : [])
 
-// Whoever doesn't ask for the macros neither fetches nor builds swift-syntax: whatever belongs to it has this condition.
+// A package that does not enable the trait neither fetches nor builds swift-syntax: each use of it has this condition.
 let withMacros: TargetDependencyCondition? = .when(traits: ["Macros"])
 func syntax(_ product: String) -> Target.Dependency {
     .product(name: product, package: "swift-syntax", condition: withMacros)
@@ -18,18 +18,23 @@ func syntax(_ product: String) -> Target.Dependency {
 let package = Package(
     name: "tidings",
     products: [
+        // The Swift library: centers, messages, observers. Start here.
         .library(name: "Tidings", targets: ["Tidings"]),
-        // Forwards to and from Foundation's NotificationCenter. Of its own, since that takes the whole of Foundation, which Tidings does without.
+        // Forwards between a center and Foundation's NotificationCenter. A product of its own, because it needs all of
+        // Foundation, and Tidings needs FoundationEssentials alone.
         .library(name: "TidingsFoundation", targets: ["TidingsFoundation"]),
+        // The C library, header tidings.h: the same centers for programs in C.
         .library(name: "CTidings", targets: ["CTidings"]),
-        // notify(3), Apple's C interface, over the same centers. Without notify_register_dispatch: a C target here doesn't find Dispatch's headers; `make` does.
+        // notify(3), Apple's C interface, over the same centers. It lacks notify_register_dispatch, because a C target of
+        // a Swift package does not find Dispatch's headers; `make` builds a library that has it.
         .library(name: "TidingsNotify", targets: ["TidingsNotify"]),
+        // The command: posts, observes, sets state, diagnoses and measures from a shell.
         .executable(name: "tidings", targets: ["tidings"]),
-        // For Benchmarks/, a package of its own that could not use it otherwise. No promise to anybody else.
+        // Internal, without a promise: the package Benchmarks could not use the target otherwise.
         .library(name: "CTidingsBench", targets: ["CTidingsBench"]),
     ],
     traits: [
-        .trait(name: "Macros", description: "@Message and @NotificationProtocol, for which swift-syntax is built")
+        .trait(name: "Macros", description: "Adds @Message and @NotificationProtocol, and builds swift-syntax for them")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -56,7 +61,7 @@ let package = Package(
             dependencies: ["CTidings", .target(name: "TidingsMacros", condition: withMacros)],
             swiftSettings: swiftSettings
         ),
-        // Runs inside the compiler. Without the trait it is a program that does nothing.
+        // The macros run inside the compiler. Without the trait the target is a program that does nothing.
         .macro(
             name: "TidingsMacros",
             dependencies: [syntax("SwiftCompilerPlugin"), syntax("SwiftSyntaxMacros")],
@@ -67,7 +72,7 @@ let package = Package(
             dependencies: ["Tidings"],
             swiftSettings: swiftSettings
         ),
-        // What is timed in C, so that no Swift stands between the clock and the thing: for `tidings bench` and Benchmarks/.
+        // Timing loops in C, without Swift code between the clock and the measured call: for `tidings bench` and Benchmarks.
         .target(
             name: "CTidingsBench",
             dependencies: ["CTidings"],
@@ -168,6 +173,11 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17
 )
+
+// The Swift Package Index renders the macros' documentation too. Its manifest (.spi.yml) cannot enable a trait.
+if Context.environment["SPI_GENERATE_DOCS"] != nil {
+    package.traits.insert(.default(enabledTraits: ["Macros"]))
+}
 
 // For `.ci/run macros`. SwiftPM builds what stands in one package with a macro's tests once more, for the compiler's side: here these tests
 // (`tests`), and the library with the macros and those of its tests that use them (`library`), stand alone.

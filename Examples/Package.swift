@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What the README quotes. A package of its own, as a user's would be.
+// Examples of the docs as programs. A package of its own, like a user's package.
 let package = Package(
     name: "tidings-examples",
     dependencies: [

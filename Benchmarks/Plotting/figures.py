@@ -32,7 +32,7 @@ def latencies(results):
         + distribution(results, "asleep-64", "limit", "limit, futex", "limit") + rivals(results, awake=False),
     )
     yield (
-        "latency-awake", "One way to a process that looks all the time, 64 bytes: distribution and median",
+        "latency-awake", "One way to a spinning process, 64 bytes: distribution and median",
         distribution(results, "awake-64-each", "ours", "Tidings, C", "ours")
         + distribution(results, "awake-swift-bitwise", "ours", "Tidings, Swift, bitwise", "ours")
         + distribution(results, "awake-swift", "ours", "Tidings, Swift, five fields", "ours")
@@ -56,21 +56,21 @@ def times():
 # Identifier, title, axes, and what becomes of a figure (value, nanoseconds).
 SERIES = {
     "payload-latency-asleep": ("One way to a process that sleeps, by payload", sizes, times, lambda value, ns: ns),
-    "payload-latency-awake": ("One way to a process that looks all the time, by payload", sizes, times, lambda value, ns: ns),
+    "payload-latency-awake": ("One way to a spinning process, by payload", sizes, times, lambda value, ns: ns),
     "payload-throughput": (
         "Lossless throughput to one observer, by payload", sizes,
         lambda: scale.Axis("bytes per second", scale.bytes_per_second), lambda value, ns: value * 1e9 / ns),
     "fan-out": (
-        "A post to so many sleeping processes", lambda: scale.Axis("processes asleep on the name", base=2, ticks=COUNTS),
+        "A post to a number of sleeping processes", lambda: scale.Axis("processes asleep on the name", base=2, ticks=COUNTS),
         lambda: scale.Axis("time", scale.time), lambda value, ns: ns),
     "names": (
-        "A post in a center with so many names", lambda: scale.Axis("names registered"),
+        "A post in a center, by the number of names", lambda: scale.Axis("names registered"),
         lambda: scale.Axis("time of a post", scale.time, logarithmic=False, least=0), lambda value, ns: ns),
     "observers": (
-        "A post while so many observers of other names sleep", lambda: scale.Axis("observers asleep"),
+        "A post while observers of other names sleep", lambda: scale.Axis("observers asleep"),
         lambda: scale.Axis("time of a post", scale.time, logarithmic=False, least=0), lambda value, ns: ns),
     "processes": (
-        "A post while so many processes sleep on other names", lambda: scale.Axis("processes asleep"),
+        "A post while processes sleep on other names", lambda: scale.Axis("processes asleep"),
         lambda: scale.Axis("time of a post", scale.time, logarithmic=False, least=0), lambda value, ns: ns),
 }
 for name, title, label in (
@@ -96,8 +96,9 @@ def series_curves(series, figure, least):
 
 INDEX = """# Plots
 
-Drawn by `Benchmarks/plot` from [recorded results](../../Benchmarks/Results): {where}. Dashed: what the machine can do there without any
-library. What each curve is: [Benchmarks](../../Benchmarks/README.md).
+`Benchmarks/plot` draws these from [recorded results](../../Benchmarks/Results): {where}.
+A dashed curve is the limit: the same work without any library. [Benchmarks](../../Benchmarks/README.md) describes each
+curve.
 """
 SHOWN = """
 <picture>

@@ -1,5 +1,6 @@
-"""The README's table, from recorded results."""
+"""The tables of the README and of Docs/Benchmarks.md, from recorded results."""
 import sys
+import textwrap
 
 import scale
 
@@ -40,17 +41,17 @@ def within(goal, unit, each):
 ZERO = ("0", lambda row: row["ours"]["greatest"] == 0)
 
 TABLE = [
-    ("C post, 64 B, nobody observing", "`fetch_add`", [("post-64", ratio, most(3.5))]),
+    ("C post, 64 B, no observer", "`fetch_add`", [("post-64", ratio, most(3.5))]),
     ("C post, 64 B, while 1; 3 observers follow", NONE,
      [("post-followed-64", ours, within(25, "ns", 1)), ("post-followed-3", ours, within(30, "ns", 1))]),
     ("lossless 1 → 1, 64 B; beside a ring of 1,024", "single-producer ring of 4,096",
      [("lossless-64", ratio, least(0.85)), ("lossless-64-short", ratio, least(0.85))]),
     ("lossless 1 → 1, 4 KiB; 1 MiB", "copy in, copy out", [("lossless-4k", ratio, least(0.7)), ("lossless-1m", ratio, least(0.7))]),
-    ("4 posters → 1 observer, together; on the processors there are", "one poster alone",
+    ("4 posters → 1 observer, a processor each; on the available processors", "one poster alone",
      [("posters-4", ratio, least(1)), ("posters-4-shared", ratio, least(1))]),
     ("to a sleeping process: C; Swift closure; `for await`", "futex",
      [("asleep-64", ratio, most(1.1)), ("asleep-swift", ratio, most(1.25)), ("asleep-swift-await", ratio, most(2))]),
-    ("to a process that looks: C; Swift, bitwise; five fields", "cache line",
+    ("to a spinning process: C; Swift, bitwise; five fields", "cache line",
      [("awake-64", ratio, most(1.5)), ("awake-swift-bitwise", ratio, most(4)), ("awake-swift", ratio, most(4))]),
     ("a Codable struct of five fields: encode and post; decode", NONE,
      [("swift-post", ours, within(270, "ns", 1)), ("swift-decode", ours, within(450, "ns", 1))]),
@@ -58,7 +59,7 @@ TABLE = [
      [("swift-post-generated", ours, within(80, "ns", 1)), ("swift-decode-generated", ours, within(160, "ns", 1))]),
     ("post while 256 processes sleep on other names, 100,000 names; system calls", "empty center",
      [("crowd-64", ratio, most(1.1)), ("crowd-64-system-calls", count, ZERO)]),
-    ("100 processes asleep on this name: the last runs; the post takes", "one `FUTEX_WAKE` of 100",
+    ("100 processes asleep on this name: until the last runs; the post itself", "one `FUTEX_WAKE` of 100",
      [("wake-100", ratio, most(1.3)), ("wake-100-poster", ratio, most(1.3))]),
     ("open a center; create one", NONE, [("open", ours, within(60, "µs", 1e3)), ("create", ours, within(400, "µs", 1e3))]),
     ("a process's first post; its page faults", NONE,
@@ -101,34 +102,90 @@ def rival_lines(results):
         yield f"| {title} | " + " | ".join(cells) + " |"
 
 
-def gait(results):
-    """Processors of a virtual machine are sometimes near each other and sometimes far, which changes what depends on it."""
-    rows = [row for row in map(results.row, results.rows) if row and (row["limitTitle"].startswith("cache line,") or row["id"] == "limit-line")]
-    medians = [row["limit"]["median"] for row in rows]
+def distance(results):
+    """A host places a virtual machine's processors near each other or far apart, and moves them during a run."""
+    rows = [row for row in map(results.row, results.rows) if row]
+    medians = [
+        row["limit"]["median"] for row in rows
+        if row["limitTitle"].startswith("cache line,") or row["id"] == "limit-line"
+    ]
     if not medians or max(medians) < 1.5 * min(medians):
         return ""
     return (
-        f" Meanwhile a cache line took {scale.time(min(medians))} to {scale.time(max(medians))} from one processor to the other, as the host"
-        " happened to place them: what depends on that is the worse, beside its limit, the nearer they are.")
+        f" During the run a cache line took {scale.time(min(medians))} to {scale.time(max(medians))} from one processor to"
+        " the other, because the host moved them. The nearer the processors, the larger are the ratios to a cache line.")
 
 
-def markdown(results):
+def full(results):
+    """Every row with its goal, and the other systems: for Docs/Benchmarks.md."""
     lines = ["| what | limit | goal | measured |", "|---|---|---|---|"]
     lines += [line(results, *entry) for entry in TABLE]
-    lines += ["", "Bold: misses the goal. –: needs more processors than this machine has, or wasn't measured."]
+    lines += ["", "Bold: misses the goal. –: needs more processors than this machine has, or was not measured."]
     others = list(rival_lines(results))
     if others:
         lines += [
-            "", "What others take, in times what Tidings takes in the same run (more is slower than Tidings):", "",
-            "| | asleep, 64 B, one way | awake | lossless, 64 B | 4 KiB | 64 KiB |", "|---|---|---|---|---|---|", *others]
-    lines += ["", f"Measured on a {results.where}.{gait(results)}"]
+            "", "Other systems, as multiples of the time that Tidings takes in the same run (above 1: slower than Tidings):",
+            "", "| | asleep, 64 B, one way | awake | lossless, 64 B | 4 KiB | 64 KiB |", "|---|---|---|---|---|---|",
+            *others]
+    lines += ["", textwrap.fill(f"Measured on a {results.where}.{distance(results)}", 119)]
     return "\n".join(lines)
 
 
-def put(path, text):
-    """Replaces what is between the markers."""
+# What, its rows with what each ratio is a multiple of.
+ESSENCE = [
+    ("C post, 64 B, no observer", [("post-64", "a locked addition")]),
+    ("to a sleeping process: C; Swift closure", [("asleep-64", NONE), ("asleep-swift", "a bare futex")]),
+    ("to a spinning process: C; Swift closure, five fields", [("awake-64", NONE), ("awake-swift", "a bare cache line")]),
+    ("lossless stream, a message of 64 B; of 1 MiB",
+     [("lossless-64", "the throughput of a single-producer ring"), ("lossless-1m", "that of copying in and out")]),
+    ("C post while 256 processes sleep on other names", [("crowd-64", "a post in an empty center")]),
+    ("wake 100 processes, until the last one runs", [("wake-100", "one `FUTEX_WAKE` of 100")]),
+]
+COMPARED = {
+    "Unix datagram socket": "a Unix socket", "iceoryx2, Python": "iceoryx2 (from Python)", "Redis pub/sub": "Redis",
+    "D-Bus signal": "D-Bus",
+}
+
+
+def essence(results):
+    """Six rows for the README."""
+    lines = ["| what | Tidings | beside the machine's limit |", "|---|---|---|"]
+    for what, figures in ESSENCE:
+        rows = [(results.row(name), limit) for name, limit in figures]
+        times = [ours(row) if row else NONE for row, _ in rows]
+        ratios = [(ratio(row) if row else NONE) + (f" {limit}" if limit != NONE else "") for row, limit in rows]
+        lines.append(f"| {what} | {'; '.join(times)} | {'; '.join(ratios)} |")
+    others = []
+    for row in map(results.row, results.rows):
+        if not row or row["limitTitle"] not in COMPARED or not row["id"].startswith("rival-"):
+            continue
+        if "-stream-" not in row["id"] and not row["id"].endswith("-awake"):
+            others.append((row["ratio"], f"{COMPARED[row['limitTitle']]} {scale.shorten(row['ratio'])} ×"))
+    text = f"Measured on a {results.where}."
+    if others:
+        multiples = ", ".join(multiple for _, multiple in sorted(others))
+        text += f" To a sleeping process, as multiples of the time of Tidings in the same run: {multiples}."
+    return "\n".join([*lines, "", textwrap.fill(text, 119)])
+
+
+# Which page has which tables between its two markers.
+PAGES = {"README.md": essence, "Docs/Benchmarks.md": full}
+
+
+def replaced(path, text):
+    """The page with this text between its markers."""
     whole = path.read_text()
     if BEGIN not in whole or END not in whole:
         sys.exit(f"{path} has no line {BEGIN} and {END}")
     before, rest = whole.split(BEGIN, 1)
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END, 1)[1]}")
+    return f"{before}{BEGIN}\n{text}\n{END}{rest.split(END, 1)[1]}"
+
+
+def put(root, results):
+    for page, table in PAGES.items():
+        (root / page).write_text(replaced(root / page, table(results)))
+
+
+def differing(root, results):
+    """The pages whose tables are not those of the recorded results."""
+    return [page for page, table in PAGES.items() if (root / page).read_text() != replaced(root / page, table(results))]

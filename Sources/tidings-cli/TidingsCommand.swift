@@ -19,7 +19,7 @@ struct TidingsCommand: ParsableCommand {
             Centers live in $TIDINGS_DIRECTORY, or else in /dev/shm. Exit status: 0 done, 1 failed (one line on standard error \
             says why), 2 time-out of "observe --timeout" with fewer than --count, 64 wrong usage.
             """,
-        version: "0.1.0",
+        version: "0.2.0",
         subcommands: [
             Demo.self, Post.self, Observe.self, State.self, Centers.self, Stat.self, Doctor.self, Remove.self,
             Bench.self, DemoExtension.self, DemoPoster.self, BenchPeer.self, BenchJanitor.self,

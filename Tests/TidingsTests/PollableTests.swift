@@ -25,7 +25,8 @@ struct PollableTests {
 
     /// The descriptor of an observer that fails stays readable: a loop that takes an error for "nothing there" is called again at once.
     @Test(arguments: [
-        "Sources/Tidings/Observation/PollableObserver.swift", "Examples/Sources/EveryWay/EventLoop.swift", "README.md",
+        "Sources/Tidings/Observation/PollableObserver.swift", "Examples/Sources/EveryWay/EventLoop.swift",
+        "Sources/Tidings/Documentation.docc/Choosing.md",
     ])
     func documentedLoopsEndOnAnError(file: String) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -1,4 +1,4 @@
-// Every way to post and to observe that the README's tour shows.
+// Every way to post and to observe that the article "Choosing how to declare and observe" shows.
 import Tidings
 
 let center = try SharedNotificationCenter(named: "com.example.player")
