@@ -221,6 +221,46 @@ struct CancelTests {
         expectEqual(await events.wait(for: 5), ["begin 0", "end 0", "begin 1", "end 1", "canceled"])
     }
 
+    /// A task that the first run has started still waits for another closure. That closure waits for the second run all the same.
+    @Test func aClosureWaitsForARunThoughATaskOfTheRunBeforeWaitsForIt() async throws {
+        struct Bee: Center.Message {
+            static let name: Center.Name = "bee"
+            var number: Int
+        }
+        @Sendable func isAwaited(_ token: Center.ObservationToken) -> Bool {
+            guard let observation = token.anchor?.observation else { return false }
+            return observation.dispatcher.lock.withLock { !observation.ending.isEmpty }
+        }
+        let test = try TestCenter()
+        let tokens = Locked<[Center.ObservationToken]>([])
+        let (begun, waits, ended) = (Events<Void>(), Events<Void>(), Events<String>())
+        let track = try test.center.addObserver(for: Track.self) { (track: Track) async in
+            if track.number == 0 {
+                await begun.wait(for: 1)
+                let bee = tokens.withLock { $0[1] }
+                Task { await bee.cancelAndWait() }
+                while !isAwaited(bee) { await Task.yield() }
+            } else {
+                waits.add(())
+                // Until the other closure waits, or has not.
+                while !isAwaited(tokens.withLock { $0[0] }), ended.count == 0 { await Task.yield() }
+                ended.add("track")
+            }
+        }
+        let bee = try test.center.addObserver(for: Bee.self) { (_: Bee) async in
+            begun.add(())
+            await waits.wait(for: 1)
+            await tokens.withLock { $0[0] }.cancelAndWait()
+            ended.add("bee")
+        }
+        tokens.withLock { $0 = [track, bee] }
+        try test.center.post(Bee(number: 0))
+        try test.center.post(Track(0))
+        try test.center.post(Track(1))
+        expectEqual(await ended.wait(for: 2), ["track", "bee"])
+        for token in [track, bee] { token.cancel() }
+    }
+
     @Test func cancelOfAnotherObserverInsideAClosure() async throws {
         let test = try TestCenter()
         let events = Events<String>()

@@ -16,10 +16,10 @@ extension Observation {
     /// The run that the current task is part of, or that has started it: a task that was started there may go on after it.
     @TaskLocal static var run: Run?
 
-    /// The observation inside whose asynchronous closure the caller is.
-    static var current: Observation? {
+    /// The run of an asynchronous closure that the caller is inside of.
+    static var current: Run? {
         guard let run, run.goesOn else { return nil }
-        return run.observation
+        return run
     }
 
     /// Ends it. With `waiting`: returns when the closure is not running, unless that could never come to pass (see
