@@ -209,6 +209,29 @@ struct TargetTests {
         fickle.center.removeTarget(fickle.other)
     }
 
+    /// Without another removal.
+    @Test func whatTheHandlerOfLossesHoldsIsReleasedAfterATargetHasRemovedItself() async throws {
+        final class Held: Sendable {
+            let released: Events<Void>
+            init(_ released: Events<Void>) { self.released = released }
+            deinit { released.add(()) }
+        }
+        final class Leaver: Sendable {
+            let center: Center
+            init(_ center: Center) { self.center = center }
+            func tick(_ tick: Ticks) { center.removeTarget(self) }
+        }
+        let test = try TestCenter()
+        let (leaver, released) = (Leaver(test.center), Events<Void>())
+        var held: Held? = Held(released)
+        try test.center.addTarget(
+            leaver, action: Leaver.tick, for: Ticks.self, onMissed: { [held] _ in withExtendedLifetime(held) {} })
+        held = nil
+        try test.center.post(Ticks(number: 1))
+        await released.wait(for: 1)
+        #expect(held == nil)
+    }
+
     @Test func aTargetMayRemoveItselfInItsDeinit() async throws {
         final class Tidy: Sendable {
             let center: Center

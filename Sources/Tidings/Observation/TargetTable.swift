@@ -127,8 +127,8 @@ final class TargetTable: Sendable {
         // In a forked child nothing of this runs, and the lock may be anybody's.
         guard generation == Forking.generation else { return }
         let meant = entries.withLock { $0[target]?.filter { isMeant($0.key) } ?? [:] }
-        let ended = ending.withLock { $0.forgetEnded() }
-        withExtendedLifetime(ended) {}
+        let alive = ending.withLock { $0.forgetEnded() }
+        withExtendedLifetime(alive) {}
         // Without the lock: this waits for closures, which may add and remove targets.
         Observation.cancelAll(
             meant.values.map(\.anchor.observation) + ending.withLock { $0.of(target, where: isMeant) })

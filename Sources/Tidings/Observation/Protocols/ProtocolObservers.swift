@@ -88,8 +88,8 @@
                 (entries.byObject[object] ?? [:]).filter { isMeant($0.key) }.mapValues(\.anchor)
             }
             // Without the lock: this waits for closures, which may add and remove observers.
-            let ended = ending.withLock { $0.forgetEnded() }
-            withExtendedLifetime(ended) {}
+            let alive = ending.withLock { $0.forgetEnded() }
+            withExtendedLifetime(alive) {}
             let removed = meant.compactMapValues { $0?.observation }
             Observation.cancelAll(removed.values + ending.withLock { $0.of(object, where: isMeant) })
             // Not before: who removes the object meanwhile has to find them, and wait.
