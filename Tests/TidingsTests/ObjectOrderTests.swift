@@ -211,6 +211,43 @@ struct ObjectOrderTests {
         center.removeTarget(leaver)
     }
 
+    /// An action registers its target with an action of another kind, which takes the place of the registration that it runs for.
+    @Test func whoeverRemovesATargetWaitsForAnActionThatExchangedItself() async throws {
+        final class Changer: Sendable {
+            let center: Center
+            let heard = Events<String>()
+            let gate = Gate()
+            init(_ center: Center) { self.center = center }
+            func play(_ play: Play) {
+                #expect(throws: Never.self) {
+                    try center.addTarget(self, action: Changer.playLater, for: Play.self)
+                }
+                heard.add("begun")
+                gate.pass()
+                heard.add("ended")
+            }
+            func playLater(_ play: Play) async {}
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let changer = Changer(center)
+        try center.addTarget(changer, action: Changer.play, for: Play.self)
+        try center.post(Play(number: 1))
+        await changer.heard.wait(for: 1)
+        let numbers = Events<Int32>()
+        let remover = try WorkerThread {
+            numbers.add(WorkerThread.currentNumber ?? 0)
+            center.removeTarget(changer)
+            changer.heard.add("removed")
+        }
+        let number = await numbers.wait(for: 1)[0]
+        while changer.heard.count == 1, ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
+        changer.gate.open()
+        remover.join()
+        expectEqual(changer.heard.all, ["begun", "ended", "removed"])
+        #expect(try center.statistics.observers == 0)
+    }
+
     /// An action removes its target and registers it anew: what comes then waits for the action, also where nobody else was served.
     @Test(arguments: [false, true])
     func anActionThatRegistersAnewRunsAlone(isAsynchronous: Bool) async throws {
