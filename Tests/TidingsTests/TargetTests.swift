@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Testing
 
@@ -180,6 +181,35 @@ struct TargetTests {
             return 100
         }
         #expect(rounds == 100)
+    }
+
+    /// The removal does not wait for a queue that stands still, and leaves no observer in the center.
+    @Test func aTargetIsRemovedWhileItsQueueStandsStill() async throws {
+        let test = try TestCenter()
+        let center = try test.other()
+        let (target, witness) = (Target(), Events<Int>())
+        let queue = DispatchQueue(label: "stopped")
+        queue.suspend()
+        try center.addTarget(target, action: Target.tick, for: Ticks.self, queue: queue)
+        // Served after the target: by then the block for the target's queue is on its way.
+        let token = try center.addObserver(for: Ticks.self) { witness.add($0.number) }
+        try test.center.post(Ticks(number: 1))
+        await witness.wait(for: 1)
+        token.cancel()
+        center.removeTarget(target)
+        #expect(try test.center.statistics.observers == 0)
+        // A new registration is served, and not held up by what is on its way for the removed one.
+        try center.addTarget(target, action: Target.tickNegative, for: Ticks.self)
+        try test.center.post(Ticks(number: 2))
+        expectEqual(await target.got.wait(for: 1), [-2])
+        let passed = Events<Void>()
+        queue.async { passed.add(()) }
+        queue.resume()
+        await passed.wait(for: 1)
+        try test.center.post(Ticks(number: 3))
+        expectEqual(await target.got.wait(for: 2), [-2, -3])
+        center.removeTarget(target)
+        #expect(try test.center.statistics.observers == 0)
     }
 
     @Test func anActionMayRemoveItsTargetAndAddOthers() async throws {

@@ -118,7 +118,8 @@ final class Dispatcher: @unchecked Sendable {
         // The lane itself stays the observation's: its closure may be running.
         guard let object = observation.object, let lane = observation.lane else { return }
         lane.members.removeAll { $0 === observation }
-        if !lane.isBusy { forget(lane, of: object) }
+        // A block or task may still be on its way for a lane that is forgotten here. It finds no member, and does nothing.
+        if !lane.isRunning { forget(lane, of: object) }
     }
 
     private func forget(_ lane: Lane, of object: ObjectIdentifier) {

@@ -127,7 +127,11 @@ extension Observation {
     private func take(for runner: ObservationMachine.Runner) -> (Item, Manner, run: UInt64)? {
         typealias Taken = (Item, Manner, run: UInt64)
         let (taken, ending) = dispatcher.lock.withLock { () -> (Taken?, [UnsafeContinuation<Void, Never>]) in
-            guard let item = machine.take(for: runner), let manner else { return (nil, ended()) }
+            guard let item = machine.take(for: runner), let manner else {
+                lane?.isRunning = false
+                return (nil, ended())
+            }
+            lane?.isRunning = true
             if interest.isLossless { dispatcher.lock.wakeAll() }
             return ((item, manner, machine.runs), [])
         }
@@ -139,6 +143,7 @@ extension Observation {
         let ending = dispatcher.lock.withLock {
             machine.pauses()
             machine.settles()
+            lane?.isRunning = false
             return ended()
         }
         for continuation in ending { continuation.resume() }
