@@ -329,6 +329,29 @@ struct ObjectOrderTests {
         for token in [before, after] { token.cancel() }
     }
 
+    /// A registration waits for its dispatcher to go on to the next center. The dispatcher's last observer ends instead.
+    @Test func aDispatcherThatEndsWakesWhatWaitsForItsMove() async throws {
+        let test = try TestCenter()
+        let token = try test.center.addObserver(for: Play.self) { _ in }
+        let observation = try #require(token.anchor?.observation)
+        let dispatcher = observation.dispatcher
+        let (numbers, moved) = (Events<Int32>(), Events<Bool>())
+        let waiting = try WorkerThread {
+            numbers.add(WorkerThread.currentNumber ?? 0)
+            // An hour: longer than this test may take.
+            moved.add(dispatcher.waitUntilMoved(beyond: dispatcher.moves, within: 3_600_000_000_000))
+        }
+        let number = await numbers.wait(for: 1)[0]
+        // The cancellation itself wakes threads, too. Only the end of the dispatcher is to wake this one.
+        observation.endRuns()
+        for _ in 0..<100 {
+            while ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
+        }
+        token.cancel()
+        expectEqual(await moved.wait(for: 1), [false])
+        waiting.join()
+    }
+
     /// The thread that runs closures gets almost no processor while one runs: every other thread has one before it.
     @Test func aClosureThatWaitsForAProcessorIsNotSetAside() async throws {
         let test = try TestCenter()
