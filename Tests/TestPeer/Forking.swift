@@ -17,6 +17,7 @@ extension TestPeer {
         }
         try post(1)
         _ = got.wait(for: 1)
+        center.onDiagnostic = { _ in }
         // Swift hides fork; the only other thread sleeps in the dispatcher.
         typealias Fork = @convention(c) () -> Int32
         let child = unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
@@ -30,6 +31,7 @@ extension TestPeer {
             } catch { if error.code != .forked { status |= 8 } }
             token.cancel()
             do { try post(4) } catch { status |= 16 }
+            if !tellsDiagnostics(center, name) { status |= 32 }
             _exit(status)
         }
         var status: Int32 = 0
@@ -37,6 +39,19 @@ extension TestPeer {
         say("child ended with \(status)")
         say("got " + got.wait(for: 4).joined(separator: ", "))
         token.cancel()
+    }
+
+    /// The parent's hook is not the child's. The child's own is told, here of sequences that could not start.
+    private static func tellsDiagnostics(
+        _ center: SharedNotificationCenter, _ name: SharedNotificationCenter.Name
+    ) -> Bool {
+        guard center.onDiagnostic == nil else { return false }
+        let told = Got()
+        center.onDiagnostic = { diagnostic in
+            if case .sequenceFailed(let error) = diagnostic { told.add("\(error.code)") }
+        }
+        for _ in 0..<2 { _ = center.deliveries(ofNames: [name]).makeAsyncIterator() }
+        return told.count == 2
     }
 
     /// What has come so far, in order.
@@ -50,6 +65,12 @@ extension TestPeer {
             lines.append(line)
             condition.broadcast()
             condition.unlock()
+        }
+
+        var count: Int {
+            condition.lock()
+            defer { condition.unlock() }
+            return lines.count
         }
 
         func wait(for count: Int) -> [String] {

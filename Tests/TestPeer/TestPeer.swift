@@ -18,7 +18,7 @@ import Tidings
 //   wait                  waits for a line on standard input                         → (nothing)
 //   stop                  SIGSTOP to itself                                          → stopping, and after SIGCONT: going on
 //   kill                  SIGKILL to itself                                          → (nothing)
-//   fork NAME             observes, posts 1, forks; the child posts 2 and 3, is refused an observer, and posts 4
+//   fork NAME             observes, posts 1, forks; the child posts 2 and 3, is refused an observer, posts 4, and sets a hook for diagnostics
 //                                                                                    → child ended with STATUS, got 1 own, 2 child, …
 //   encode-and-kill NAME  dies inside the encoder of a large payload                 → (nothing)
 //   encode-and-stop NAME  stops inside the encoder of a large payload, posts after   → stopping, posted 1

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Testing
 
 @testable import Tidings
@@ -152,6 +153,47 @@ struct CancelTests {
         for token in tokens.withLock({ $0 }) { token.cancel() }
     }
 
+    /// `onMissed` of an asynchronous closure runs in the closure's task, and counts as the closure.
+    @Test func aHandlerOfLossesAndAClosureThatCancelEachOther() async throws {
+        let test = try TestCenter()
+        let tokens = Locked<[Center.ObservationToken]>([])
+        let (begun, opened, ended) = (Events<Int32>(), Events<Void>(), Events<Int>())
+        let first = try test.center.addObserver(
+            for: Track.self,
+            onMissed: { _ in
+                begun.block(for: 2)
+                let (own, other) = tokens.withLock { ($0[0], $0[1]) }
+                while !own.isCancelled { usleep(1000) }
+                // Asleep, most likely in `cancel()`.
+                while ThreadTime.look(at: begun.all[1])?.isReady == true { usleep(1000) }
+                other.cancel()
+                ended.add(0)
+            },
+            using: { (track: Track) async in
+                begun.add(0)
+                await opened.wait(for: 1)
+            })
+        let second = try test.center.addObserver(forNames: ["second"], queue: DispatchQueue(label: "second")) { _ in
+            begun.add(WorkerThread.currentNumber ?? 0)
+            tokens.withLock { $0[0] }.cancel()
+            ended.add(1)
+        }
+        tokens.withLock { $0 = [first, second] }
+        try test.center.post(Track(0))
+        await begun.wait(for: 1)
+        // One more than what waits for a closure at most.
+        for number in 0...DeliveryBuffer.Bounds.closure.items { try test.center.post(Track(number)) }
+        // Served after those: by then the loss has been noted.
+        let routed = Events<Void>()
+        let witness = try test.center.addObserver(forNames: ["witness"]) { _ in routed.add(()) }
+        try test.center.post(name: "witness", payload: .empty)
+        await routed.wait(for: 1)
+        opened.add(())
+        try test.center.post(name: "second", payload: .empty)
+        expectEqual(await ended.wait(for: 2).sorted(), [0, 1])
+        for token in [first, second, witness] { token.cancel() }
+    }
+
     /// A task that a closure has started is not inside the closure any more when that has returned.
     @Test func aTaskOfAnEarlierRunWaitsForTheNext() async throws {
         let test = try TestCenter()
@@ -177,6 +219,46 @@ struct CancelTests {
         try test.center.post(Track(0))
         try test.center.post(Track(1))
         expectEqual(await events.wait(for: 5), ["begin 0", "end 0", "begin 1", "end 1", "canceled"])
+    }
+
+    /// A task that the first run has started still waits for another closure. That closure waits for the second run all the same.
+    @Test func aClosureWaitsForARunThoughATaskOfTheRunBeforeWaitsForIt() async throws {
+        struct Bee: Center.Message {
+            static let name: Center.Name = "bee"
+            var number: Int
+        }
+        @Sendable func isAwaited(_ token: Center.ObservationToken) -> Bool {
+            guard let observation = token.anchor?.observation else { return false }
+            return observation.dispatcher.lock.withLock { !observation.ending.isEmpty }
+        }
+        let test = try TestCenter()
+        let tokens = Locked<[Center.ObservationToken]>([])
+        let (begun, waits, ended) = (Events<Void>(), Events<Void>(), Events<String>())
+        let track = try test.center.addObserver(for: Track.self) { (track: Track) async in
+            if track.number == 0 {
+                await begun.wait(for: 1)
+                let bee = tokens.withLock { $0[1] }
+                Task { await bee.cancelAndWait() }
+                while !isAwaited(bee) { await Task.yield() }
+            } else {
+                waits.add(())
+                // Until the other closure waits, or has not.
+                while !isAwaited(tokens.withLock { $0[0] }), ended.count == 0 { await Task.yield() }
+                ended.add("track")
+            }
+        }
+        let bee = try test.center.addObserver(for: Bee.self) { (_: Bee) async in
+            begun.add(())
+            await waits.wait(for: 1)
+            await tokens.withLock { $0[0] }.cancelAndWait()
+            ended.add("bee")
+        }
+        tokens.withLock { $0 = [track, bee] }
+        try test.center.post(Bee(number: 0))
+        try test.center.post(Track(0))
+        try test.center.post(Track(1))
+        expectEqual(await ended.wait(for: 2), ["track", "bee"])
+        for token in [track, bee] { token.cancel() }
     }
 
     @Test func cancelOfAnotherObserverInsideAClosure() async throws {

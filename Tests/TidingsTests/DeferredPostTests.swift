@@ -114,6 +114,55 @@ struct DeferredPostTests {
         token.cancel()
     }
 
+    /// While the hook runs inside a deferred post, a post with style `.now` waits for that post only if it takes its place.
+    @Test func aPostWaitsOnlyForTheOneUnderWayThatItTakesThePlaceOf() async throws {
+        struct Other: Center.Message {
+            static let name = Ticks.name
+            var text = "no number"
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let got = Events<String>()
+        let token = try test.other().addObserver(forNames: ["ticks", "tocks"]) { notification in
+            let number = try? notification.payload.decode(Ticks.self).number
+            got.add("\(notification.name) \(number ?? -1)")
+        }
+        // Two types of one name: a mistake, which the hook is told before the second is posted.
+        try center.post(Ticks(number: 0))
+        let (told, posted) = (Events<Void>(), Events<Int>())
+        let gate = Gate()
+        center.onDiagnostic = { diagnostic in
+            guard case .mistake = diagnostic else { return }
+            told.add(())
+            gate.pass()
+        }
+        // Taken all at once.
+        try center.deferred.posting.withLock {
+            try center.post(Other(), postingStyle: .whenIdle, coalescing: [])
+            try center.post(Ticks(number: 1), subject: "s", postingStyle: .whenIdle, coalescing: [])
+            try center.post(name: "tocks", postingStyle: .whenIdle)
+        }
+        let drain = try WorkerThread { center.postPending() }
+        await told.wait(for: 1)
+        // These wait for nothing. The last takes the place of one that has been taken, and has not begun.
+        try center.post(name: "tocks", userInfo: ["number": 2], postingStyle: .now)
+        try center.post(Ticks(number: 3), postingStyle: .now, coalescing: [])
+        try center.post(Ticks(number: 4), subject: "s", postingStyle: .now)
+        let numbers = Events<Int32>()
+        let poster = try WorkerThread {
+            numbers.add(WorkerThread.currentNumber ?? 0)
+            #expect(throws: Never.self) { try center.post(Ticks(number: 5), postingStyle: .now) }
+            posted.add(5)
+        }
+        let number = await numbers.wait(for: 1)[0]
+        while posted.count == 0, ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
+        gate.open()
+        for thread in [drain, poster] { thread.join() }
+        expectEqual(
+            await got.wait(for: 6), ["ticks 0", "tocks 2", "ticks 3", "ticks 4", "ticks -1", "ticks 5"])
+        token.cancel()
+    }
+
     @Test func failuresAreTold() async throws {
         let test = try TestCenter(.init(maximumPayloadSize: 1024))
         let told = Events<Center.Name>()

@@ -211,6 +211,43 @@ struct ObjectOrderTests {
         center.removeTarget(leaver)
     }
 
+    /// An action registers its target with an action of another kind, which takes the place of the registration that it runs for.
+    @Test func whoeverRemovesATargetWaitsForAnActionThatExchangedItself() async throws {
+        final class Changer: Sendable {
+            let center: Center
+            let heard = Events<String>()
+            let gate = Gate()
+            init(_ center: Center) { self.center = center }
+            func play(_ play: Play) {
+                #expect(throws: Never.self) {
+                    try center.addTarget(self, action: Changer.playLater, for: Play.self)
+                }
+                heard.add("begun")
+                gate.pass()
+                heard.add("ended")
+            }
+            func playLater(_ play: Play) async {}
+        }
+        let test = try TestCenter()
+        let center = test.center
+        let changer = Changer(center)
+        try center.addTarget(changer, action: Changer.play, for: Play.self)
+        try center.post(Play(number: 1))
+        await changer.heard.wait(for: 1)
+        let numbers = Events<Int32>()
+        let remover = try WorkerThread {
+            numbers.add(WorkerThread.currentNumber ?? 0)
+            center.removeTarget(changer)
+            changer.heard.add("removed")
+        }
+        let number = await numbers.wait(for: 1)[0]
+        while changer.heard.count == 1, ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
+        changer.gate.open()
+        remover.join()
+        expectEqual(changer.heard.all, ["begun", "ended", "removed"])
+        #expect(try center.statistics.observers == 0)
+    }
+
     /// An action removes its target and registers it anew: what comes then waits for the action, also where nobody else was served.
     @Test(arguments: [false, true])
     func anActionThatRegistersAnewRunsAlone(isAsynchronous: Bool) async throws {
@@ -290,6 +327,29 @@ struct ObjectOrderTests {
         expectEqual(await player.heard.wait(for: 2), ["play 0", "stop 1"])
         center.removeTarget(player)
         for token in [before, after] { token.cancel() }
+    }
+
+    /// A registration waits for its dispatcher to go on to the next center. The dispatcher's last observer ends instead.
+    @Test func aDispatcherThatEndsWakesWhatWaitsForItsMove() async throws {
+        let test = try TestCenter()
+        let token = try test.center.addObserver(for: Play.self) { _ in }
+        let observation = try #require(token.anchor?.observation)
+        let dispatcher = observation.dispatcher
+        let (numbers, moved) = (Events<Int32>(), Events<Bool>())
+        let waiting = try WorkerThread {
+            numbers.add(WorkerThread.currentNumber ?? 0)
+            // An hour: longer than this test may take.
+            moved.add(dispatcher.waitUntilMoved(beyond: dispatcher.moves, within: 3_600_000_000_000))
+        }
+        let number = await numbers.wait(for: 1)[0]
+        // The cancellation itself wakes threads, too. Only the end of the dispatcher is to wake this one.
+        observation.endRuns()
+        for _ in 0..<100 {
+            while ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
+        }
+        token.cancel()
+        expectEqual(await moved.wait(for: 1), [false])
+        waiting.join()
     }
 
     /// The thread that runs closures gets almost no processor while one runs: every other thread has one before it.

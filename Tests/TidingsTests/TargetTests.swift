@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Testing
 
@@ -182,6 +183,35 @@ struct TargetTests {
         #expect(rounds == 100)
     }
 
+    /// The removal does not wait for a queue that stands still, and leaves no observer in the center.
+    @Test func aTargetIsRemovedWhileItsQueueStandsStill() async throws {
+        let test = try TestCenter()
+        let center = try test.other()
+        let (target, witness) = (Target(), Events<Int>())
+        let queue = DispatchQueue(label: "stopped")
+        queue.suspend()
+        try center.addTarget(target, action: Target.tick, for: Ticks.self, queue: queue)
+        // Served after the target: by then the block for the target's queue is on its way.
+        let token = try center.addObserver(for: Ticks.self) { witness.add($0.number) }
+        try test.center.post(Ticks(number: 1))
+        await witness.wait(for: 1)
+        token.cancel()
+        center.removeTarget(target)
+        #expect(try test.center.statistics.observers == 0)
+        // A new registration is served, and not held up by what is on its way for the removed one.
+        try center.addTarget(target, action: Target.tickNegative, for: Ticks.self)
+        try test.center.post(Ticks(number: 2))
+        expectEqual(await target.got.wait(for: 1), [-2])
+        let passed = Events<Void>()
+        queue.async { passed.add(()) }
+        queue.resume()
+        await passed.wait(for: 1)
+        try test.center.post(Ticks(number: 3))
+        expectEqual(await target.got.wait(for: 2), [-2, -3])
+        center.removeTarget(target)
+        #expect(try test.center.statistics.observers == 0)
+    }
+
     @Test func anActionMayRemoveItsTargetAndAddOthers() async throws {
         final class Fickle: Sendable {
             let center: Center
@@ -207,6 +237,29 @@ struct TargetTests {
         }
         #expect(fickle.got.all == [1])
         fickle.center.removeTarget(fickle.other)
+    }
+
+    /// Without another removal.
+    @Test func whatTheHandlerOfLossesHoldsIsReleasedAfterATargetHasRemovedItself() async throws {
+        final class Held: Sendable {
+            let released: Events<Void>
+            init(_ released: Events<Void>) { self.released = released }
+            deinit { released.add(()) }
+        }
+        final class Leaver: Sendable {
+            let center: Center
+            init(_ center: Center) { self.center = center }
+            func tick(_ tick: Ticks) { center.removeTarget(self) }
+        }
+        let test = try TestCenter()
+        let (leaver, released) = (Leaver(test.center), Events<Void>())
+        var held: Held? = Held(released)
+        try test.center.addTarget(
+            leaver, action: Leaver.tick, for: Ticks.self, onMissed: { [held] _ in withExtendedLifetime(held) {} })
+        held = nil
+        try test.center.post(Ticks(number: 1))
+        await released.wait(for: 1)
+        #expect(held == nil)
     }
 
     @Test func aTargetMayRemoveItselfInItsDeinit() async throws {

@@ -21,7 +21,7 @@ struct tidings_center {
     uint64_t pid;         // the cell word's upper half
     uint64_t instance;    // what describes us in our place
     bool home;            // TIDs of this process may stand in claims
-    bool listed;          // ends.c, as are the next lines
+    _Atomic bool listed;  // ends.c, as are the next lines
     _Atomic uint32_t window;  // of the clock, in which this process last asked whether the center goes on
     _Atomic uint32_t ended;   // 1: it doesn't
     _Atomic uint64_t doubted_at;  // the clock when the thread of platform/watch.c heard of a change of the file: observers ask before they sleep. 0: it didn't

@@ -120,8 +120,10 @@ bool tidings__end_watched(const tidings_center *center) {
 
 static void in_forked_child(void) {
     pthread_mutex_init(&lock, NULL);  // another thread of the parent may have held it
-    // That thread may have put a center into the list and not noted it yet.
-    for (tidings_center *center = tidings__relaxed(&watched); center; center = tidings__relaxed(&center->next_watched)) center->listed = true;
+    // That thread may have put a center into the list and not set its `listed` yet. The opposite cannot happen: see
+    // `tidings__end_watch`.
+    tidings_center *center = tidings__relaxed(&watched);
+    for (; center; center = tidings__relaxed(&center->next_watched)) tidings__set_relaxed(&center->listed, true);
 }
 
 // Under the lock.
@@ -139,10 +141,11 @@ void tidings__end_watch(tidings_observer *o) {
     pthread_mutex_lock(&lock);
     tidings__set_relaxed(&o->next, tidings__relaxed(&center->observers));
     tidings__set_release(&center->observers, o);
-    if (!center->listed) {
+    if (!tidings__relaxed(&center->listed)) {
         tidings__set_relaxed(&center->next_watched, tidings__relaxed(&watched));
         tidings__set_release(&watched, center);
-        center->listed = true;
+        // Release: if a child that is forked here sees `listed`, it also finds the center in the list.
+        tidings__set_release(&center->listed, true);
     }
     if (!tidings__end_watched(center)) watch(center);
     pthread_mutex_unlock(&lock);
@@ -205,7 +208,7 @@ static void unwatch_directory(tidings_center *center) {
 }
 
 void tidings__end_forget(tidings_center *center) {
-    if (!center->listed) return;
+    if (!tidings__acquire(&center->listed)) return;
     pthread_mutex_lock(&lock);
     if (tidings__end_watched(center)) unwatch_directory(center);
     bool shared = false;

@@ -9,6 +9,13 @@ struct DeferredPosts {
         var type: Any.Type? = nil
         /// When it, or the first that it took the place of, is due in any case.
         var latest: UInt64 = 0
+
+        /// Whether a post that coalesces so takes the place of `other`.
+        func replaces(_ other: Pending, _ coalescing: SharedNotificationCenter.Coalescing) -> Bool {
+            !coalescing.isEmpty
+                && (!coalescing.contains(.name) || other.name == name)
+                && (!coalescing.contains(.subject) || other.subjectBytes == subjectBytes)
+        }
     }
 
     /// Nothing else came for so long: idle. 10 ms: longer than a burst's gaps, shorter than anybody notices.
@@ -30,13 +37,10 @@ struct DeferredPosts {
         var pending = pending
         pending.latest = now + Self.patience
         if !coalescing.isEmpty {
-            func isMatched(_ other: Pending) -> Bool {
-                (!coalescing.contains(.name) || other.name == pending.name)
-                    && (!coalescing.contains(.subject) || other.subjectBytes == pending.subjectBytes)
-            }
-            let earliest = whenIdle.lazy.filter(isMatched).map(\.latest).min()
-            soon.removeAll(where: isMatched)
-            whenIdle.removeAll(where: isMatched)
+            let new = pending
+            let earliest = whenIdle.lazy.filter { new.replaces($0, coalescing) }.map(\.latest).min()
+            soon.removeAll { new.replaces($0, coalescing) }
+            whenIdle.removeAll { new.replaces($0, coalescing) }
             if let earliest { pending.latest = min(pending.latest, earliest) }
         }
         lastCame = now

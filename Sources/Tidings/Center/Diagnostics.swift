@@ -54,51 +54,49 @@ extension SharedNotificationCenter {
 }
 
 /// Where things go that no observer wants to hear: to the program's hook, or to standard error.
-final class Diagnostics: @unchecked Sendable {
-    // Sendable: what changes is touched with the lock held only.
-    private let lock = Lock()
-    // In a forked child another thread of the parent may have held the lock for ever, and what it guards may be half changed.
-    private let generation = Forking.generation
-    private var isForked: Bool { generation != Forking.generation }
-    private var currentHook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)?
-    private var undecodable = 0
-    private var missed = 0
-    private var written: Set<String> = []
-    private var mistakes: Set<SharedNotificationCenter.Mistake> = []
+final class Diagnostics: Sendable {
+    private struct State: Sendable {
+        var hook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)?
+        var undecodable = 0
+        var missed = 0
+        var written: Set<String> = []
+        var mistakes: Set<SharedNotificationCenter.Mistake> = []
+    }
+
+    // In a forked child another thread of the parent may have held the lock for ever, and what it guards may be half changed. So the
+    // child gets a state of its own, without a hook.
+    private let local = ForkLocal { Locked(State()) }
+    private var state: Locked<State> { local.object }
     // Names are without end; after so many, what repeats is written again.
     private static let remembered = 1024
 
     var hook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)? {
-        get { isForked ? nil : lock.withLock { currentHook } }
+        get { state.withLock { $0.hook } }
         set {
-            guard !isForked else { return }
             // The old one is released without the lock.
-            let old = lock.withLock {
-                defer { currentHook = newValue }
-                return currentHook
+            let old = state.withLock { state in
+                defer { state.hook = newValue }
+                return state.hook
             }
             withExtendedLifetime(old) {}
         }
     }
 
-    var counts: (undecodable: Int, missed: Int) { isForked ? (0, 0) : lock.withLock { (undecodable, missed) } }
+    var counts: (undecodable: Int, missed: Int) { state.withLock { ($0.undecodable, $0.missed) } }
 
     func countUndecodable() {
-        guard !isForked else { return }
-        lock.withLock { undecodable += 1 }
+        state.withLock { $0.undecodable += 1 }
     }
 
     func countMissed(_ count: Int) {
-        guard !isForked else { return }
-        lock.withLock { missed.add(count) }
+        state.withLock { $0.missed.add(count) }
     }
 
     /// Once for each kind and names, whoever is told.
     func tell(_ mistake: SharedNotificationCenter.Mistake) {
-        guard !isForked else { return }
-        let isNew = lock.withLock {
-            if mistakes.count >= Self.remembered { mistakes = [] }
-            return mistakes.insert(mistake).inserted
+        let isNew = state.withLock { state in
+            if state.mistakes.count >= Self.remembered { state.mistakes = [] }
+            return state.mistakes.insert(mistake).inserted
         }
         if isNew { report(.mistake(mistake)) }
     }
@@ -106,12 +104,10 @@ final class Diagnostics: @unchecked Sendable {
     func report(_ diagnostic: SharedNotificationCenter.Diagnostic) {
         if let hook { return hook(diagnostic) }
         let (key, line) = Self.line(diagnostic)
-        let isNew =
-            isForked
-            || lock.withLock {
-                if written.count >= Self.remembered { written = [] }
-                return written.insert(key).inserted
-            }
+        let isNew = state.withLock { state in
+            if state.written.count >= Self.remembered { state.written = [] }
+            return state.written.insert(key).inserted
+        }
         guard isNew else { return }
         let bytes = Array("tidings: \(line)\n".utf8)
         // One write, so that lines of several threads stay lines. Nobody can be told if it fails.

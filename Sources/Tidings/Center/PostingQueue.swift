@@ -1,19 +1,23 @@
 internal import Dispatch
 
 /// Posts that wait, and the queue that posts them.
-final class PostingQueue: Sendable {
-    private struct State {
-        var posts = DeferredPosts()
-        /// A block is on its way for those for `whenIdle`.
-        var isTimed = false
-        /// The thread that holds `posting`, in `drain`.
-        var poster: WorkerThread?
-        /// The hook has called `drain` on that thread: all is to be taken once more.
-        var isAskedAgain = false
-    }
-
+final class PostingQueue: @unchecked Sendable {
+    // Sendable: what changes is touched with `lock` held only.
     private let core: CenterCore
-    private let state = Locked(State())
+    // Taken after `posting`. No user code runs with it held.
+    private let lock = Lock()
+    private var posts = DeferredPosts()
+    /// A block is on its way for those for `whenIdle`.
+    private var isTimed = false
+    /// The thread that holds `posting`, in `drain`.
+    private var poster: WorkerThread?
+    /// What that thread has taken and still has to post, in order.
+    private var taken: ArraySlice<DeferredPosts.Pending> = []
+    /// What that thread is posting, and how many it has begun to post.
+    private var underWay: DeferredPosts.Pending?
+    private var begun: UInt64 = 0
+    /// The hook has called `drain` on that thread: all is to be taken once more.
+    private var isAskedAgain = false
     /// Held while what was taken is posted, so that nothing overtakes it. Who holds it (a test) keeps back what waits.
     let posting = Lock()
     private let queue = DispatchQueue(label: "tidings.posts")
@@ -30,35 +34,37 @@ final class PostingQueue: Sendable {
         // A forked child has no queue, and may find the lock held.
         let isForked = generation != Forking.generation
         if !isForked {
-            let isTimer = state.withLock { state in
-                state.posts.enqueue(pending, style: style, coalescing: coalescing, now: Lock.now)
-                guard style == .whenIdle, !state.isTimed else { return false }
-                state.isTimed = true
+            let isTimer = lock.withLock {
+                posts.enqueue(pending, style: style, coalescing: coalescing, now: Lock.now)
+                if style == .now { replaceTaken(by: pending, coalescing) }
+                guard style == .whenIdle, !isTimed else { return false }
+                isTimed = true
                 return true
             }
             if isTimer { startTimer() }
         }
-        if isForked {
+        if isForked || style == .now {
             try post(pending)
-        } else if style == .now {
-            // An older one that it stands for may have been taken already, and must not be posted after it.
-            let isTaken = state.withLock { $0.poster != nil && $0.poster != .current }
-            if isTaken {
-                try posting.withLock { () throws(SharedNotificationError) in try post(pending) }
-            } else {
-                try post(pending)
-            }
         } else if style == .asap {
             queue.async { self.drain(all: false) }
         }
     }
 
+    /// With the lock held. Takes out what the new post takes the place of. If such a post is under way, waits for it: it must not
+    /// come after the new one. Does not wait for other posts: the diagnostics hook may run inside one, and wait for this thread.
+    private func replaceTaken(by new: DeferredPosts.Pending, _ coalescing: SharedNotificationCenter.Coalescing) {
+        taken.removeAll { new.replaces($0, coalescing) }
+        guard let underWay, new.replaces(underWay, coalescing), poster != .current else { return }
+        let number = begun
+        while self.underWay != nil, begun == number { lock.wait() }
+    }
+
     /// Posts what is due, or all. If the diagnostics hook calls this during a post of `drain`, that `drain` goes round once more and takes all.
     func drain(all: Bool) {
         guard generation == Forking.generation else { return }
-        let isWithin = state.withLock { state in
-            guard state.poster == .current else { return false }
-            state.isAskedAgain = true
+        let isWithin = lock.withLock {
+            guard poster == .current else { return false }
+            isAskedAgain = true
             return true
         }
         if isWithin { return }
@@ -66,24 +72,34 @@ final class PostingQueue: Sendable {
         posting.withLock {
             var all = all
             repeat {
-                let taken = state.withLock { state in
-                    state.poster = .current
-                    return state.posts.take(now: Lock.now, all: all)
+                lock.withLock {
+                    poster = .current
+                    taken = posts.take(now: Lock.now, all: all)[...]
                 }
-                for pending in taken {
+                while let pending = next() {
                     do throws(SharedNotificationError) {
                         try post(pending)
                     } catch { failures.append((pending.name, error)) }
                 }
-                all = state.withLock { state in
-                    state.poster = nil
-                    defer { state.isAskedAgain = false }
-                    return state.isAskedAgain
+                all = lock.withLock {
+                    poster = nil
+                    defer { isAskedAgain = false }
+                    return isAskedAgain
                 }
             } while all
         }
         // User code, without the lock.
         for (name, error) in failures { core.diagnostics.report(.postFailed(name, error)) }
+    }
+
+    /// The one before has been posted, or has failed. `nil`: it was the last.
+    private func next() -> DeferredPosts.Pending? {
+        lock.withLock {
+            if underWay != nil { lock.wakeAll() }
+            underWay = taken.popFirst()
+            if underWay != nil { begun += 1 }
+            return underWay
+        }
     }
 
     private func post(_ pending: DeferredPosts.Pending) throws(SharedNotificationError) {
@@ -94,13 +110,13 @@ final class PostingQueue: Sendable {
 
     private func startTimer() {
         let now = Lock.now
-        let due = state.withLock { $0.posts.due }
+        let due = lock.withLock { posts.due }
         queue.asyncAfter(deadline: .now() + .nanoseconds(Int(due > now ? due - now : 0))) {
             self.drain(all: false)
             // More has come meanwhile.
-            let isEmpty = self.state.withLock { state in
-                state.isTimed = !state.posts.isEmpty
-                return state.posts.isEmpty
+            let isEmpty = self.lock.withLock {
+                self.isTimed = !self.posts.isEmpty
+                return self.posts.isEmpty
             }
             if !isEmpty { self.startTimer() }
         }

@@ -54,7 +54,8 @@ extension SharedNotificationCenter {
     /// - Parameters:
     ///   - message: encoded now, posted later.
     ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8.
-    ///   - style: when. With `.now`, those that wait and match are taken out as well.
+    ///   - style: when. With `.now`, those that wait and match are taken out as well. If one that matches is just being posted,
+    ///     this waits until it has been.
     ///   - coalescing: which of those that wait it takes the place of: those that match in all of it; `[]`: none.
     /// - Throws: ``SharedNotificationError``: `.encodingFailed`; with `.now`, and in a forked child, also `.invalidName`, `.payloadTooLarge`,
     ///   `.noSpace`, `.full`, `.removed`, `.notPermitted`. If a later post fails, ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``.

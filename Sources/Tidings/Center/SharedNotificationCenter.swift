@@ -156,7 +156,8 @@ public final class SharedNotificationCenter: Sendable {
     /// ```
     ///
     /// Called on whatever thread noticed, one call at a time is not promised. `nil`, the default, writes one line on
-    /// standard error for the first report of each kind and name; ``statistics`` counts all.
+    /// standard error for the first report of each kind and name; ``statistics`` counts all. In a forked child it is `nil` until
+    /// the child sets it.
     public var onDiagnostic: (@Sendable (Diagnostic) -> Void)? {
         get { core.diagnostics.hook }
         set { core.diagnostics.hook = newValue }

@@ -32,6 +32,8 @@ final class Dispatcher: @unchecked Sendable {
     /// Where the leader stands that waits for room in a lossless observation's buffer.
     @exclusivity(unchecked) var waitsAt: UInt64?
     private(set) var core: CenterCore?
+    /// Observations that a failed move left without subscriptions.
+    private var unserved: [Observation] = []
     /// Nobody waits for the leader's end: it closes what is to be closed.
     private var endsItself = false
 
@@ -41,8 +43,6 @@ final class Dispatcher: @unchecked Sendable {
     @exclusivity(unchecked) var position = 0
     /// Of the center that the leader serves. A thread that was deposed keeps those it had, for the closure it is in.
     @exclusivity(unchecked) private(set) var executables: ExecutableNames
-    /// Observations that a failed move left without subscriptions.
-    private var unserved: [Observation] = []
     /// Odd while the leader is in a closure. Its store releases, and the watch's load acquires, all the leader did before with the current
     /// delivery: a new leader goes on with that.
     let pulse = Atomic<UInt64>(0)
@@ -82,11 +82,12 @@ final class Dispatcher: @unchecked Sendable {
     /// How many centers it has served.
     var moves: Int { lock.withLock { incarnations.count } }
 
-    /// Returns when the leader serves another center than it did at so many moves. False: not within a second, or the caller is the leader, or there is none.
-    func waitUntilMoved(beyond moves: Int) -> Bool {
+    /// Returns when the leader serves another center than it did at so many moves. False: not within so many nanoseconds,
+    /// or the caller is the leader, or the dispatcher has ended.
+    func waitUntilMoved(beyond moves: Int, within nanoseconds: UInt64 = 1_000_000_000) -> Bool {
         // A closure that keeps the leader is set aside.
         if lock.withLock({ isShared && roles.othersArrive() }) { HandlerWatch.shared.watch(self) }
-        let deadline = Lock.now + 1_000_000_000
+        let deadline = Lock.now + nanoseconds
         return lock.withLock {
             while incarnations.count == moves {
                 guard thread != .current, !roles.isStopped, lock.wait(until: deadline) else { return false }
@@ -118,7 +119,8 @@ final class Dispatcher: @unchecked Sendable {
         // The lane itself stays the observation's: its closure may be running.
         guard let object = observation.object, let lane = observation.lane else { return }
         lane.members.removeAll { $0 === observation }
-        if !lane.isBusy { forget(lane, of: object) }
+        // A block or task may still be on its way for a lane that is forgotten here. It finds no member, and does nothing.
+        if !lane.isRunning { forget(lane, of: object) }
     }
 
     private func forget(_ lane: Lane, of object: ObjectIdentifier) {
@@ -153,6 +155,8 @@ final class Dispatcher: @unchecked Sendable {
         guard !roles.isStopped, table.isEmpty, unserved.isEmpty, lanes.isEmpty else { return .nothing }
         let stop = roles.stop(byLeader: thread == .current)
         endsItself = stop == .detach
+        // A thread in `waitUntilMoved`: the leader will not move any more.
+        lock.wakeAll()
         return stop
     }
 

@@ -16,10 +16,10 @@ extension Observation {
     /// The run that the current task is part of, or that has started it: a task that was started there may go on after it.
     @TaskLocal static var run: Run?
 
-    /// The observation inside whose asynchronous closure the caller is.
-    static var current: Observation? {
+    /// The run of an asynchronous closure that the caller is inside of.
+    static var current: Run? {
         guard let run, run.goesOn else { return nil }
-        return run.observation
+        return run
     }
 
     /// Ends it. With `waiting`: returns when the closure is not running, unless that could never come to pass (see
@@ -110,29 +110,41 @@ extension Observation {
     }
 }
 
-/// Registrations that were removed while their closures ran, from inside these: whoever removes the object next has to wait for them.
+/// Registrations that ended while their closures ran. The next removal of the object waits for these closures.
+///
+/// A registration is held weakly: the thread or task that runs its closure holds it. After the closure has returned, what `onMissed` holds is released.
 struct EndingRegistrations<Subscription: Sendable>: Sendable {
-    private var byObject: [ObjectIdentifier: [(subscription: Subscription, observation: Observation)]] = [:]
+    private struct Registration: Sendable {
+        let subscription: Subscription
+        weak let observation: Observation?
+    }
 
+    private var byObject: [ObjectIdentifier: [Registration]] = [:]
+
+    /// Release what it returns without a lock: one may be the last reference.
     func of(_ object: ObjectIdentifier, where isMeant: (Subscription) -> Bool) -> [Observation] {
-        (byObject[object] ?? []).filter { isMeant($0.subscription) }.map(\.observation)
+        (byObject[object] ?? []).filter { isMeant($0.subscription) }.compactMap(\.observation)
     }
 
     /// Notes it, if its closure runs.
     mutating func add(_ object: ObjectIdentifier, _ subscription: Subscription, _ observation: Observation) {
-        if observation.isRunning { byObject[object, default: []].append((subscription, observation)) }
+        guard observation.isRunning else { return }
+        byObject[object, default: []].append(Registration(subscription: subscription, observation: observation))
     }
 
-    /// Forgets those whose closures have returned. Returns them, to be released without a lock.
+    /// Forgets those whose closures have returned. Release what it returns without a lock: one may be the last reference.
     mutating func forgetEnded() -> [Observation] {
-        var ended: [Observation] = []
+        var alive: [Observation] = []
         for (object, registrations) in byObject {
-            let running = registrations.filter { $0.observation.isRunning }
+            let running = registrations.filter { registration in
+                guard let observation = registration.observation else { return false }
+                alive.append(observation)
+                return observation.isRunning
+            }
             guard running.count < registrations.count else { continue }
-            ended += registrations.map(\.observation)
             byObject[object] = running.isEmpty ? nil : running
         }
-        return ended
+        return alive
     }
 }
 

@@ -3,10 +3,11 @@ final class ClosureWaits: Sendable {
     private static let local = ForkLocal { ClosureWaits() }
     static var shared: ClosureWaits { local.object }
 
-    /// Who waits: a thread, or the task that runs an observation's asynchronous closure.
+    /// A thread that waits, or one run of an observation's asynchronous closure. A task that was started in an earlier run, and still waits, is
+    /// not the run that goes on now.
     fileprivate enum Waiter: Hashable {
         case thread(WorkerThread)
-        case closure(ObjectIdentifier)
+        case closure(ObjectIdentifier, run: UInt64)
     }
 
     /// For `end`.
@@ -21,7 +22,7 @@ final class ClosureWaits: Sendable {
     /// A task gives its thread up while it waits, and goes on on another.
     private static func callers(inTask: Bool) -> Set<Waiter> {
         var callers: Set<Waiter> = inTask ? [] : [.thread(.current)]
-        if let running = Observation.current { callers.insert(.closure(ObjectIdentifier(running))) }
+        if let run = Observation.current { callers.insert(.closure(ObjectIdentifier(run.observation), run: run.number)) }
         return callers
     }
 
@@ -34,10 +35,10 @@ final class ClosureWaits: Sendable {
             while let next = waitedFor.popLast() {
                 guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
                 let runner: Waiter
-                switch next.dispatcher.lock.withLock({ next.machine.runner }) {
-                case .nobody, .nobodyYet: continue
-                case .thread(let thread): runner = .thread(thread)
-                case .task: runner = .closure(ObjectIdentifier(next))
+                switch next.dispatcher.lock.withLock({ (next.machine.runner, next.machine.runs) }) {
+                case (.nobody, _), (.nobodyYet, _): continue
+                case (.thread(let thread), _): runner = .thread(thread)
+                case (.task, let run): runner = .closure(ObjectIdentifier(next), run: run)
                 }
                 if callers.contains(runner) { return nil }
                 waitedFor += waits[runner] ?? []

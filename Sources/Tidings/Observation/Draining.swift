@@ -59,7 +59,7 @@ extension Observation {
 
     /// False: there was nothing left, this drain has ended.
     func runNext(isTimed: Bool) -> Bool {
-        guard let (item, manner) = take(for: .thread(.current)) else { return false }
+        guard let (item, manner, _) = take(for: .thread(.current)) else { return false }
         guard isTimed else {
             run(manner, with: item)
             return true
@@ -82,8 +82,8 @@ extension Observation {
     func runNextOnMainActor() -> Bool {
         switch take(for: .thread(.current)) {
         case nil: return false
-        case (.arrival(let arrival), .mainActor(let handler))?: running(arrival) { handler(arrival) }
-        case (.missed(let count, let name), _)?: reportMissed(count, of: name)
+        case (.arrival(let arrival), .mainActor(let handler), _)?: running(arrival) { handler(arrival) }
+        case (.missed(let count, let name), _, _)?: reportMissed(count, of: name)
         default: break
         }
         return true
@@ -99,34 +99,41 @@ extension Observation {
     func runNext(on actor: isolated any Actor) -> Bool {
         switch take(for: .thread(.current)) {
         case nil: return false
-        case (.arrival(let arrival), .isolated(_, let handler))?: running(arrival) { handler(actor, arrival) }
-        case (.missed(let count, let name), _)?: reportMissed(count, of: name)
+        case (.arrival(let arrival), .isolated(_, let handler), _)?: running(arrival) { handler(actor, arrival) }
+        case (.missed(let count, let name), _, _)?: reportMissed(count, of: name)
         default: break
         }
         return true
     }
 
     func runNextInTask() async -> Bool {
-        switch take(for: .task) {
-        case nil: return false
-        case (.arrival(let arrival), .task(_, let handler))?:
-            let sequence = arrival.ownSequence
-            let isSampled = sequence.map(beginsOwn) ?? false
-            let run = dispatcher.lock.withLock { Run(observation: self, number: machine.runs) }
-            await Self.$run.withValue(run) { await handler(arrival) }
-            if isSampled, let sequence { returnsFromOwn(sequence) }
-        case (.missed(let count, let name), _)?: reportMissed(count, of: name)
-        default: break
+        guard let (item, manner, number) = take(for: .task) else { return false }
+        // Around everything of the user's that runs for the item: `onMissed` and the diagnostics hook may cancel, and post, too.
+        await Self.$run.withValue(Run(observation: self, number: number)) {
+            switch (item, manner) {
+            case (.arrival(let arrival), .task(_, let handler)):
+                let sequence = arrival.ownSequence
+                let isSampled = sequence.map(beginsOwn) ?? false
+                await handler(arrival)
+                if isSampled, let sequence { returnsFromOwn(sequence) }
+            case (.missed(let count, let name), _): reportMissed(count, of: name)
+            default: break
+            }
         }
         return true
     }
 
-    /// The next item, and the closure. Says at the same time that the one before is done with.
-    private func take(for runner: ObservationMachine.Runner) -> (Item, Manner)? {
-        let (taken, ending) = dispatcher.lock.withLock { () -> ((Item, Manner)?, [UnsafeContinuation<Void, Never>]) in
-            guard let item = machine.take(for: runner), let manner else { return (nil, ended()) }
+    /// The next item, the closure, and the number of its run. Records at the same time that the run before has ended.
+    private func take(for runner: ObservationMachine.Runner) -> (Item, Manner, run: UInt64)? {
+        typealias Taken = (Item, Manner, run: UInt64)
+        let (taken, ending) = dispatcher.lock.withLock { () -> (Taken?, [UnsafeContinuation<Void, Never>]) in
+            guard let item = machine.take(for: runner), let manner else {
+                lane?.isRunning = false
+                return (nil, ended())
+            }
+            lane?.isRunning = true
             if interest.isLossless { dispatcher.lock.wakeAll() }
-            return ((item, manner), [])
+            return ((item, manner, machine.runs), [])
         }
         for continuation in ending { continuation.resume() }
         return taken
@@ -136,6 +143,7 @@ extension Observation {
         let ending = dispatcher.lock.withLock {
             machine.pauses()
             machine.settles()
+            lane?.isRunning = false
             return ended()
         }
         for continuation in ending { continuation.resume() }

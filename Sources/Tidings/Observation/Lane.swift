@@ -7,8 +7,10 @@ internal import Dispatch
 /// that arrives for any of them is kept, and the lane hands on the oldest of it, one by one. Guarded by the dispatcher's lock.
 final class Lane {
     var members: [Observation] = []
-    /// One of the closures runs, or is about to.
+    /// One of the closures runs, or a block or task is on its way that will run one.
     var isBusy = false
+    /// One of the closures runs. A new registration of the object has to wait for it, and therefore needs this lane.
+    var isRunning = false
     /// Where plain closures run that can't run at once.
     lazy var queue = DispatchQueue(label: "tidings.observer")
 
@@ -34,7 +36,7 @@ extension Observation {
         guard let lane else { return machine.arrives(on: thread) }
         if lane.isBusy { return machine.isCancelled ? .ignore : .keep }
         let arrives = machine.arrives(on: thread)
-        if arrives == .run { lane.isBusy = true }
+        if arrives == .run { (lane.isBusy, lane.isRunning) = (true, true) }
         return arrives
     }
 
@@ -43,7 +45,7 @@ extension Observation {
     func returns() {
         machine.returns()
         guard let lane else { return }
-        lane.isBusy = false
+        (lane.isBusy, lane.isRunning) = (false, false)
         // On the leader's thread: it ends when it sees that it is stopped, and nobody waits for that.
         dispatcher.finish(dispatcher.rests(lane, of: object!))
     }

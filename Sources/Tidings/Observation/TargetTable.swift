@@ -54,7 +54,7 @@ final class TargetTable: Sendable {
 
     private let generation = Forking.generation
     private let entries = Locked<[ObjectIdentifier: [Subscription: Entry]]>([:])
-    // Its lock is taken before a dispatcher's.
+    // Its lock is taken after that of `entries`, and before a dispatcher's.
     private let ending = Locked(EndingRegistrations<Subscription>())
 
     /// What is done with a target, and where.
@@ -109,7 +109,10 @@ final class TargetTable: Sendable {
                         same.exchange(action)
                         return nil
                     }
-                    // It is being removed, or of an object that is gone, or its action runs elsewhere.
+                    // It is being removed, or of an object that is gone, or its action runs elsewhere. Its action may be running: a thread
+                    // that removes the target from now on does not find the entry, and waits for the action all the same.
+                    entry.anchor.observation.endRuns()
+                    ending.withLock { $0.add(address, subscription, entry.anchor.observation) }
                     return take(address, subscription, from: &entries)
                 }
                 let registration = Registration(target, action, subscription, in: self)
@@ -127,8 +130,8 @@ final class TargetTable: Sendable {
         // In a forked child nothing of this runs, and the lock may be anybody's.
         guard generation == Forking.generation else { return }
         let meant = entries.withLock { $0[target]?.filter { isMeant($0.key) } ?? [:] }
-        let ended = ending.withLock { $0.forgetEnded() }
-        withExtendedLifetime(ended) {}
+        let alive = ending.withLock { $0.forgetEnded() }
+        withExtendedLifetime(alive) {}
         // Without the lock: this waits for closures, which may add and remove targets.
         Observation.cancelAll(
             meant.values.map(\.anchor.observation) + ending.withLock { $0.of(target, where: isMeant) })

@@ -279,6 +279,58 @@
             holder.withLock { $0 = nil }
         }
 
+        enum Leaving: CaseIterable { case dropsItsToken, cancelsAndRegistersAnew }
+
+        /// A method ends its own registration, and goes on: a removal on another thread waits for the method.
+        @Test(arguments: Leaving.allCases)
+        func removalWaitsForAMethodThatEndedItsRegistration(_ leaving: Leaving) async throws {
+            let test = try TestCenter()
+            let center = test.center
+            let events = Events<String>()
+            let gate = Gate()
+            let tokens = Locked<[Center.ObservationToken]>([])
+            let holder = Locked<Watcher?>(nil)
+            let watcher = Watcher(events) {
+                // Dropped without the lock.
+                var own = tokens.withLock { tokens in
+                    defer { tokens = [] }
+                    return tokens
+                }
+                switch leaving {
+                case .dropsItsToken: own = []
+                case .cancelsAndRegistersAnew:
+                    own[0].cancel()
+                    guard let watcher = holder.withLock({ $0 }) else { return }
+                    #expect(throws: Never.self) {
+                        let token = try center.addObserver(watcher, as: UserObserver.self)
+                        tokens.withLock { $0 = [token] }
+                    }
+                }
+                events.add("begun")
+                gate.pass()
+            }
+            holder.withLock { $0 = watcher }
+            do {
+                let token = try center.addObserver(watcher, as: UserObserver.self)
+                tokens.withLock { $0 = [token] }
+            }
+            try UserObserverPoster(center).userNameChanged(oldName: "a", newName: "b")
+            await events.wait(for: 1)
+            let numbers = Events<Int32>()
+            let remover = try WorkerThread {
+                numbers.add(WorkerThread.currentNumber ?? 0)
+                center.removeObserver(watcher)
+                events.add("removed")
+            }
+            let number = await numbers.wait(for: 1)[0]
+            while events.count == 1, ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
+            gate.open()
+            remover.join()
+            expectEqual(events.all, ["begun", "a to b", "removed"])
+            #expect(try center.statistics.observers == 0)
+            holder.withLock { $0 = nil }
+        }
+
         @Test func observersAreHeldWeakly() async throws {
             let test = try TestCenter()
             let events = Events<String>()

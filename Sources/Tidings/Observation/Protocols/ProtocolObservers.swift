@@ -39,6 +39,20 @@
             weak var object: AnyObject?
             /// The tokens hold it.
             weak var anchor: ObservationAnchor?
+            /// What runs a method holds it, also after a method has dropped the last token.
+            weak var observation: Observation?
+
+            init(_ object: AnyObject, _ anchor: ObservationAnchor) {
+                (self.object, self.anchor, observation) = (object, anchor, anchor.observation)
+            }
+
+            /// Release it without the lock: each may be the last reference.
+            var found: Found { Found(anchor: anchor, observation: observation) }
+        }
+
+        private struct Found: Sendable {
+            let anchor: ObservationAnchor?
+            let observation: Observation?
         }
 
         private struct Entries: @unchecked Sendable {
@@ -48,7 +62,7 @@
 
         private let generation = Forking.generation
         private let entries = Locked(Entries())
-        // Its lock is taken before a dispatcher's.
+        // Its lock is taken after that of `entries`, and before a dispatcher's.
         private let ending = Locked(EndingRegistrations<Subscription>())
 
         /// That of the registration there is, or of a new one. `observe` runs with the lock held, so no user code.
@@ -58,23 +72,29 @@
         ) throws(SharedNotificationError) -> ObservationAnchor {
             let address = ObjectIdentifier(object)
             // Out of the lock before one may be the last reference: an anchor's end waits for closures.
-            var found: [ObservationAnchor?] = []
+            var found: [Found] = []
             let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor in
                 if let entry = entries.byObject[address]?[subscription], entry.object === object {
-                    let anchor = entry.anchor
-                    found.append(anchor)
-                    if let anchor, !anchor.isCancelled { return anchor }
+                    let old = entry.found
+                    found.append(old)
+                    if let anchor = old.anchor, !anchor.isCancelled { return anchor }
+                    // One of its methods may be running: a thread that removes the object from now on does not find the entry, and waits for
+                    // the method all the same.
+                    if let observation = old.observation {
+                        observation.endRuns()
+                        ending.withLock { $0.add(address, subscription, observation) }
+                    }
                 }
                 // What has ended since is forgotten now and then.
                 if entries.byObject[address] == nil {
                     entries.byObject = entries.byObject.filter { _, entries in
-                        let anchors = entries.values.map(\.anchor)
-                        found += anchors
-                        return anchors.contains { $0 != nil }
+                        let all = entries.values.map(\.found)
+                        found += all
+                        return all.contains { $0.anchor != nil || $0.observation != nil }
                     }
                 }
                 let anchor = try observe()
-                entries.byObject[address, default: [:]][subscription] = Entry(object: object, anchor: anchor)
+                entries.byObject[address, default: [:]][subscription] = Entry(object, anchor)
                 return anchor
             }
             withExtendedLifetime(found) {}
@@ -85,23 +105,23 @@
             // In a forked child nothing of this runs, and the lock may be anybody's.
             guard generation == Forking.generation else { return }
             let meant = entries.withLock { entries in
-                (entries.byObject[object] ?? [:]).filter { isMeant($0.key) }.mapValues(\.anchor)
+                (entries.byObject[object] ?? [:]).filter { isMeant($0.key) }.mapValues(\.found)
             }
             // Without the lock: this waits for closures, which may add and remove observers.
-            let ended = ending.withLock { $0.forgetEnded() }
-            withExtendedLifetime(ended) {}
-            let removed = meant.compactMapValues { $0?.observation }
+            let alive = ending.withLock { $0.forgetEnded() }
+            withExtendedLifetime(alive) {}
+            let removed = meant.compactMapValues(\.observation)
             Observation.cancelAll(removed.values + ending.withLock { $0.of(object, where: isMeant) })
             // Not before: who removes the object meanwhile has to find them, and wait.
             for (subscription, observation) in removed {
                 ending.withLock { $0.add(object, subscription, observation) }
             }
-            var found: [ObservationAnchor?] = []
+            var found: [Found?] = []
             entries.withLock { entries in
-                for (subscription, anchor) in meant {
-                    let now = entries.byObject[object]?[subscription]?.anchor
+                for (subscription, old) in meant {
+                    let now = entries.byObject[object]?[subscription]?.found
                     found.append(now)
-                    if now === anchor { entries.byObject[object]?[subscription] = nil }
+                    if now?.observation === old.observation { entries.byObject[object]?[subscription] = nil }
                 }
                 if entries.byObject[object]?.isEmpty == true { entries.byObject[object] = nil }
             }
