@@ -212,7 +212,7 @@ CORE = {
 # In one build, chosen by the environment.
 DECODER = {
     "depth-unbounded": (
-        "decoder", "CBORScanner.swift",
+        "decoder", "CBOR/CBORScanner.swift",
         (
             "guard depth < CBORLimit.depth else { throw CBORFault(.depth, at: head.end) }\n"
             "        var offset = head.end\n"
@@ -227,28 +227,28 @@ DECODER = {
         ),
     ),
     "string-length-unchecked": (
-        "decoder", "CBORBytes.swift",
+        "decoder", "Bytes/CBORBytes.swift",
         (
             "guard head.argument <= UInt64(truncatingIfNeeded: count &- head.end) else {",
             "guard head.argument <= UInt64(truncatingIfNeeded: count &- head.end) || planted(NAME) else {",
         ),
     ),
     "argument-beyond-the-end": (
-        "decoder", "CBORBytes.swift",
+        "decoder", "Bytes/CBORBytes.swift",
         (
             "guard count - offset >= MemoryLayout<I>.size else {",
             "guard count - offset >= MemoryLayout<I>.size || planted(NAME) else {",
         ),
     ),
     "an-empty-key-is-any": (
-        "decoder", "CBORBytes+Text.swift",
+        "decoder", "Bytes/CBORBytes+Text.swift",
         (
             "guard name.count == end - start else { return false }",
             "guard name.count == end - start else { return planted(NAME) && start == end }",
         ),
     ),
     "length-from-the-scan": (
-        "decoder", "CBORReader+Strings.swift",
+        "decoder", "CBOR/CBORReader+Strings.swift",
         (
             "return try bytes.text(from: head.end, to: try bytes.endOfString(head))",
             "return try bytes.text(from: head.end, to: planted(NAME) ? head.end + Int(min(head.argument, 1 << 20)) : try "
@@ -334,7 +334,7 @@ func planted(_ name: String) -> Bool { plantedName == name }
 
 def commit(name, directory):
     target, file, *changes = (CORE | DECODER | SWIFT)[name]
-    base = "CShim/src/" if name in CORE else "Sources/Tidings/" if name in SWIFT else "Sources/Tidings/Message/Coding/"
+    base = "CShim/src/" if name in CORE else "Sources/Tidings/" if name in SWIFT else "Sources/TidingsCoding/"
     path = pathlib.Path(directory) / base / file
     text = path.read_text()
     for there, then in changes:
@@ -342,7 +342,7 @@ def commit(name, directory):
             sys.exit(f"plants.py: {name}: {file} holds what it takes out {text.count(there)} times: {there}")
         text = text.replace(there, then if name in CORE else then.replace("NAME", f'"{name}"'))
     if name not in CORE:
-        (pathlib.Path(directory) / "Sources/Tidings/Planted.swift").write_text(PLANTED)
+        (pathlib.Path(directory) / base / "Planted.swift").write_text(PLANTED)
     path.write_text(text)
     print(path)
 

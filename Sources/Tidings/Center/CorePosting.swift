@@ -1,3 +1,5 @@
+import TidingsCoding
+
 // From a value to the C library.
 extension CenterCore {
     typealias Message = SharedNotificationCenter.Message

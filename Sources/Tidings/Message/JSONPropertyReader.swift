@@ -1,3 +1,5 @@
+import TidingsCoding
+
 /// JSON (RFC 8259) as values of a property list, read in one pass.
 ///
 /// Not by `JSONDecoder`: it doesn't say what a value is, and to ask it for one type after another makes an error of each that it isn't, with

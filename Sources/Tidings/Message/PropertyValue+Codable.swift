@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import TidingsCoding
 
 extension SharedNotificationCenter.PropertyValue: Codable {
     /// As what CBOR, or whatever the encoder writes, has for it.

@@ -3,8 +3,10 @@
 /// Structs and classes become maps with text keys in the order of encoding, enums with payloads what Codable makes of
 /// them, `Data` a byte string, `Date` tag 1 with a double or, where that would round, tag 0 with a text, `UUID` tag 37, `URL` tag 32, `Decimal`
 /// tag 4. Lengths are definite, integers and lengths in shortest form, `Float` 32 and `Double` 64 bits wide.
-struct CBORPayloadEncoder: Sendable {
-    var userInfo = [CodingUserInfoKey: any Sendable]()
+package struct CBORPayloadEncoder: Sendable {
+    package var userInfo = [CodingUserInfoKey: any Sendable]()
+
+    package init(userInfo: [CodingUserInfoKey: any Sendable] = [:]) { self.userInfo = userInfo }
 
     /// Appends `value` to what the buffer holds.
     ///
@@ -13,7 +15,7 @@ struct CBORPayloadEncoder: Sendable {
     /// appended then.
     ///
     /// With a `depth`, the value is that many maps and arrays deep in a payload. It may encode nothing then, and is an empty map.
-    func encode<T: Encodable>(_ value: T, into buffer: inout PayloadBuffer, depth: Int = 0) throws {
+    package func encode<T: Encodable>(_ value: T, into buffer: inout PayloadBuffer, depth: Int = 0) throws {
         let writer = CBORThreadCache.takeWriter()
         defer { CBORThreadCache.giveBack(writer) }
         try withUnsafeMutablePointer(to: &buffer) { buffer in

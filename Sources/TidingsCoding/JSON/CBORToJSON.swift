@@ -7,7 +7,7 @@
 /// CBOR as JSON, along RFC 8949 section 6.1: byte strings as base64, infinities, NaN and undefined as null, tags left out, dates as seconds
 /// since 1970 whichever form they have (the encoder chooses it by the date's last bit), keys that are no strings as their JSON text, but not
 /// within such a key: each further time would escape everything once more, and double it.
-struct CBORToJSON {
+package struct CBORToJSON {
     private let bytes: [UInt8]
     private var place = 0
     private var result = ""
@@ -18,7 +18,7 @@ struct CBORToJSON {
     }
 
     /// `nil`: it is not one well-formed item, or nested too deep or with more tags than the decoder takes, or has keys that are no strings within such.
-    static func convert(_ bytes: [UInt8]) -> String? {
+    package static func convert(_ bytes: [UInt8]) -> String? {
         var converter = CBORToJSON(bytes: bytes)
         guard (try? converter.item(depth: 0)) != nil, converter.place == bytes.count else { return nil }
         return converter.result
@@ -56,7 +56,7 @@ struct CBORToJSON {
     }
 
     private mutating func item(depth: Int) throws {
-        guard depth < JSONRendering.maximumDepth else { throw Failure.malformed }
+        guard depth < JSONText.maximumDepth else { throw Failure.malformed }
         var (major, information, argument) = try head()
         var tags = 0
         var tag: UInt64?
@@ -78,7 +78,7 @@ struct CBORToJSON {
             if tag == CBORTag.dateText, let date = CBORDateText.parse(text) {
                 append(date.timeIntervalSince1970)
             } else {
-                result += JSONRendering.quoted(text)
+                result += JSONText.quoted(text)
             }
         case 4:
             result += "["
@@ -120,7 +120,7 @@ struct CBORToJSON {
         try item(depth: depth)
         swap(&before, &result)
         // By its bytes: an accent that begins a key makes one character with the quotation mark.
-        result += before.utf8.first == UInt8(ascii: "\"") ? before : JSONRendering.quoted(before)
+        result += before.utf8.first == UInt8(ascii: "\"") ? before : JSONText.quoted(before)
     }
 
     private mutating func string(_ major: UInt8, _ argument: UInt64?) throws -> ArraySlice<UInt8> {

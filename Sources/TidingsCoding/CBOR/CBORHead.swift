@@ -40,12 +40,12 @@ enum CBORExtendedTime {
     static let sinceReferenceDate = "secondsSince2001"
 }
 
-enum CBORLimit {
+package enum CBORLimit {
     /// Arrays and maps inside one another, counted the same by both directions so that whatever is sent can be read.
     ///
     /// A level costs a recursion of the scanner and, for a recursive type, one of the type's own `init(from:)`. 128 of
     /// the latter took between 384 and 512 KiB of stack in a debug build, far less than glibc gives a thread (8 MiB).
-    static let depth = 128
+    package static let depth = 128
 
     /// Tags in front of one item. Real data has one or two; the bound keeps passing over an item O(1).
     static let tags = 16

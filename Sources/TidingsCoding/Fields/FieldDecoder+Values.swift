@@ -1,10 +1,10 @@
 // What generated code calls.
-extension SharedNotificationCenter.FieldDecoder {
+extension FieldDecoder {
     /// Reads a field's value.
     ///
-    /// - Throws: as ``SharedNotificationCenter/FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``FieldCodable/init(decodingField:)``.
     @inlinable
-    public mutating func decode<Value: SharedNotificationCenter.FieldCodable>(
+    public mutating func decode<Value: FieldCodable>(
         _ type: Value.Type, for name: StaticString
     ) throws -> Value {
         do { return try Value(decodingField: &self) } catch { throw Self.error(error, in: name, expecting: Value.self) }
@@ -12,9 +12,9 @@ extension SharedNotificationCenter.FieldDecoder {
 
     /// Reads a field's value, or `nil` for null, as `decodeIfPresent` does.
     ///
-    /// - Throws: as ``SharedNotificationCenter/FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``FieldCodable/init(decodingField:)``.
     @inlinable
-    public mutating func decode<Value: SharedNotificationCenter.FieldCodable>(
+    public mutating func decode<Value: FieldCodable>(
         _ type: Value?.Type, for name: StaticString
     ) throws -> Value? {
         do {
@@ -24,7 +24,7 @@ extension SharedNotificationCenter.FieldDecoder {
 
     /// Reads a field of a type that only `Codable` knows.
     ///
-    /// - Throws: as ``SharedNotificationCenter/FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``FieldCodable/init(decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value.Type, for name: StaticString) throws -> Value {
         do { return try decodeCodable(type) } catch { throw Self.error(error, in: name, expecting: Value.self) }
@@ -32,7 +32,7 @@ extension SharedNotificationCenter.FieldDecoder {
 
     /// Reads a field of a type that only `Codable` knows, or `nil` for null.
     ///
-    /// - Throws: as ``SharedNotificationCenter/FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``FieldCodable/init(decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
         do {

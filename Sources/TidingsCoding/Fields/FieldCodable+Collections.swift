@@ -1,26 +1,26 @@
 /// Within arrays and dictionaries: null. A field of a struct that is `nil` isn't written at all.
-extension Optional: SharedNotificationCenter.FieldCodable where Wrapped: SharedNotificationCenter.FieldCodable {
+extension Optional: FieldCodable where Wrapped: FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+    public func encodeField(to encoder: inout FieldEncoder) throws {
         if let self { try self.encodeField(to: &encoder) } else { try encoder.write(byte: 0xF6) }
     }
 
     @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+    public init(decodingField decoder: inout FieldDecoder) throws {
         self = try decoder.takeNull() ? nil : Wrapped(decodingField: &decoder)
     }
 }
 
-extension Array: SharedNotificationCenter.FieldCodable where Element: SharedNotificationCenter.FieldCodable {
+extension Array: FieldCodable where Element: FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+    public func encodeField(to encoder: inout FieldEncoder) throws {
         try encoder.beginArray(count)
         var index = 0
         for element in self {
             do {
                 try element.encodeField(to: &encoder)
             } catch {
-                throw SharedNotificationCenter.FieldEncoder.error(error, at: index)
+                throw FieldEncoder.error(error, at: index)
             }
             index &+= 1
         }
@@ -28,7 +28,7 @@ extension Array: SharedNotificationCenter.FieldCodable where Element: SharedNoti
     }
 
     @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+    public init(decodingField decoder: inout FieldDecoder) throws {
         var array = try decoder.beginArray()
         self.init()
         reserveCapacity(array.likelyCount)
@@ -36,16 +36,16 @@ extension Array: SharedNotificationCenter.FieldCodable where Element: SharedNoti
             do {
                 append(try Element(decodingField: &decoder))
             } catch {
-                throw SharedNotificationCenter.FieldDecoder.error(error, at: count, expecting: Element.self)
+                throw FieldDecoder.error(error, at: count, expecting: Element.self)
             }
         }
     }
 }
 
-extension Dictionary: SharedNotificationCenter.FieldCodable
-where Key == String, Value: SharedNotificationCenter.FieldCodable {
+extension Dictionary: FieldCodable
+where Key == String, Value: FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+    public func encodeField(to encoder: inout FieldEncoder) throws {
         let map = try encoder.beginMap()
         for (key, value) in self {
             encoder.pairs &+= 1
@@ -53,14 +53,14 @@ where Key == String, Value: SharedNotificationCenter.FieldCodable {
             do {
                 try value.encodeField(to: &encoder)
             } catch {
-                throw SharedNotificationCenter.FieldEncoder.error(error, in: key)
+                throw FieldEncoder.error(error, in: key)
             }
         }
         try encoder.endMap(map)
     }
 
     @inlinable
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+    public init(decodingField decoder: inout FieldDecoder) throws {
         var map = try decoder.beginMap()
         self.init()
         while let key = try decoder.nextKey(in: &map) {
@@ -72,7 +72,7 @@ where Key == String, Value: SharedNotificationCenter.FieldCodable {
             do {
                 updateValue(try Value(decodingField: &decoder), forKey: key)
             } catch {
-                throw SharedNotificationCenter.FieldDecoder.error(error, in: key, expecting: Value.self)
+                throw FieldDecoder.error(error, in: key, expecting: Value.self)
             }
         }
     }

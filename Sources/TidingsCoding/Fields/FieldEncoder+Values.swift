@@ -1,10 +1,10 @@
 // What generated code calls. Small and inlinable, so that a struct's coder becomes one piece of straight code in the module that has it.
-extension SharedNotificationCenter.FieldEncoder {
+extension FieldEncoder {
     /// Writes a field: its name, and the value.
     ///
-    /// - Throws: as ``SharedNotificationCenter/FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
     @inlinable
-    public mutating func encode<Value: SharedNotificationCenter.FieldCodable>(
+    public mutating func encode<Value: FieldCodable>(
         _ value: Value, for name: StaticString
     ) throws {
         try writeName(name)
@@ -13,9 +13,9 @@ extension SharedNotificationCenter.FieldEncoder {
 
     /// Writes a field unless it is `nil`, as `encodeIfPresent` does.
     ///
-    /// - Throws: as ``SharedNotificationCenter/FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
     @inlinable
-    public mutating func encode<Value: SharedNotificationCenter.FieldCodable>(
+    public mutating func encode<Value: FieldCodable>(
         _ value: Value?, for name: StaticString
     ) throws {
         if let value { try encode(value, for: name) }
@@ -23,7 +23,7 @@ extension SharedNotificationCenter.FieldEncoder {
 
     /// Writes a field of a type that only `Codable` knows.
     ///
-    /// - Throws: as ``SharedNotificationCenter/FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
     @inlinable
     public mutating func encode<Value: Encodable>(_ value: Value, for name: StaticString) throws {
         try writeName(name)
@@ -32,7 +32,7 @@ extension SharedNotificationCenter.FieldEncoder {
 
     /// Writes a field of a type that only `Codable` knows, unless it is `nil`.
     ///
-    /// - Throws: as ``SharedNotificationCenter/FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
     @inlinable
     public mutating func encode<Value: Encodable>(_ value: Value?, for name: StaticString) throws {
         if let value { try encode(value, for: name) }

@@ -1,7 +1,7 @@
 /// What is wrong with a payload, and where. One word, so that throwing it costs nothing; containers turn it into a
 /// `DecodingError` with a path.
-struct CBORFault: Error {
-    enum Reason: UInt8 {
+package struct CBORFault: Error {
+    package enum Reason: UInt8 {
         // Good CBOR, but of another type than the one asked for.
         case unsigned, negative, bytes, text, array, map, tag, boolean, number, simple
         /// null or undefined where a value was asked for.
@@ -20,11 +20,11 @@ struct CBORFault: Error {
         case finished
     }
 
-    var reason: Reason
-    var offset: UInt32
+    package var reason: Reason
+    package var offset: UInt32
 
     /// Offsets beyond 4 GiB don't occur: such a payload is refused by its size.
-    init(_ reason: Reason, at offset: Int) {
+    package init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = UInt32(clamping: offset)
     }
@@ -51,7 +51,7 @@ struct CBORFault: Error {
         return CBORFault(reason, at: Int(offset))
     }
 
-    func error(expecting type: Any.Type, path: [any CodingKey]) -> DecodingError {
+    package func error(expecting type: Any.Type, path: [any CodingKey]) -> DecodingError {
         if reason == .null {
             let text = "expected \(type), found null at byte \(offset)"
             return .valueNotFound(type, DecodingError.Context(codingPath: path, debugDescription: text))
@@ -65,7 +65,7 @@ struct CBORFault: Error {
     }
 
     /// For code that can't say in its type that it throws nothing but faults: closures.
-    static func describe(_ error: any Error, expecting type: Any.Type, path: [any CodingKey]) -> any Error {
+    package static func describe(_ error: any Error, expecting type: Any.Type, path: [any CodingKey]) -> any Error {
         guard let fault = error as? CBORFault else { return error }
         return fault.error(expecting: type, path: path)
     }

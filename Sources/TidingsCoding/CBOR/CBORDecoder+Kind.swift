@@ -1,12 +1,12 @@
 extension CBORDecoder {
     /// What is there, for types that take several.
-    enum Kind {
+    package enum Kind {
         case integer, double, boolean, string, data, date, array, dictionary
         /// Null, a decimal fraction, or something that has no counterpart here.
         case other
     }
 
-    func kind() throws -> Kind {
+    package func kind() throws -> Kind {
         let (head, tag): (CBORHead, UInt64?)
         do throws(CBORFault) {
             guard reader.isLive else { throw CBORFault(.finished, at: 0) }

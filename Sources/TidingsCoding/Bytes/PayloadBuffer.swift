@@ -2,22 +2,22 @@
 ///
 /// The coder writes through the pointer and never reads back what it has to trust, because another process may be
 /// able to write to the same bytes.
-struct PayloadBuffer {
+package struct PayloadBuffer {
     /// Returns a buffer of at least `needed` bytes that already holds the first `used` bytes.
     ///
     /// `needed` is exactly what the next write takes, so that an owner with a maximum can refuse at that maximum and
     /// not before. Growing by doubling is the owner's business.
-    typealias Grow = (_ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
+    package typealias Grow = (_ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
 
     /// The number of bytes written so far. Unchanged by an encoding that throws.
-    var count: Int
+    package var count: Int
 
-    private(set) var memory: UnsafeMutableRawBufferPointer
+    package private(set) var memory: UnsafeMutableRawBufferPointer
     private let grow: Grow?
     private let owner: Owner?
 
     /// The buffer starts empty. Without `grow`, its size is a hard limit.
-    init(_ initial: UnsafeMutableRawBufferPointer, grow: Grow?) {
+    package init(_ initial: UnsafeMutableRawBufferPointer, grow: Grow?) {
         memory = initial
         count = 0
         self.grow = grow
@@ -25,14 +25,22 @@ struct PayloadBuffer {
     }
 
     /// Growing without a closure, which would take memory for what it captures even if the buffer never grows.
-    struct Owner {
+    package struct Owner {
         /// Alive as long as the buffer.
-        var state: UnsafeMutableRawPointer
+        package var state: UnsafeMutableRawPointer
         /// As ``Grow``. It captures nothing.
-        var grow: (_ state: UnsafeMutableRawPointer, _ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
+        package var grow: (_ state: UnsafeMutableRawPointer, _ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
+
+        package init(
+            state: UnsafeMutableRawPointer,
+            grow: @escaping (UnsafeMutableRawPointer, Int, Int) throws -> UnsafeMutableRawBufferPointer
+        ) {
+            self.state = state
+            self.grow = grow
+        }
     }
 
-    init(_ initial: UnsafeMutableRawBufferPointer, owner: Owner) {
+    package init(_ initial: UnsafeMutableRawBufferPointer, owner: Owner) {
         memory = initial
         count = 0
         grow = nil
@@ -40,7 +48,7 @@ struct PayloadBuffer {
     }
 
     /// What has been written, valid until the next write.
-    var bytes: UnsafeRawBufferPointer {
+    package var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: memory.prefix(count))
     }
 
@@ -62,11 +70,11 @@ struct PayloadBuffer {
 }
 
 /// A payload did not fit, and the buffer's owner offered no more memory.
-struct PayloadBufferFull: Error, CustomStringConvertible {
-    var needed: Int
-    var capacity: Int
+package struct PayloadBufferFull: Error, CustomStringConvertible {
+    package var needed: Int
+    package var capacity: Int
 
-    var description: String {
+    package var description: String {
         "can't write the payload: it needs \(needed) bytes or more, the buffer holds \(capacity)"
     }
 }

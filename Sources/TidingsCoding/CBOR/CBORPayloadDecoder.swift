@@ -3,14 +3,16 @@
 /// Keys may come in any order, unknown ones are passed over, of equal ones the first counts. Lengths may be indefinite,
 /// floating-point numbers of 16, 32 or 64 bits, unknown tags are passed over. Nothing that the bytes hold makes it
 /// crash, hang or read beyond them, not even if they change during the call.
-struct CBORPayloadDecoder: Sendable {
-    var userInfo = [CodingUserInfoKey: any Sendable]()
+package struct CBORPayloadDecoder: Sendable {
+    package var userInfo = [CodingUserInfoKey: any Sendable]()
+
+    package init(userInfo: [CodingUserInfoKey: any Sendable] = [:]) { self.userInfo = userInfo }
 
     /// Decodes the one item that `bytes` holds. They need to be valid during the call only.
     ///
     /// Throws what the type's `init(from:)` throws, and `DecodingError`: `dataCorrupted` for anything but exactly one
     /// well-formed item nested at most 128 deep, the others as usual.
-    func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
+    package func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
         let reader = CBORThreadCache.takeReader()
         reader.begin(bytes, userInfo: userInfo)
         defer {
@@ -28,7 +30,7 @@ struct CBORPayloadDecoder: Sendable {
     }
 
     /// Decodes an item that is `depth` maps and arrays deep in a payload, and says where it ends. Paths in errors begin with it.
-    func decode<T: Decodable>(
+    package func decode<T: Decodable>(
         _ type: T.Type, from bytes: UnsafeRawBufferPointer, at offset: Int, depth: Int
     ) throws -> (value: T, end: Int) {
         let reader = CBORThreadCache.takeReader()

@@ -1,16 +1,16 @@
 /// The `Decoder` a value sees: the place of an item.
 ///
 /// Three words, so that `any Decoder` holds it without a box.
-struct CBORDecoder: Decoder {
+package struct CBORDecoder: Decoder {
     let reader: CBORReader
     /// The number of the step that led here.
     let step: UInt32
     let place: CBORPlace
 
-    var codingPath: [any CodingKey] { reader.path(step, at: place) }
-    var userInfo: [CodingUserInfoKey: Any] { reader.isLive ? reader.userInfo : [:] }
+    package var codingPath: [any CodingKey] { reader.path(step, at: place) }
+    package var userInfo: [CodingUserInfoKey: Any] { reader.isLive ? reader.userInfo : [:] }
 
-    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    package func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         do {
             let map = try reader.map(at: place)
             return KeyedDecodingContainer(CBORKeyedDecodingContainer<Key>(reader: reader, map: map, step: step))
@@ -19,7 +19,7 @@ struct CBORDecoder: Decoder {
         }
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    package func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         do {
             let (first, count) = try reader.array(at: place)
             return CBORUnkeyedDecodingContainer(
@@ -29,7 +29,7 @@ struct CBORDecoder: Decoder {
         }
     }
 
-    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+    package func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 }
 
 extension CBORReader {
@@ -103,25 +103,25 @@ extension CBORDecoder: SingleValueDecodingContainer {
         }
     }
 
-    func decodeNil() -> Bool { reader.isLive && (try? reader.isNull(at: place)) ?? false }
-    func decode(_ type: Bool.Type) throws -> Bool { try single { try $0.bool(at: $1) } }
-    func decode(_ type: String.Type) throws -> String { try single { try $0.string(at: $1) } }
-    func decode(_ type: Double.Type) throws -> Double { try single { try $0.double(at: $1) } }
-    func decode(_ type: Float.Type) throws -> Float { try single { try $0.float(at: $1) } }
-    func decode(_ type: Int.Type) throws -> Int { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: Int8.Type) throws -> Int8 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: Int16.Type) throws -> Int16 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: Int32.Type) throws -> Int32 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: Int64.Type) throws -> Int64 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: Int128.Type) throws -> Int128 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: UInt.Type) throws -> UInt { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try single { try $0.integer(type, at: $1) } }
-    func decode(_ type: UInt128.Type) throws -> UInt128 { try single { try $0.integer(type, at: $1) } }
+    package func decodeNil() -> Bool { reader.isLive && (try? reader.isNull(at: place)) ?? false }
+    package func decode(_ type: Bool.Type) throws -> Bool { try single { try $0.bool(at: $1) } }
+    package func decode(_ type: String.Type) throws -> String { try single { try $0.string(at: $1) } }
+    package func decode(_ type: Double.Type) throws -> Double { try single { try $0.double(at: $1) } }
+    package func decode(_ type: Float.Type) throws -> Float { try single { try $0.float(at: $1) } }
+    package func decode(_ type: Int.Type) throws -> Int { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: Int8.Type) throws -> Int8 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: Int16.Type) throws -> Int16 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: Int32.Type) throws -> Int32 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: Int64.Type) throws -> Int64 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: Int128.Type) throws -> Int128 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: UInt.Type) throws -> UInt { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: UInt8.Type) throws -> UInt8 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: UInt16.Type) throws -> UInt16 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: UInt32.Type) throws -> UInt32 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: UInt64.Type) throws -> UInt64 { try single { try $0.integer(type, at: $1) } }
+    package func decode(_ type: UInt128.Type) throws -> UInt128 { try single { try $0.integer(type, at: $1) } }
 
-    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    package func decode<T: Decodable>(_ type: T.Type) throws -> T {
         if CBORReader.knows(type) { return try single { try $0.known(type, at: $1) } }
         // Said here: a type without fields would ask for nothing.
         guard reader.isLive else { throw CBORFault(.finished, at: 0).error(expecting: type, path: []) }
