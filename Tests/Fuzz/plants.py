@@ -227,21 +227,21 @@ DECODER = {
         ),
     ),
     "string-length-unchecked": (
-        "decoder", "Bytes/CBORBytes.swift",
+        "decoder", "CBOR/PayloadBytes+CBOR.swift",
         (
             "guard head.argument <= UInt64(truncatingIfNeeded: count &- head.end) else {",
             "guard head.argument <= UInt64(truncatingIfNeeded: count &- head.end) || planted(NAME) else {",
         ),
     ),
     "argument-beyond-the-end": (
-        "decoder", "Bytes/CBORBytes.swift",
+        "decoder", "CBOR/PayloadBytes+CBOR.swift",
         (
             "guard count - offset >= MemoryLayout<I>.size else {",
             "guard count - offset >= MemoryLayout<I>.size || planted(NAME) else {",
         ),
     ),
     "an-empty-key-is-any": (
-        "decoder", "Bytes/CBORBytes+Text.swift",
+        "decoder", "Bytes/PayloadBytes.swift",
         (
             "guard name.count == end - start else { return false }",
             "guard name.count == end - start else { return planted(NAME) && start == end }",

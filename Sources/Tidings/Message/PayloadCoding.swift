@@ -30,7 +30,8 @@ enum PayloadCoding {
         }
     }
 
-    // Apart: a generic function looks up all types that any of its paths needs, and those of this one cost as much as decoding a field.
+    // A function of its own: a generic function looks up the types of all its paths, and the types of this path cost as
+    // much as decoding a field.
     @inline(never)
     private static func messageOtherwise<M: SharedNotificationCenter.Message>(
         _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
@@ -47,7 +48,8 @@ enum PayloadCoding {
         }
     }
 
-    /// Where nothing was posted but the name (by `notify_post`, say): a message that is complete without any of its fields, or has none.
+    /// If only the name was posted (by `notify_post`, say): a message that is complete without any of its fields, or has
+    /// no fields.
     static func messageOfNothing<M: SharedNotificationCenter.Message>(_ type: M.Type) throws -> M {
         let noFields: [UInt8] = [0xa0]
         guard let message = try? noFields.withUnsafeBytes({ try messageInCBOR(type, $0) }) else {
@@ -91,7 +93,7 @@ enum PayloadCoding {
     // MARK: Bitwise
 
     /// Eight bytes of fingerprint, then the value's bytes.
-    static let fingerprintSize = BitwiseFingerprint.size
+    static var fingerprintSize: Int { BitwiseFingerprint.size }
 
     private static let fingerprints = TypeTable<UInt64>()
 
@@ -127,7 +129,8 @@ enum PayloadCoding {
         _ type: T.Type, as message: any SharedNotificationCenter.Message.Type, _ bytes: UnsafeRawBufferPointer
     ) throws -> T {
         try checkBitwise(bytes, for: message, size: MemoryLayout<T>.size)
-        // The type is BitwiseCopyable: the callers have seen its encoding, which is out of reach for others, or its conformance.
+        // The type is BitwiseCopyable: the callers have checked its encoding, which only `BitwiseMessage` can have, or its
+        // conformance.
         let value = bytes.baseAddress! + fingerprintSize
         if Int(bitPattern: value) & (MemoryLayout<T>.alignment - 1) == 0 {
             return value.assumingMemoryBound(to: T.self).pointee

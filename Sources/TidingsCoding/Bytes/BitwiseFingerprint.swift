@@ -1,10 +1,10 @@
 /// What a payload of a type's bytes in memory begins with: it tells types with another layout apart.
-package enum BitwiseFingerprint {
+@usableFromInline package enum BitwiseFingerprint {
     /// In bytes. The value's bytes follow.
-    package static let size = 8
+    @inlinable package static var size: Int { 8 }
 
-    /// FNV-1a, 64 bits, of the name's bytes, the numbers that say how the type lies in memory, and its fields' kinds. Part
-    /// of the format: all processes must compute the same.
+    /// FNV-1a, 64 bits, of the name's bytes, the type's size, stride and alignment, and the kinds of its fields.
+    /// Part of the format: all processes must compute the same.
     ///
     /// - Parameter isBitwise: whether every bit pattern is a value of the type. Only then its fields are looked at.
     package static func compute<Value>(name: String, of type: Value.Type, isBitwise: Bool) -> UInt64 {

@@ -1,63 +1,61 @@
-/// Growable output over memory somebody else owns: a claimed record in shared memory, or a thread's scratch page.
+/// Growable output over memory that the caller owns: a claimed record in shared memory, or a thread's scratch page.
 ///
 /// The coder writes through the pointer and never reads back what it has to trust, because another process may be
 /// able to write to the same bytes.
+@usableFromInline
 package struct PayloadBuffer {
     /// Returns a buffer of at least `needed` bytes that already holds the first `used` bytes.
     ///
     /// `needed` is exactly what the next write takes, so that an owner with a maximum can refuse at that maximum and
     /// not before. Growing by doubling is the owner's business.
-    package typealias Grow = (_ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
+    @usableFromInline package typealias Grow = (_ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
 
     /// The number of bytes written so far. Unchanged by an encoding that throws.
-    package var count: Int
+    @usableFromInline package var count: Int
 
-    package private(set) var memory: UnsafeMutableRawBufferPointer
+    @usableFromInline package private(set) var memory: UnsafeMutableRawBufferPointer
     private let grow: Grow?
-    private let owner: Owner?
+    /// The owner of the memory, and its type. Trivial to copy and destroy, which a closure is not.
+    private let owner: UnsafeMutableRawPointer?
+    private let ownerType: (any (PayloadMemory & ~Copyable).Type)?
 
     /// The buffer starts empty. Without `grow`, its size is a hard limit.
     package init(_ initial: UnsafeMutableRawBufferPointer, grow: Grow?) {
         memory = initial
         count = 0
         self.grow = grow
-        owner = nil
+        (owner, ownerType) = (nil, nil)
     }
 
-    /// Growing without a closure, which would take memory for what it captures even if the buffer never grows.
-    package struct Owner {
-        /// Alive as long as the buffer.
-        package var state: UnsafeMutableRawPointer
-        /// As ``Grow``. It captures nothing.
-        package var grow: (_ state: UnsafeMutableRawPointer, _ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
-
-        package init(
-            state: UnsafeMutableRawPointer,
-            grow: @escaping (UnsafeMutableRawPointer, Int, Int) throws -> UnsafeMutableRawBufferPointer
-        ) {
-            self.state = state
-            self.grow = grow
-        }
-    }
-
-    package init(_ initial: UnsafeMutableRawBufferPointer, owner: Owner) {
+    /// - Parameter owner: stays where it is as long as the buffer is used.
+    @usableFromInline
+    package init<Memory: PayloadMemory & ~Copyable>(
+        _ initial: UnsafeMutableRawBufferPointer, owner: UnsafeMutablePointer<Memory>
+    ) {
         memory = initial
         count = 0
         grow = nil
-        self.owner = owner
+        self.owner = UnsafeMutableRawPointer(owner)
+        ownerType = Memory.self
     }
 
-    /// What has been written, valid until the next write.
-    package var bytes: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: memory.prefix(count))
+    /// Never nil: without memory a pointer that is not dereferenced, for there is no room.
+    @inlinable @inline(__always)
+    package var base: UnsafeMutableRawPointer {
+        memory.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 16).unsafelyUnwrapped
+        // Not zero, hence not nil.
     }
+
+    /// The output, valid until the next write.
+    @inlinable @inline(__always)
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
     /// Replaces the memory by at least `needed` bytes, of which the first `used` are kept.
     mutating func reserve(used: Int, needed: Int) throws {
         if needed <= memory.count { return }
         let grown: UnsafeMutableRawBufferPointer
-        if let owner {
-            grown = try owner.grow(owner.state, used, needed)
+        if let owner, let ownerType {
+            grown = try ownerType.grow(at: owner, used: used, needed: needed)
         } else if let grow {
             grown = try grow(used, needed)
         } else {
@@ -66,6 +64,22 @@ package struct PayloadBuffer {
         // Kept even when it is too short: the owner may have released the memory that it replaces.
         memory = grown
         guard grown.count >= needed else { throw PayloadBufferFull(needed: needed, capacity: grown.count) }
+    }
+}
+
+/// What owns the memory that a `PayloadBuffer` writes to.
+@usableFromInline
+package protocol PayloadMemory: ~Copyable {
+    /// As ``PayloadBuffer/Grow``.
+    mutating func grow(used: Int, needed: Int) throws -> UnsafeMutableRawBufferPointer
+}
+
+extension PayloadMemory where Self: ~Copyable {
+    /// `owner` points to a value of this type.
+    fileprivate static func grow(
+        at owner: UnsafeMutableRawPointer, used: Int, needed: Int
+    ) throws -> UnsafeMutableRawBufferPointer {
+        try owner.assumingMemoryBound(to: Self.self).pointee.grow(used: used, needed: needed)
     }
 }
 

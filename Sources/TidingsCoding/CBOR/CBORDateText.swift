@@ -7,20 +7,25 @@
 /// The text form of a date (tag 0): RFC 3339 as RFC 8949, 3.4.1, wants it, `2013-03-21T20:04:00.5+01:00`.
 ///
 /// By hand for two reasons: Foundation's ISO 8601 style takes a fraction either always or never, and it rounds to
-/// milliseconds. A fraction here has as many digits as it needs, so every date of the years 0 to 9999 comes back bit by bit.
+/// milliseconds. A fraction here has as many digits as it needs: every date of the years 0 to 9999 comes back exactly.
 enum CBORDateText {
     /// The nearest date to the text. `nil`: the text is not in this form.
     static func parse(_ text: String) -> Date? {
-        var scanner = Scanner(rest: text.utf8[...])
-        guard let year = scanner.digits(4), scanner.take("-"),
-            let month = scanner.digits(2), scanner.take("-"),
-            let day = scanner.digits(2), scanner.take("T") || scanner.take("t"),
-            let hour = scanner.digits(2), scanner.take(":"),
-            let minute = scanner.digits(2), scanner.take(":"),
-            let second = scanner.digits(2),
-            let fraction = scanner.fraction(),
-            let offset = scanner.offset(),
-            scanner.rest.isEmpty,
+        var text = text
+        return text.withUTF8 { parse(ByteCursor(UnsafeRawBufferPointer($0))) }
+    }
+
+    private static func parse(_ text: ByteCursor) -> Date? {
+        var text = text
+        guard let year = text.number(4), text.take("-"),
+            let month = text.number(2), text.take("-"),
+            let day = text.number(2), text.take("T") || text.take("t"),
+            let hour = text.number(2), text.take(":"),
+            let minute = text.number(2), text.take(":"),
+            let second = text.number(2),
+            let fraction = text.fraction(),
+            let offset = text.offsetFromUTC(),
+            text.isAtEnd,
             (1...12).contains(month), day >= 1, day <= length(ofMonth: month, year),
             // 60 is a leap second, which counts as the first of the next minute.
             hour < 24, minute < 60, second <= 60
@@ -59,7 +64,8 @@ enum CBORDateText {
     /// From 1970-01-01 to 2001-01-01, in seconds: `Date` stores seconds since the latter.
     private static let reference = Int(Date.timeIntervalBetween1970AndReferenceDate)
 
-    /// The nearest number to a whole one and the digits behind it, which point to the future also where the whole one is negative.
+    /// The number nearest to a whole number and the digits behind it. The digits point to the future, also where the
+    /// whole number is negative.
     private static func number(_ whole: Int, _ fraction: [UInt8]) -> Double {
         if fraction.isEmpty { return Double(whole) }
         let isNegative = whole < 0
@@ -76,7 +82,7 @@ enum CBORDateText {
         return digits.dropLast().map { 9 - $0 } + [10 - last]
     }
 
-    /// A number's whole part, and the digits behind it, without zeros at the end. `number` is not negative, and below 2⁵³.
+    /// A number's whole part, and the digits behind it without zeros at the end. 0 ≤ `number` < 2⁵³.
     private static func decimal(_ number: Double) -> (whole: Int, fraction: [UInt8]) {
         // The shortest that is this number and no other: 12.5, 0.001, 5e-324.
         let parts = number.description.utf8.split(separator: UInt8(ascii: "e"))
@@ -110,56 +116,38 @@ enum CBORDateText {
         // From 0001-01-01 to 1970-01-01.
         return days - 719_162
     }
+}
 
-    private struct Scanner {
-        var rest: Substring.UTF8View
-
-        mutating func take(_ character: Unicode.Scalar) -> Bool {
-            guard let first = rest.first, UInt32(first) == character.value else { return false }
-            rest.removeFirst()
-            return true
+extension ByteCursor {
+    /// A number of so many decimal digits.
+    fileprivate mutating func number(_ count: Int) -> Int? {
+        var value = 0
+        for _ in 0..<count {
+            guard let digit = take(), 0x30...0x39 ~= digit else { return nil }
+            value = value * 10 + Int(digit) - 0x30
         }
+        return value
+    }
 
-        mutating func digit() -> Int? {
-            guard let first = rest.first, (0x30...0x39).contains(first) else { return nil }
-            rest.removeFirst()
-            return Int(first) - 0x30
-        }
+    /// The digits behind the point, without zeros at the end; nil if there is a point alone.
+    fileprivate mutating func fraction() -> [UInt8]? {
+        guard take(".") else { return [] }
+        let range = takeDigits()
+        if range.isEmpty { return nil }
+        // No two numbers need more digits to be told apart. Of those that follow it counts whether one is not 0.
+        var digits = bytes.slice(range).prefix(1100).map { $0 - 0x30 }
+        if bytes.slice(range).dropFirst(1100).contains(where: { $0 != 0x30 }) { digits.append(1) }
+        while digits.last == 0 { digits.removeLast() }
+        return digits
+    }
 
-        mutating func digits(_ count: Int) -> Int? {
-            var value = 0
-            for _ in 0..<count {
-                guard let digit = digit() else { return nil }
-                value = value * 10 + digit
-            }
-            return value
-        }
-
-        /// The digits behind the point, without zeros at the end; nil if there is a point alone.
-        mutating func fraction() -> [UInt8]? {
-            guard take(".") else { return [] }
-            var digits: [UInt8] = []
-            var (isExact, hasDigits) = (true, false)
-            while let digit = digit() {
-                // No two numbers need more digits to be told apart. Of those that follow it counts whether one is not 0.
-                if digits.count < 1100 { digits.append(UInt8(digit)) } else if digit != 0 { isExact = false }
-                hasDigits = true
-            }
-            guard hasDigits else { return nil }
-            if !isExact { digits.append(1) }
-            while digits.last == 0 { digits.removeLast() }
-            return digits
-        }
-
-        /// Seconds ahead of UTC.
-        mutating func offset() -> Int? {
-            if take("Z") || take("z") { return 0 }
-            let isWest = take("-")
-            guard isWest || take("+"), let hours = digits(2), take(":"), let minutes = digits(2),
-                hours < 24, minutes < 60
-            else { return nil }
-            return (hours * 60 + minutes) * (isWest ? -60 : 60)
-        }
+    /// Seconds ahead of UTC.
+    fileprivate mutating func offsetFromUTC() -> Int? {
+        if take("Z") || take("z") { return 0 }
+        let isWest = take("-")
+        guard isWest || take("+"), let hours = number(2), take(":"), let minutes = number(2), hours < 24, minutes < 60
+        else { return nil }
+        return (hours * 60 + minutes) * (isWest ? -60 : 60)
     }
 }
 

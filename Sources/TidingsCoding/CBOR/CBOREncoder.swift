@@ -21,7 +21,8 @@ struct CBOREncoder: Encoder {
 
 extension CBORWriter {
     /// Turns a place into a container, and returns it; on failure the whole encoding fails, for nothing can be thrown
-    /// here, and every use of the returned frame does. Only the latter if the place belongs to an encoding that is over.
+    /// here, and every use of the returned frame does. If the place belongs to an encoding that is over, only that use
+    /// fails.
     func become(_ kind: CBORFrame.Kind, _ id: CBORFrameID) -> CBORFrameID {
         guard let number = number(of: id) else { return .none }
         do {

@@ -36,7 +36,8 @@ struct CBORFrame {
     /// Tells this use of the frame's storage from earlier ones.
     var serial: UInt32
     var kind: Kind
-    /// Its value is being encoded: it is dropped when that is done. Otherwise it is a nested container's, and dropped with what it is in.
+    /// True: the frame is dropped when its value is encoded. False: the frame is a nested container's, and is dropped
+    /// with its parent.
     var isPushed = false
 }
 
@@ -47,6 +48,6 @@ struct CBORFrameID: Equatable {
 
     /// No frame: what a container holds that could not be made. Serials start at 1.
     static let none = CBORFrameID(number: .max, serial: 0)
-    /// The current frame of a writer that is not encoding. No container holds it, so none takes itself for the current one then.
+    /// The current frame of a writer that is not encoding. No container holds this number, so none is the current one.
     static let idle = CBORFrameID(number: .max, serial: .max)
 }

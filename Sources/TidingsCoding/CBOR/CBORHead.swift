@@ -36,7 +36,7 @@ enum CBORTag {
 enum CBORExtendedTime {
     /// Seconds since 1970, as near as a double has them.
     static let seconds: UInt64 = 1
-    /// What `Date` stores, exactly. A text: who doesn't know it passes over it.
+    /// What `Date` stores, exactly. The key is a text: a decoder that doesn't know the key passes over it.
     static let sinceReferenceDate = "secondsSince2001"
 }
 

@@ -1,12 +1,14 @@
-/// The keys of a large map, hashed: keeps decoding linear whoever chose the order and the number of the keys.
+/// The keys of a large map, hashed: keeps decoding linear, whatever order and number of keys the poster chose.
 ///
-/// The hash is the standard library's, seeded anew in every process, so that nobody can prepare keys that collide.
+/// The hash is the standard library's, seeded anew in every process, so that no poster can prepare keys that collide.
 struct CBORKeyIndex {
     struct Entry {
         var key: CBORPlace
         var value: CBORPlace
         /// The number of the pair in the map.
         var ordinal: UInt32
+        /// The number of the entry before with the same hash.
+        var next: UInt32?
         var isInteger: Bool
     }
 
@@ -14,11 +16,10 @@ struct CBORKeyIndex {
     private(set) var entries: ContiguousArray<Entry> = []
     /// Whether every key of the map has an entry: no two have the same name.
     private(set) var isComplete = true
-    /// Numbers of entries plus one, 0 for a free slot; a power of two, at most half full.
-    private var slots: ContiguousArray<UInt32> = []
+    /// The number of the latest entry for each hash.
+    private var latest: [Int: UInt32] = [:]
 
     init(_ map: CBORMap, in reader: CBORReader) throws(CBORFault) {
-        slots = ContiguousArray(repeating: 0, count: 64)
         var place = map.first
         var ordinal: UInt32 = 0
         while true {
@@ -28,37 +29,20 @@ struct CBORKeyIndex {
                 return
             }
             let (form, value) = try reader.key(at: place)
-            try add(form, Entry(key: place, value: value, ordinal: ordinal, isInteger: false), in: reader)
+            let hash = CBORKeyIndex.hash(form, in: reader)
+            if try find(form, hash, in: reader) == nil {
+                var isInteger = false
+                if case .integer = form { isInteger = true }
+                entries.append(
+                    Entry(key: place, value: value, ordinal: ordinal, next: latest[hash], isInteger: isInteger))
+                latest[hash] = UInt32(truncatingIfNeeded: entries.count - 1)
+            } else {
+                isComplete = false
+            }
             place = try reader.skip(value)
             ordinal += 1
         }
         // Every round takes two bytes or more of fewer than 2³¹, so that the ordinal can't overflow.
-    }
-
-    private mutating func add(_ form: CBORKeyForm, _ entry: Entry, in reader: CBORReader) throws(CBORFault) {
-        var entry = entry
-        if case .integer = form { entry.isInteger = true }
-        var slot = try CBORKeyIndex.hash(form, in: reader) & (slots.count - 1)
-        while slots[slot] != 0 {
-            if try isEqual(form, entries[Int(slots[slot]) - 1], in: reader) {
-                isComplete = false
-                return
-            }
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        entries.append(entry)
-        slots[slot] = UInt32(entries.count)
-        if entries.count * 2 > slots.count { try grow(in: reader) }
-    }
-
-    private mutating func grow(in reader: CBORReader) throws(CBORFault) {
-        slots = ContiguousArray(repeating: 0, count: slots.count * 2)
-        for number in entries.indices {
-            let (form, _) = try reader.key(at: entries[number].key)
-            var slot = try CBORKeyIndex.hash(form, in: reader) & (slots.count - 1)
-            while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-            slots[slot] = UInt32(number + 1)
-        }
     }
 
     /// Finds the first key of that name, or the integer key of that number, whichever comes first.
@@ -72,14 +56,16 @@ struct CBORKeyIndex {
     }
 
     private func find(_ form: CBORKeyForm, in reader: CBORReader) throws(CBORFault) -> Entry? {
-        var slot = try CBORKeyIndex.hash(form, in: reader) & (slots.count - 1)
-        while slots[slot] != 0 {
-            let entry = entries[Int(slots[slot]) - 1]
+        try find(form, CBORKeyIndex.hash(form, in: reader), in: reader)
+    }
+
+    private func find(_ form: CBORKeyForm, _ hash: Int, in reader: CBORReader) throws(CBORFault) -> Entry? {
+        var number = latest[hash]
+        while let entry = number.map({ entries[Int($0)] }) {
             if try isEqual(form, entry, in: reader) { return entry }
-            slot = (slot + 1) & (slots.count - 1)
+            number = entry.next
         }
         return nil
-        // Ends: half of the slots are free.
     }
 
     private func isEqual(_ form: CBORKeyForm, _ entry: Entry, in reader: CBORReader) throws(CBORFault) -> Bool {
@@ -89,7 +75,7 @@ struct CBORKeyIndex {
         }
     }
 
-    private static func hash(_ form: CBORKeyForm, in reader: CBORReader) throws(CBORFault) -> Int {
+    private static func hash(_ form: CBORKeyForm, in reader: CBORReader) -> Int {
         var hasher = Hasher()
         withBytes(of: form, in: reader) { hasher.combine(bytes: $0) }
         return hasher.finalize()
@@ -103,7 +89,7 @@ struct CBORKeyIndex {
         switch form {
         case .text(let start, let end):
             return body(UnsafeRawBufferPointer(start: reader.bytes.base + start, count: end - start))
-        // In bounds: whoever made the form compared both offsets with `count`.
+        // In bounds: `key(at:)` compared both offsets with `count`.
         case .joined(let text): name = text
         case .integer(let integer): name = String(integer)
         }
@@ -121,7 +107,7 @@ extension CBORReader {
         return index
     }
 
-    /// Forgets the latest of them, those of maps within a value that has been decoded: an index takes many times what its map does.
+    /// Forgets the indexes of maps within a value that has been decoded: an index takes many times what its map does.
     @inline(never)
     func forgetIndexes(downTo count: Int) {
         while state.pointee.indexed.count > count { state.pointee.indexes[state.pointee.indexed.removeLast()] = nil }

@@ -16,9 +16,9 @@ struct CBORHit {
 
 /// Where the latest lookup of a map ended.
 ///
-/// Types ask for their keys in the order in which they wrote them, so the next key is most likely the right one. It
-/// is only looked at while every key before it has been asked for, and was another: otherwise an earlier one could be its
-/// equal, and of equal keys the first counts.
+/// Types ask for their keys in the order in which they wrote them, so the next key is most likely the right one. The
+/// next key is tried only while every key before it has been asked for, and was another. Otherwise an earlier key
+/// could equal it, and of equal keys the first counts.
 struct CBORHint {
     /// No map begins at the upper end.
     var map: UInt32 = .max
@@ -74,7 +74,8 @@ extension CBORReader {
         return CBORHit(key: next.offset, value: value)
     }
 
-    /// Whether none of the keys up to the one that was found last is this one. Not, if that can't be told: the search tells why.
+    /// Whether none of the keys up to the last one found is this key. False also if a key is malformed: the search then
+    /// throws the reason.
     @inline(never)
     private func isFirst(_ name: String, in map: CBORMap) -> Bool { (try? isFirstOrFails(name, in: map)) ?? false }
 
@@ -104,7 +105,7 @@ extension CBORReader {
         map.count >= 0 ? ordinal < map.count : try !bytes.isStop(at: Int(place.offset))
     }
 
-    /// The offsets are as in `CBORBytes.text(from:to:)`.
+    /// The offsets are as in `PayloadBytes.text(from:to:)`.
     @inline(__always)
     private func equal(_ name: String, _ start: Int, _ end: Int) -> Bool {
         // A string of Swift's own is contiguous; another one is copied.
@@ -166,7 +167,7 @@ extension CBORReader {
         switch head.major {
         case .unsigned: return (.integer(Int128(head.argument)), value)
         case .negative: return (.integer(~Int128(head.argument)), value)
-        case .text where head.isIndefinite: return (.joined(try bytes.joinedText(head)), try skip(place))
+        case .text where head.isIndefinite: return (.joined(try bytes.text(of: head).text), try skip(place))
         case .text:
             let end = try bytes.endOfString(head)
             value.offset = UInt32(truncatingIfNeeded: end)
@@ -175,8 +176,8 @@ extension CBORReader {
         }
     }
 
-    /// All keys of a map in their order, each once. Of keys that Swift holds for equal though their bytes differ (`é` in one character and
-    /// in two) the first: of the others a dictionary would keep the last.
+    /// All keys of a map in their order, each once. Swift holds some keys for equal though their bytes differ (`é` in
+    /// one character and in two). Of these the first counts: a dictionary of all would keep the last.
     func keys<Key: CodingKey>(_ type: Key.Type, of map: CBORMap) throws(CBORFault) -> [Key] {
         guard isLive else { throw CBORFault(.finished, at: 0) }
         var keys: [Key] = []

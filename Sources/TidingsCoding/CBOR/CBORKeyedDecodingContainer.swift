@@ -38,8 +38,18 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         }
     }
 
+    @inline(__always)
+    private func integer<I: FixedWidthInteger>(_ key: Key) throws -> I {
+        try value(key) { try $0.integer(I.self, at: $1) }
+    }
+
+    @inline(__always)
+    func integerIfPresent<I: FixedWidthInteger>(_ key: Key) throws -> I? {
+        try valueIfPresent(key) { try $0.integer(I.self, at: $1) }
+    }
+
     @inline(never)
-    private func notFound(_ key: Key) -> DecodingError {
+    private func notFound(_ key: some CodingKey) -> DecodingError {
         .keyNotFound(
             key,
             DecodingError.Context(codingPath: codingPath, debugDescription: "the map has no key \"\(key.stringValue)\"")
@@ -55,54 +65,22 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         throw notFound(key)
     }
 
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-        try value(key) { try $0.bool(at: $1) }
-    }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String {
-        try value(key) { try $0.string(at: $1) }
-    }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-        try value(key) { try $0.double(at: $1) }
-    }
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-        try value(key) { try $0.float(at: $1) }
-    }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
-        try value(key) { try $0.integer(type, at: $1) }
-    }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key) { try $0.bool(at: $1) } }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key) { try $0.string(at: $1) } }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key) { try $0.double(at: $1) } }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(key) { try $0.float(at: $1) } }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(key) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(key) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try integer(key) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try integer(key) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try integer(key) }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try integer(key) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try integer(key) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try integer(key) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try integer(key) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try integer(key) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(key) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(key) }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         let hit = try self.hit(key)
@@ -146,11 +124,7 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         } catch {
             throw error.error(expecting: Any.self, path: codingPath + [key])
         }
-        guard orNull else {
-            let text = "the map has no key \"\(key.stringValue)\""
-            throw DecodingError.keyNotFound(
-                key, DecodingError.Context(codingPath: codingPath, debugDescription: text))
-        }
+        guard orNull else { throw notFound(key) }
         let step = reader.add(step, .absent(key), to: .missing)
         return CBORDecoder(reader: reader, step: step, place: .missing)
     }

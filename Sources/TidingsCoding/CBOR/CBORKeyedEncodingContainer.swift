@@ -71,7 +71,8 @@ struct CBORKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
 extension CBORWriter {
     /// A pair whose value comes later. Fails like `become`.
     ///
-    /// As in Foundation, a second container of the same kind for one key is the first one, and a `superEncoder` brings another value.
+    /// As in Foundation: a second container of the same kind for one key is the first container, and a `superEncoder`
+    /// replaces the value.
     func addPair(_ kind: CBORFrame.Kind, _ key: some CodingKey, to map: CBORFrameID) -> CBORFrameID {
         guard number(of: map) != nil else { return .none }
         do {

@@ -1,7 +1,10 @@
 /// What `Encodable` code can get wrong, told as an error where other coders trap.
 enum CBORMisuse: String {
     case finished =
-        "the container is used after its value was encoded, or replaced by another of the same key; use it only inside its own encode(to:)"
+        """
+        the container is used after its value was encoded, or replaced by another of the same key; \
+        use it only inside its own encode(to:)
+        """
     case twice = "a second value is encoded where there is one already"
     case otherKind =
         "a nested container is asked for where the key has a value of another kind; give it another key"

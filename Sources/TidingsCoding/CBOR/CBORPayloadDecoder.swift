@@ -1,4 +1,4 @@
-/// Decodes one value from CBOR (RFC 8949), whoever wrote it.
+/// Decodes one value from CBOR (RFC 8949) of any encoder.
 ///
 /// Keys may come in any order, unknown ones are passed over, of equal ones the first counts. Lengths may be indefinite,
 /// floating-point numbers of 16, 32 or 64 bits, unknown tags are passed over. Nothing that the bytes hold makes it
@@ -6,7 +6,9 @@
 package struct CBORPayloadDecoder: Sendable {
     package var userInfo = [CodingUserInfoKey: any Sendable]()
 
-    package init(userInfo: [CodingUserInfoKey: any Sendable] = [:]) { self.userInfo = userInfo }
+    package init() {}
+
+    package init(userInfo: [CodingUserInfoKey: any Sendable]) { self.userInfo = userInfo }
 
     /// Decodes the one item that `bytes` holds. They need to be valid during the call only.
     ///
@@ -29,7 +31,8 @@ package struct CBORPayloadDecoder: Sendable {
         return try type.init(from: CBORDecoder(reader: reader, step: CBORStep.root, place: root))
     }
 
-    /// Decodes an item that is `depth` maps and arrays deep in a payload, and says where it ends. Paths in errors begin with it.
+    /// Decodes an item that is `depth` maps and arrays deep in a payload. Returns the offset behind the item. Paths in
+    /// errors begin at the item.
     package func decode<T: Decodable>(
         _ type: T.Type, from bytes: UnsafeRawBufferPointer, at offset: Int, depth: Int
     ) throws -> (value: T, end: Int) {
@@ -54,7 +57,7 @@ package struct CBORPayloadDecoder: Sendable {
 
 extension CBORReader {
     func begin(_ bytes: UnsafeRawBufferPointer, userInfo: [CodingUserInfoKey: any Sendable]) {
-        state.pointee.bytes = CBORBytes(bytes)
+        state.pointee.bytes = PayloadBytes(bytes)
         if !userInfo.isEmpty { state.pointee.userInfo = userInfo }
     }
 

@@ -1,12 +1,15 @@
-/// Encodes one value as CBOR (RFC 8949), straight into memory somebody else owns.
+/// Encodes one value as CBOR (RFC 8949), straight into memory that the caller owns.
 ///
 /// Structs and classes become maps with text keys in the order of encoding, enums with payloads what Codable makes of
-/// them, `Data` a byte string, `Date` tag 1 with a double or, where that would round, tag 0 with a text, `UUID` tag 37, `URL` tag 32, `Decimal`
-/// tag 4. Lengths are definite, integers and lengths in shortest form, `Float` 32 and `Double` 64 bits wide.
+/// them, `Data` a byte string, `Date` tag 1 with a double or, where that would round, tag 0 with a text, `UUID` tag 37,
+/// `URL` tag 32, `Decimal` tag 4. Lengths are definite, integers and lengths in shortest form, `Float` 32 and `Double`
+/// 64 bits wide.
 package struct CBORPayloadEncoder: Sendable {
     package var userInfo = [CodingUserInfoKey: any Sendable]()
 
-    package init(userInfo: [CodingUserInfoKey: any Sendable] = [:]) { self.userInfo = userInfo }
+    package init() {}
+
+    package init(userInfo: [CodingUserInfoKey: any Sendable]) { self.userInfo = userInfo }
 
     /// Appends `value` to what the buffer holds.
     ///
@@ -14,7 +17,8 @@ package struct CBORPayloadEncoder: Sendable {
     /// that encodes nothing, that is nested more than 128 deep, or whose code misuses its containers. Nothing has been
     /// appended then.
     ///
-    /// With a `depth`, the value is that many maps and arrays deep in a payload. It may encode nothing then, and is an empty map.
+    /// With a `depth`, the value is that many maps and arrays deep in a payload. If it encodes nothing, it becomes an
+    /// empty map.
     package func encode<T: Encodable>(_ value: T, into buffer: inout PayloadBuffer, depth: Int = 0) throws {
         let writer = CBORThreadCache.takeWriter()
         defer { CBORThreadCache.giveBack(writer) }

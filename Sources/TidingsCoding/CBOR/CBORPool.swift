@@ -8,8 +8,8 @@ protocol CBORPooled {
 
 /// A pool without a lock, because a child that is forked while another thread holds a lock waits for it for ever.
 struct CBORPool<State: CBORPooled>: ~Copyable, Sendable {
-    /// The address of the topmost, 0 for none. A number, since pointers aren't `Sendable`; whoever takes an address out
-    /// is its only owner.
+    /// The address of the topmost, 0 for none. A number, since pointers aren't `Sendable`. The thread that takes an
+    /// address out is its only owner.
     private let top = Atomic<UInt>(0)
 
     func push(_ state: UnsafeMutablePointer<State>) {
@@ -21,7 +21,7 @@ struct CBORPool<State: CBORPooled>: ~Copyable, Sendable {
         // Relaxed: only the address is used, as a number, and the exchange compares it.
         while true {
             last.pointee.next = UnsafeMutablePointer(bitPattern: below)
-            // Not visible to others yet, so that the plain store is ours alone.
+            // No other thread sees the state yet: a plain store is enough.
             let (exchanged, found) = top.compareExchange(
                 expected: below, desired: UInt(bitPattern: first), successOrdering: .releasing,
                 failureOrdering: .relaxed)
@@ -31,8 +31,8 @@ struct CBORPool<State: CBORPooled>: ~Copyable, Sendable {
         }
     }
 
-    /// Takes all, keeps one and puts the others back: taking only the topmost would need to read its `next` while
-    /// somebody else may own it. Who comes in between finds none and makes a new one, which does no harm.
+    /// Takes all, keeps one and puts the rest back. To take only the topmost, a thread would read its `next` while
+    /// another thread may own it. A thread that comes in between finds an empty pool and makes a new state.
     func pop() -> UnsafeMutablePointer<State>? {
         guard top.load(ordering: .relaxed) != 0,
             // Relaxed: a hint, what counts is the exchange.

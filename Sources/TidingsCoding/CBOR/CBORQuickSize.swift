@@ -32,19 +32,3 @@ enum CBORQuickSize {
         // In bounds: the literal has 256 characters, all of them ASCII. It is a pointer, not a lone character.
     }
 }
-
-extension CBORBytes {
-    /// The offset behind an item, if its first byte says its size and all of it is there; nil takes the long way.
-    @inline(__always)
-    func quickEnd(at offset: Int) -> Int? {
-        guard offset < count else { return nil }
-        var size = CBORQuickSize.of(base.load(fromByteOffset: offset, as: UInt8.self))
-        // In bounds: offsets are never negative, and this one is below `count`.
-        if size == CBORQuickSize.oneByteLength {
-            guard count &- offset > 1 else { return nil }
-            size = 2 + Int(base.load(fromByteOffset: offset + 1, as: UInt8.self))
-            // In bounds: two bytes or more remain.
-        }
-        return size != 0 && size <= count &- offset ? offset &+ size : nil
-    }
-}

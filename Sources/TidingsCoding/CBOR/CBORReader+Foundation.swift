@@ -46,7 +46,8 @@ extension CBORReader {
         return Date(timeIntervalSince1970: seconds)
     }
 
-    /// A map with the number that a `Date` stores. Without it: another's map, of which no part may be passed over unseen.
+    /// A map with the number that a `Date` stores. A map without it is another encoder's, and may hold more than a
+    /// date: refused.
     private func extendedTime(_ head: CBORHead, at place: CBORPlace) throws(CBORFault) -> Date {
         let (map, saved) = (try map(at: place), hint)
         defer { hint = saved }
@@ -147,7 +148,7 @@ extension CBORReader {
         return try number(value, at: place)
     }
 
-    /// What Decimal's arithmetic came to. It has no error but NaN, which nobody sent.
+    /// What Decimal's arithmetic came to. Its only error is NaN, which the payload did not hold.
     private func number(_ value: Decimal, at place: CBORPlace) throws(CBORFault) -> Decimal {
         guard !value.isNaN else { throw CBORFault(.decimalRange, at: Int(place.offset)) }
         return value

@@ -1,5 +1,6 @@
-// What a type can't hold exactly. One rule, which is JSON's as well (`JSONDecoder`): an integer is exact or refused, also where the sender wrote it as
-// a floating-point number; a floating-point number is the nearest, and neither infinite nor 0 where the number is not. Bitwise payloads convert nothing.
+// What a type can't hold exactly. One rule, for CBOR and JSON: an integer is exact or refused, also where the encoder
+// wrote a floating-point number. A floating-point number is the nearest, and neither infinite nor 0 where the number is
+// not. Bitwise payloads convert nothing.
 extension CBORReader {
     func bool(at place: CBORPlace) throws(CBORFault) -> Bool {
         let head = try bytes.content(at: place).head
@@ -13,8 +14,7 @@ extension CBORReader {
     /// Whether null or undefined is there.
     func isNull(at place: CBORPlace) throws(CBORFault) -> Bool {
         if place == .missing { return true }
-        let head = try bytes.content(at: place).head
-        return head.major == .simple && (head.info == 22 || head.info == 23)
+        return try bytes.content(at: place).head.isNull
     }
 
     // MARK: Integers
@@ -50,7 +50,7 @@ extension CBORReader {
                 return value
             }
         case .simple:
-            if let number = try float(head), let value = I(exactly: number) { return value }
+            if let number = head.float, let value = I(exactly: number) { return value }
             if head.info < 25 || head.info > 27 { throw .mismatch(head, at: place.offset) }
         default: throw .mismatch(head, at: place.offset)
         }
@@ -77,7 +77,7 @@ extension CBORReader {
     /// The nearest to any number, as JSON's are read; a finite number stays finite, and only 0 is 0.
     func double(at place: CBORPlace) throws(CBORFault) -> Double {
         let (head, tag) = try bytes.content(at: place)
-        if head.major == .simple, let value = try float(head) { return value }
+        if head.major == .simple, let value = head.float { return value }
         return try nearest(Double.self, head, tag, at: place)
     }
 
@@ -88,7 +88,7 @@ extension CBORReader {
             return Float(bitPattern: UInt32(truncatingIfNeeded: head.argument))
             // The argument of such a head has 32 bits. Not by way of a double, which would quieten a signalling NaN.
         }
-        guard head.major == .simple, let wide = try float(head) else {
+        guard head.major == .simple, let wide = head.float else {
             // Not by way of a double either, which would round twice.
             return try nearest(Float.self, head, tag, at: place)
         }
@@ -117,13 +117,19 @@ extension CBORReader {
         if value.isInfinite { throw CBORFault(.floatRange, at: Int(place.offset)) }
         return isNegative ? -value : value
     }
+}
 
-    /// The number in a head of major type 7, nil if it holds something else.
-    private func float(_ head: CBORHead) throws(CBORFault) -> Double? {
-        switch head.info {
-        case 27: Double(bitPattern: head.argument)
-        case 26: Double(Float(bitPattern: UInt32(truncatingIfNeeded: head.argument)))
-        case 25: CBORReader.half(UInt16(truncatingIfNeeded: head.argument))
+extension CBORHead {
+    /// Null or undefined.
+    @inline(__always)
+    var isNull: Bool { major == .simple && (info == 22 || info == 23) }
+
+    /// The number in a head of major type 7. `nil` if the head holds something else.
+    var float: Double? {
+        switch info {
+        case 27: Double(bitPattern: argument)
+        case 26: Double(Float(bitPattern: UInt32(truncatingIfNeeded: argument)))
+        case 25: CBORHead.half(UInt16(truncatingIfNeeded: argument))
         // Each argument has the width that its head announced.
         default: nil
         }

@@ -9,29 +9,26 @@ extension CBORReader {
         let bytes = self.bytes
         let head = try bytes.content(at: place).head
         guard head.major == .text else { throw .mismatch(head, at: place.offset) }
-        if head.isIndefinite { return try bytes.joinedText(head) }
+        if head.isIndefinite { return try bytes.text(of: head).text }
         return try bytes.text(from: head.end, to: try bytes.endOfString(head))
     }
 
     func data(at place: CBORPlace) throws(CBORFault) -> Data {
-        let bytes = self.bytes
         let head = try bytes.content(at: place).head
         guard head.major == .bytes else { throw .mismatch(head, at: place.offset) }
-        if !head.isIndefinite {
-            return data(from: head.end, to: try bytes.endOfString(head))
-        }
-        var joined = Data()
-        var offset = head.end
-        while let chunk = try bytes.endOfChunk(at: offset, of: .bytes) {
-            joined.append(data(from: chunk.start, to: chunk.end))
-            offset = chunk.end
-        }
-        return joined
+        return try bytes.data(of: head).data
     }
+}
 
-    /// The offsets are as in `CBORBytes.text(from:to:)`.
-    private func data(from start: Int, to end: Int) -> Data {
-        Data(bytes: bytes.base + start, count: end - start)
-        // In bounds: `end` is at most the number of bytes. They are copied.
+extension PayloadBytes {
+    /// A copy of a byte string, and the offset behind the string.
+    func data(of string: CBORHead) throws(CBORFault) -> (data: Data, end: Int) {
+        var data = Data()
+        let end = try pieces(of: string) { (start, end) throws(CBORFault) in
+            let piece = Data(bytes: base + start, count: end - start)
+            // In bounds: `pieces` compared both offsets with `count`.
+            if data.isEmpty { data = piece } else { data.append(piece) }
+        }
+        return (data, end)
     }
 }

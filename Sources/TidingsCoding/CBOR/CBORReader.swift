@@ -7,7 +7,7 @@ struct CBORReader {
         var next: UnsafeMutablePointer<State>?
 
         /// Empty outside a decoding.
-        var bytes = CBORBytes.none
+        var bytes = PayloadBytes.none
         /// Moves on with every decoding.
         var epoch: UInt32 = 0
 
@@ -54,7 +54,7 @@ struct CBORReader {
 
 // Each of these lasts for one load or store: code that is called in between may come back through another handle.
 extension CBORReader {
-    var bytes: CBORBytes { state.pointee.bytes }
+    var bytes: PayloadBytes { state.pointee.bytes }
     var spans: UnsafeMutablePointer<CBORSpan> { state.pointee.spans }
     var hint: CBORHint {
         get { state.pointee.hint }

@@ -1,9 +1,9 @@
-/// Walks through a whole payload once, before any value is made of it: it must be one well-formed item and nothing else.
+/// Walks through a whole payload once, before any value is made of it. It must be exactly one well-formed item.
 ///
 /// The spans it leaves make passing over an item O(1), so that a payload is decoded in linear time whatever is nested
-/// in it. A span is 8 bytes for an item of 2 bytes or more, or of 1 byte around such a one: at most 8 times the payload.
+/// in it. A span is 8 bytes for an item of 2 bytes or more, or of 1 byte around another: at most 8 times the payload.
 struct CBORScanner {
-    let bytes: CBORBytes
+    let bytes: PayloadBytes
     let reader: CBORReader
 
     init(_ reader: CBORReader) {
@@ -50,10 +50,9 @@ struct CBORScanner {
 
     private func chunks(_ head: CBORHead) throws(CBORFault) -> Int {
         let number = reader.beginSpan()
-        var offset = head.end
-        while let chunk = try bytes.endOfChunk(at: offset, of: head.major) { offset = chunk.end }
-        reader.endSpan(number, at: offset + 1)
-        return offset + 1
+        let end = try bytes.pieces(of: head) { (_, _) throws(CBORFault) in }
+        reader.endSpan(number, at: end)
+        return end
     }
 
     private func array(_ head: CBORHead, depth: Int) throws(CBORFault) -> Int {
@@ -107,7 +106,7 @@ struct CBORScanner {
         let head = try bytes.head(at: offset)
         switch head.major {
         case .text where head.isIndefinite:
-            _ = try bytes.joinedText(head)
+            _ = try bytes.text(of: head)
         case .text:
             // Text keys are validated here, all of them: a lookup compares bytes, and would pass over a bad one.
             let end = try bytes.endOfString(head)

@@ -13,8 +13,8 @@ struct CBORStep {
     var spot: Spot
     /// Where the value is.
     var place: CBORPlace
-    /// The path to the value once an error has asked for it. Types that try one thing after another make many errors, and the next
-    /// one's path is this, or this and one key: to build it from the payload each time costs what is in it, every time.
+    /// The path to the value, once an error has asked for it. A type that tries one value after another makes many
+    /// errors with almost the same path. To build each from the payload would cost the whole path every time.
     var path: [any CodingKey]?
 
     static let root = UInt32.max

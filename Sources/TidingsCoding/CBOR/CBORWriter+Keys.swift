@@ -1,10 +1,11 @@
-// A key that is encoded twice. As in Foundation the last value wins, and nested containers for one key are one container: a map in which a key
-// stands twice means one thing to one reader and another to the next.
+// A key that is encoded twice. As in Foundation, the last value wins, and nested containers for one key are one
+// container. Decoders disagree on a map in which a key stands twice.
 extension CBORWriter {
-    /// Whether the key that was just written is a new one of the current map. If not, the pair that had it is gone, and need not be counted again.
+    /// Whether the key that was just written is new in the current map. If not, the pair that had the key is removed,
+    /// and the new pair need not be counted.
     ///
-    /// A map's `keys` has a bit for each key, by its length and two of its bytes: a bit that is not set yet says that the key is new, and that is
-    /// all that the usual key costs.
+    /// A map's `keys` has a bit for each key, by its length and two of its bytes. A bit that is not set yet proves that
+    /// the key is new: that is all that the usual key costs.
     @inline(__always)
     func noteKey(from start: Int, to end: Int) throws -> Bool {
         if markKey(from: start, to: end) { return true }
@@ -17,7 +18,8 @@ extension CBORWriter {
         let size = end &- start
         let last = UInt64(base.load(fromByteOffset: end &- 1, as: UInt8.self))
         let other = UInt64(base.load(fromByteOffset: start &+ size &>> 2, as: UInt8.self))
-        // In bounds: a key has a head, so that its size is at least 1. What another process makes of the bytes changes a hint.
+        // In bounds: a key has a head, so its size is at least 1. Another process may change the bytes: only a hint
+        // changes.
         let mark: UInt64 = 1 &<< (UInt64(truncatingIfNeeded: size) &* 9 &+ last &+ other &* 4)
         let keys = currentKeys
         currentKeys = keys | mark
@@ -32,7 +34,7 @@ extension CBORWriter {
         return false
     }
 
-    /// As `encode(_:forKey:)` does it, for a key that may be there already: its old value goes when the new one is complete.
+    /// As `encode(_:forKey:)`, for a key that the map may have: the old value goes when the new value is complete.
     @inline(never)
     func writeAgain<T: Encodable>(_ value: T, keyFrom start: Int, length: Int, intKey: Int?) throws {
         // The value may write to this map by the back door, and so move its own key. A frame there moves with it.
@@ -45,7 +47,8 @@ extension CBORWriter {
         if try noteAgain(from: moved, to: moved + length) { try countEntry(.map) }
     }
 
-    /// The nested container that the current map has for the key that was just written, which goes again then. Nil if there is no such key.
+    /// The nested container that the current map has for the key that was just written. That key is taken back then.
+    /// Nil if the map does not have the key.
     func reopen(_ kind: CBORFrame.Kind, keyFrom start: Int) throws -> CBORFrameID? {
         let key = start..<cursor
         for number in stride(from: frameCount - 1, to: Int(current.number), by: -1) {
@@ -80,8 +83,8 @@ extension CBORWriter {
 
     // MARK: Looking for a key
 
-    /// What has been written before an offset. Another process may write there as well, so that every look at it is checked.
-    private func written(to end: Int) -> CBORBytes { CBORBytes(UnsafeRawBufferPointer(start: base, count: end)) }
+    /// The output before an offset. Another process may write there as well, so every load is checked.
+    private func written(to end: Int) -> PayloadBytes { PayloadBytes(UnsafeRawBufferPointer(start: base, count: end)) }
 
     private func isKey(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
         written(to: max(one.upperBound, other.upperBound)).equal(
@@ -164,7 +167,8 @@ extension CBORWriter {
 
     // MARK: Large maps
 
-    /// True: the map is large, and the key is new. False: it may be there. To search such a map for each of its keys would take long.
+    /// True: the map is large, and the key is new. False: the map may have the key. To search a large map for each of
+    /// its keys would take the square of their number.
     func isNewInLargeMap(from start: Int, to end: Int) -> Bool {
         guard currentCount > CBORLimit.scannedPairs else { return false }
         let number = Int(current.number)
@@ -185,11 +189,11 @@ extension CBORWriter {
         return isNew
     }
 
-    private func hash(_ key: Range<Int>) -> UInt64 {
+    private func hash(_ key: Range<Int>) -> Int {
         var hasher = Hasher()
         hasher.combine(bytes: UnsafeRawBufferPointer(start: base + key.lowerBound, count: key.count))
         // In bounds: the key was written there.
-        return UInt64(bitPattern: Int64(hasher.finalize())) | 1
+        return hasher.finalize()
     }
 
     /// Of frames that are dropped.
@@ -204,32 +208,10 @@ extension CBORWriter {
 struct CBORKeySet {
     /// The number of the map's frame.
     let frame: Int
-    /// 0 for a free one; a power of two, at most half of them taken.
-    private var slots = ContiguousArray<UInt64>(repeating: 0, count: 64)
-    private var count = 0
+    private var hashes: Set<Int> = []
 
     init(frame: Int) { self.frame = frame }
 
-    /// False: it was there. The hash is not 0.
-    mutating func insert(_ hash: UInt64) -> Bool {
-        guard place(hash) else { return false }
-        count += 1
-        if count * 2 > slots.count {
-            let old = slots
-            slots = ContiguousArray(repeating: 0, count: 2 * old.count)
-            for hash in old where hash != 0 { _ = place(hash) }
-        }
-        return true
-    }
-
-    private mutating func place(_ hash: UInt64) -> Bool {
-        var slot = Int(truncatingIfNeeded: hash >> 1) & (slots.count - 1)
-        while slots[slot] != 0 {
-            if slots[slot] == hash { return false }
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        slots[slot] = hash
-        return true
-        // Ends: half of the slots are free.
-    }
+    /// False: the set had the hash.
+    mutating func insert(_ hash: Int) -> Bool { hashes.insert(hash).inserted }
 }

@@ -1,5 +1,6 @@
 extension CBORWriter {
-    /// Makes room for exactly `size` bytes at the cursor, and moves the cursor behind them. All of them must be written.
+    /// Makes room for exactly `size` bytes at the cursor, and moves the cursor behind them. The caller writes all of
+    /// them.
     @inline(__always)
     func room(_ size: Int) throws -> UnsafeMutableRawPointer {
         // `limit >= cursor >= 0`, so the difference can't overflow.
@@ -37,7 +38,7 @@ extension CBORWriter {
     }
 
     func adoptMemory() {
-        base = buffer?.pointee.memory.baseAddress ?? CBORWriter.nowhere
+        base = buffer?.pointee.base ?? CBORWriter.nowhere
         limit = isInserting ? cursor : max(cursor, capacity)
     }
 

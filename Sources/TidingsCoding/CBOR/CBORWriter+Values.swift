@@ -7,7 +7,8 @@
 extension CBORWriter {
     /// Encodes any value at the cursor of the current frame. If the value throws, nothing is left of it or of its key.
     ///
-    /// `keyLength` is the size of the key that was just written, `index` the place in an array or −1, `intKey` the key's number if it has one.
+    /// `keyLength` is the size of the key that was just written, `index` the position in an array or −1, `intKey` the
+    /// key's number if it has one.
     func write<T: Encodable>(_ value: T, keyLength: Int, index: Int) throws {
         if try !writeKnown(value) { try writeOther(value, keyLength: keyLength, index: index, intKey: nil) }
     }
@@ -71,8 +72,9 @@ extension CBORWriter {
         return true
     }
 
-    /// Seconds since 1970 in a double (tag 1) where that is exact. `Date` stores seconds since 2001, and half of the present ones are
-    /// between two doubles of the larger number: these are text (tag 0), with as many digits as it takes.
+    /// Seconds since 1970 in a double (tag 1) where that is exact. `Date` stores seconds since 2001. Half of the
+    /// present dates lie between two doubles of the larger number: these become text (tag 0), with as many digits as
+    /// needed.
     private func write(_ date: Date) throws {
         let seconds = date.timeIntervalSince1970
         let back = Date(timeIntervalSince1970: seconds).timeIntervalSinceReferenceDate
@@ -84,8 +86,8 @@ extension CBORWriter {
         }
     }
 
-    /// Beyond the years that RFC 3339 has, and for what is no time at all: extended time (tag 1001, RFC 9581), with the stored number under a
-    /// key that other readers may pass over.
+    /// Beyond the years that RFC 3339 has, and for infinities and NaN: extended time (tag 1001, RFC 9581), with the
+    /// stored number under a key that other decoders may pass over.
     @inline(never)
     private func writeInexactSince1970(_ date: Date, _ seconds: Double) throws {
         let number = date.timeIntervalSinceReferenceDate

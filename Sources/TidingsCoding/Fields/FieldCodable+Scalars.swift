@@ -40,7 +40,7 @@ extension Float: FieldCodable {
     }
 }
 
-// Integers of at most 64 bits. A protocol of the library's own: an integer of somebody else's may be wider, and isn't to be one by accident.
+// Integers of at most 64 bits. An internal protocol: an integer type of another module may be wider.
 
 @usableFromInline
 protocol SignedField: FieldCodable, FixedWidthInteger, SignedInteger {}

@@ -54,61 +54,62 @@ extension FieldDecoder {
     @usableFromInline
     mutating func takeNull() throws -> Bool {
         // Null in one byte, and what surely is something else; anything longer may have tags.
-        let head = try bytes.head(at: offset)
+        let head = try cursor.bytes.head(at: cursor.offset)
         if head.major == .tag {
-            return try bytes.content(at: place).head.isNull ? try another { (_, _) throws(CBORFault) in true } : false
+            guard try cursor.bytes.content(at: place).head.isNull else { return false }
+            return try another { (_, _) throws(CBORFault) in true }
         }
         guard head.isNull else { return false }
-        offset = head.end
+        cursor.offset = head.end
         return true
     }
 
     @usableFromInline
     mutating func bool() throws -> Bool {
-        let head = try bytes.head(at: offset)
+        let head = try cursor.bytes.head(at: cursor.offset)
         guard head.major == .simple, head.info == 20 || head.info == 21 else {
             return try another { (reader, place) throws(CBORFault) in try reader.bool(at: place) }
         }
-        offset = head.end
+        cursor.offset = head.end
         return head.info == 21
     }
 
     @usableFromInline
     mutating func string() throws -> String {
-        let head = try bytes.head(at: offset)
+        let head = try cursor.bytes.head(at: cursor.offset)
         guard head.major == .text, !head.isIndefinite else {
             return try another { (reader, place) throws(CBORFault) in try reader.string(at: place) }
         }
-        let end = try bytes.endOfString(head)
-        let text = try bytes.text(from: head.end, to: end)
-        offset = end
+        let end = try cursor.bytes.endOfString(head)
+        let text = try cursor.bytes.text(from: head.end, to: end)
+        cursor.offset = end
         return text
     }
 
     @usableFromInline
     mutating func double() throws -> Double {
-        let head = try bytes.head(at: offset)
+        let head = try cursor.bytes.head(at: cursor.offset)
         guard head.major == .simple, head.info == 27 else {
             return try another { (reader, place) throws(CBORFault) in try reader.double(at: place) }
         }
-        offset = head.end
+        cursor.offset = head.end
         return Double(bitPattern: head.argument)
     }
 
     @usableFromInline
     mutating func float() throws -> Float {
-        let head = try bytes.head(at: offset)
+        let head = try cursor.bytes.head(at: cursor.offset)
         guard head.major == .simple, head.info == 26 else {
             return try another { (reader, place) throws(CBORFault) in try reader.float(at: place) }
         }
-        offset = head.end
+        cursor.offset = head.end
         return Float(bitPattern: UInt32(truncatingIfNeeded: head.argument))
         // The argument of such a head has 32 bits.
     }
 
     @inlinable @inline(__always)
     mutating func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
-        let start = offset
+        let start = cursor.offset
         var isNegative = false
         let argument = try plainInteger(&isNegative)
         if isNegative {
@@ -123,14 +124,14 @@ extension FieldDecoder {
     /// An integer's argument: the number itself, or n where the number is −1 − n.
     @usableFromInline
     mutating func plainInteger(_ isNegative: inout Bool) throws -> UInt64 {
-        let head = try bytes.head(at: offset)
+        let head = try cursor.bytes.head(at: cursor.offset)
         if head.major == .unsigned {
-            offset = head.end
+            cursor.offset = head.end
             return head.argument
         }
         if head.major == .negative && head.argument <= UInt64(Int64.max) {
             isNegative = true
-            offset = head.end
+            cursor.offset = head.end
             return head.argument
         }
         return try unusualInteger(&isNegative)
@@ -139,7 +140,7 @@ extension FieldDecoder {
     /// A bignum, a floating-point number that is an integer, something out of range, or something else.
     @inline(never)
     private mutating func unusualInteger(_ isNegative: inout Bool) throws -> UInt64 {
-        let start = offset
+        let start = cursor.offset
         let number = try another { (reader, place) throws(CBORFault) in try reader.integer(Int128.self, at: place) }
         if let argument = UInt64(exactly: number) { return argument }
         guard let small = Int64(exactly: number) else { throw Self.outOfRange(at: start) }
@@ -173,10 +174,4 @@ extension FieldDecoder {
     static func error(_ error: any Error, at index: Int, expecting type: Any.Type) -> any Error {
         FieldPath.error(error, in: CBORKey(intValue: index), expecting: type)
     }
-}
-
-extension CBORHead {
-    /// Null or undefined.
-    @inline(__always)
-    fileprivate var isNull: Bool { major == .simple && (info == 22 || info == 23) }
 }

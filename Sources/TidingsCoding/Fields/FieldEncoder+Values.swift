@@ -1,4 +1,5 @@
-// What generated code calls. Small and inlinable, so that a struct's coder becomes one piece of straight code in the module that has it.
+// What generated code calls. Small and inlinable, so that a struct's coder becomes straight code in the struct's
+// module.
 extension FieldEncoder {
     /// Writes a field: its name, and the value.
     ///
@@ -63,7 +64,7 @@ extension FieldEncoder {
     mutating func writeLongHead(_ major: UInt8, _ argument: UInt64) throws {
         let place = try room(CBORHead.size(argument))
         CBORWriter.putHead(unsafeBitCast(major >> 5, to: CBORMajor.self), argument, at: place)
-        // Three bits, as in `CBORBytes.head`.
+        // Three bits, as in `PayloadBytes.head`.
     }
 
     @inlinable @inline(__always)

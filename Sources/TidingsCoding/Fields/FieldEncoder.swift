@@ -9,19 +9,20 @@ public struct FieldEncoder: ~Copyable {
     /// Maps and arrays around the next item.
     @usableFromInline var depth = 0
     /// The caller's variable, lent for the length of the encoding.
-    private let buffer: UnsafeMutablePointer<PayloadBuffer>
+    @usableFromInline let buffer: UnsafeMutablePointer<PayloadBuffer>
 
+    @inlinable @inline(__always)
     package init(_ buffer: UnsafeMutablePointer<PayloadBuffer>) {
         self.buffer = buffer
         cursor = buffer.pointee.count
-        base = buffer.pointee.memory.baseAddress ?? CBORWriter.nowhere
+        base = buffer.pointee.base
         limit = buffer.pointee.memory.count
     }
 
     /// A map that has been begun, for ``endMap(_:)``.
     public struct Map {
         @usableFromInline let start: Int
-        /// Those of the map around it.
+        /// Pairs of the map around it.
         @usableFromInline let outerPairs: Int
 
         @inlinable
@@ -47,7 +48,7 @@ public struct FieldEncoder: ~Copyable {
     @usableFromInline @inline(never)
     mutating func grow(_ size: Int) throws {
         defer {
-            base = buffer.pointee.memory.baseAddress ?? CBORWriter.nowhere
+            base = buffer.pointee.base
             limit = buffer.pointee.memory.count
         }
         let (needed, overflow) = cursor.addingReportingOverflow(size)
@@ -57,7 +58,7 @@ public struct FieldEncoder: ~Copyable {
 
     // MARK: Maps and arrays
 
-    /// Begins a map, of which nobody needs to know yet how many pairs it will have.
+    /// Begins a map. The number of its pairs need not be known yet.
     ///
     /// - Throws: as ``FieldCodable/encodeField(to:)``.
     @inlinable
@@ -124,12 +125,13 @@ public struct FieldEncoder: ~Copyable {
         buffer.pointee.count = cursor
         defer {
             cursor = buffer.pointee.count
-            base = buffer.pointee.memory.baseAddress ?? CBORWriter.nowhere
+            base = buffer.pointee.base
             limit = buffer.pointee.memory.count
         }
         try CBORPayloadEncoder().encode(value, into: &buffer.pointee, depth: depth)
     }
 
     /// Finishes: the buffer holds what has been written, or what it held before.
+    @inlinable @inline(__always)
     package consuming func finish() { buffer.pointee.count = cursor }
 }

@@ -1,26 +1,5 @@
-/// A payload's bytes, and the only ways to look at them.
-///
-/// **The bytes may change while they are read.** They can lie in shared memory that another process writes to. So
-/// nothing that an earlier look established is relied upon: each access compares its own offsets with `count`, and
-/// bytes that have to satisfy a condition (text) are copied before they are examined. A change can make the result
-/// wrong, which whoever hands out such memory has to notice; it can't make a read go astray.
-struct CBORBytes {
-    let base: UnsafeRawPointer
-    let count: Int
-
-    init(_ bytes: UnsafeRawBufferPointer) {
-        base = bytes.baseAddress ?? CBORBytes.none.base
-        count = bytes.count
-    }
-
-    private init() {
-        base = UnsafeRawPointer(bitPattern: 16).unsafelyUnwrapped
-        // Not zero, hence not nil; never dereferenced, for there are no bytes.
-        count = 0
-    }
-
-    static var none: CBORBytes { CBORBytes() }
-
+// The one parser of CBOR heads, and what reads an item by its head.
+extension PayloadBytes {
     @inline(__always)
     func head(at offset: Int) throws(CBORFault) -> CBORHead {
         guard offset < count else { throw CBORFault(.truncated, at: offset) }
@@ -101,12 +80,34 @@ struct CBORBytes {
         // Exact, for the argument is at most `count`.
     }
 
-    /// The offset behind one chunk of a string of indefinite length, nil if it is the stop.
-    func endOfChunk(at offset: Int, of major: CBORMajor) throws(CBORFault) -> (start: Int, end: Int)? {
-        let chunk = try head(at: offset)
-        if chunk.isStop { return nil }
-        guard chunk.major == major, !chunk.isIndefinite else { throw CBORFault(.chunk, at: offset) }
-        return (chunk.end, try endOfString(chunk))
+    /// Calls `body` with the offsets of a string's pieces: the whole string, or each chunk of one of indefinite length.
+    /// Returns the offset behind the string.
+    @discardableResult
+    func pieces(
+        of string: CBORHead, _ body: (_ start: Int, _ end: Int) throws(CBORFault) -> Void
+    ) throws(CBORFault) -> Int {
+        if !string.isIndefinite {
+            let end = try endOfString(string)
+            try body(string.end, end)
+            return end
+        }
+        var offset = string.end
+        while true {
+            let chunk = try head(at: offset)
+            if chunk.isStop { return chunk.end }
+            guard chunk.major == string.major, !chunk.isIndefinite else { throw CBORFault(.chunk, at: offset) }
+            offset = try endOfString(chunk)
+            try body(chunk.end, offset)
+        }
+    }
+
+    /// A text, and the offset behind it. Each chunk must be valid UTF-8 by itself (RFC 8949, 3.2.3).
+    func text(of string: CBORHead) throws(CBORFault) -> (text: String, end: Int) {
+        var text = ""
+        let end = try pieces(of: string) { (start, end) throws(CBORFault) in
+            text += try self.text(from: start, to: end)
+        }
+        return (text, end)
     }
 
     @inline(__always)
@@ -114,5 +115,54 @@ struct CBORBytes {
         guard offset < count else { throw CBORFault(.truncated, at: offset) }
         return base.load(fromByteOffset: offset, as: UInt8.self) == CBORByte.stop
         // In bounds: compared with `count` above.
+    }
+
+    // MARK: By the first byte
+
+    /// The offset behind an item, if its first byte says its size and all of it is there; nil takes the long way.
+    @inline(__always)
+    func quickEnd(at offset: Int) -> Int? {
+        guard offset < count else { return nil }
+        var size = CBORQuickSize.of(base.load(fromByteOffset: offset, as: UInt8.self))
+        // In bounds: offsets are never negative, and this one is below `count`.
+        if size == CBORQuickSize.oneByteLength {
+            guard count &- offset > 1 else { return nil }
+            size = 2 + Int(base.load(fromByteOffset: offset + 1, as: UInt8.self))
+            // In bounds: two bytes or more remain.
+        }
+        return size != 0 && size <= count &- offset ? offset &+ size : nil
+    }
+
+    // MARK: Short keys
+
+    /// The offset behind a text of up to 23 bytes, if it is one and all of it is ASCII.
+    @inline(__always)
+    func endOfShortASCII(at offset: Int) -> Int? {
+        guard offset < count else { return nil }
+        let size = Int(base.load(fromByteOffset: offset, as: UInt8.self) ^ CBORMajor.text.initialByte)
+        // In bounds: compared with `count` right before.
+        guard size < 24, size < count &- offset, isASCII(from: offset + 1, to: offset + 1 + size) else { return nil }
+        return offset + 1 + size
+    }
+
+    /// The offset behind a text of up to 23 bytes, if it is this name; nil if anything is different.
+    @inline(__always)
+    func endOfName(_ name: UnsafeRawBufferPointer, at offset: Int) -> Int? {
+        let size = name.count
+        guard size < 24, count - offset > size,
+            base.load(fromByteOffset: offset, as: UInt8.self) == CBORMajor.text.initialByte | UInt8(size),
+            // In bounds: more than `size` bytes remain.
+            equal(name, from: offset + 1, to: offset + 1 + size)
+        else { return nil }
+        return offset + 1 + size
+    }
+
+    /// One bit of 64 for a text of up to 23 bytes that `endOfName` found, by its length and its last character: the
+    /// same for equal texts.
+    @inline(__always)
+    func mark(from offset: Int, toKeyEnd end: Int) -> UInt64 {
+        let last = base.load(fromByteOffset: end &- 1, as: UInt8.self)
+        // In bounds: `endOfName` compared `end` with `count`, and it is at least 1.
+        return 1 &<< (UInt64(truncatingIfNeeded: (end &- offset) &* 9) &+ UInt64(last))
     }
 }

@@ -1,8 +1,51 @@
-extension CBORBytes {
+/// A payload's bytes, and the only ways to look at them.
+///
+/// **The bytes may change while they are read.** They can lie in shared memory that another process writes to. So
+/// nothing that an earlier look established is relied upon: each access compares its own offsets with `count`, and
+/// bytes that have to satisfy a condition (text) are copied before they are examined. A change can make the result
+/// wrong: the reader of the slot validates the slot after the copy. It can't make a load leave the payload.
+@usableFromInline
+struct PayloadBytes {
+    @usableFromInline let base: UnsafeRawPointer
+    @usableFromInline let count: Int
+
+    @inlinable @inline(__always)
+    init(_ bytes: UnsafeRawBufferPointer) {
+        base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 16).unsafelyUnwrapped
+        // Not zero, hence not nil; never dereferenced, for there are no bytes then.
+        count = bytes.count
+    }
+
+    /// A string literal's bytes: in the program's constant data. The literal is not a lone character.
+    @inline(__always)
+    init(_ text: StaticString) {
+        base = UnsafeRawPointer(text.utf8Start)
+        count = text.utf8CodeUnitCount
+    }
+
+    static var none: PayloadBytes { PayloadBytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+    /// `nil` behind the end.
+    @inline(__always)
+    func byte(at offset: Int) -> UInt8? {
+        offset < count ? base.load(fromByteOffset: offset, as: UInt8.self) : nil
+        // In bounds: offsets are never negative, and this one is below `count`.
+    }
+
+    /// The bytes between two offsets, both of which the caller compared with `count`. Another process may change them.
+    @inline(__always)
+    func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
+    }
+
+    var all: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+}
+
+extension PayloadBytes {
     /// A string of the bytes between two offsets, both of which the caller compared with `count`.
     ///
-    /// They are copied first and validated then, where nobody else can write: a `String` of invalid UTF-8 would break
-    /// the promises that the standard library relies on.
+    /// They are copied first and validated then, where no other process can write: a `String` of invalid UTF-8 would
+    /// break the promises that the standard library relies on.
     @inline(__always)
     func text(from start: Int, to end: Int) throws(CBORFault) -> String {
         let source = UnsafeRawBufferPointer(start: base + start, count: end - start)
@@ -10,7 +53,7 @@ extension CBORBytes {
         let text = withUnsafeTemporaryAllocation(byteCount: source.count, alignment: 8) { copy -> String? in
             copy.copyMemory(from: source)
             let text = String(decoding: copy, as: UTF8.self)
-            if CBORBytes.isASCII(UnsafeRawBufferPointer(copy)) { return text }
+            if PayloadBytes.isASCII(UnsafeRawBufferPointer(copy)) { return text }
             // Bad UTF-8 has been repaired, that is, become something else.
             return text.utf8.elementsEqual(copy) ? text : nil
         }
@@ -18,21 +61,10 @@ extension CBORBytes {
         return text
     }
 
-    /// A string of indefinite length. Each chunk must be valid by itself (RFC 8949, 3.2.3).
-    func joinedText(_ head: CBORHead) throws(CBORFault) -> String {
-        var joined = ""
-        var offset = head.end
-        while let chunk = try endOfChunk(at: offset, of: .text) {
-            joined += try text(from: chunk.start, to: chunk.end)
-            offset = chunk.end
-        }
-        return joined
-    }
-
     /// The offsets are as in `text(from:to:)`.
     @inline(__always)
     func isASCII(from start: Int, to end: Int) -> Bool {
-        CBORBytes.isASCII(UnsafeRawBufferPointer(start: base + start, count: end - start))
+        PayloadBytes.isASCII(UnsafeRawBufferPointer(start: base + start, count: end - start))
         // In bounds: `end` is at most `count`.
     }
 
@@ -59,16 +91,6 @@ extension CBORBytes {
         return seen & 0x8080_8080_8080_8080 == 0
     }
 
-    /// The offset behind a text of up to 23 bytes, if it is one and all of it is ASCII.
-    @inline(__always)
-    func endOfShortASCII(at offset: Int) -> Int? {
-        guard offset < count else { return nil }
-        let size = Int(base.load(fromByteOffset: offset, as: UInt8.self) ^ CBORMajor.text.initialByte)
-        // In bounds: compared with `count` right before.
-        guard size < 24, size < count &- offset, isASCII(from: offset + 1, to: offset + 1 + size) else { return nil }
-        return offset + 1 + size
-    }
-
     /// Whether the bytes between two offsets, as in `text(from:to:)`, are these.
     @inline(__always)
     func equal(_ name: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Bool {
@@ -80,37 +102,17 @@ extension CBORBytes {
         if count >= 8 {
             var offset = 0
             while offset < count - 8 {
-                if CBORBytes.differ(UInt64.self, left, right, offset) { return false }
+                if PayloadBytes.differ(UInt64.self, left, right, offset) { return false }
                 offset += 8
             }
-            return !CBORBytes.differ(UInt64.self, left, right, count - 8)
+            return !PayloadBytes.differ(UInt64.self, left, right, count - 8)
         }
         if count >= 4 {
-            return !CBORBytes.differ(UInt32.self, left, right, 0)
-                && !CBORBytes.differ(UInt32.self, left, right, count - 4)
+            return !PayloadBytes.differ(UInt32.self, left, right, 0)
+                && !PayloadBytes.differ(UInt32.self, left, right, count - 4)
         }
-        for offset in 0..<count where CBORBytes.differ(UInt8.self, left, right, offset) { return false }
+        for offset in 0..<count where PayloadBytes.differ(UInt8.self, left, right, offset) { return false }
         return true
-    }
-
-    /// The offset behind a text of up to 23 bytes, if it is this name; nil if anything is different.
-    @inline(__always)
-    func endOfName(_ name: UnsafeRawBufferPointer, at offset: Int) -> Int? {
-        let size = name.count
-        guard size < 24, count - offset > size,
-            base.load(fromByteOffset: offset, as: UInt8.self) == CBORMajor.text.initialByte | UInt8(size),
-            // In bounds: more than `size` bytes remain.
-            equal(name, from: offset + 1, to: offset + 1 + size)
-        else { return nil }
-        return offset + 1 + size
-    }
-
-    /// One bit of 64 for a text of up to 23 bytes that `endOfName` found: by its length and its last character, the same for equal texts.
-    @inline(__always)
-    func mark(from offset: Int, toKeyEnd end: Int) -> UInt64 {
-        let last = base.load(fromByteOffset: end &- 1, as: UInt8.self)
-        // In bounds: `endOfName` compared `end` with `count`, and it is at least 1.
-        return 1 &<< (UInt64(truncatingIfNeeded: (end &- offset) &* 9) &+ UInt64(last))
     }
 
     func equal(_ name: [UInt8], from start: Int, to end: Int) -> Bool {
