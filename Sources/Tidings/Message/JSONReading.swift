@@ -2,20 +2,74 @@ import TidingsCoding
 
 /// Values from JSON, within the same bounds as from CBOR.
 enum JSONReading {
+    typealias PropertyValue = SharedNotificationCenter.PropertyValue
+
     /// Throws what the decoder throws, and faults. The bytes are a copy, which no other process changes.
     static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws -> T {
         try JSONPayload.checkEncoding(bytes)
-        if type == SharedNotificationCenter.PropertyValue.self {
-            return try JSONPropertyReader.read(bytes) as! T
+        if type == PropertyValue.self {
+            return try propertyValue(bytes) as! T
             // The type is that, as the comparison says; so below.
         }
         if type == SharedNotificationCenter.UserInfo.self {
-            guard case .dictionary(let entries) = try JSONPropertyReader.read(bytes) else {
+            guard case .dictionary(let entries) = try propertyValue(bytes) else {
                 throw DecodingError.typeMismatch(
                     type, DecodingError.Context(codingPath: [], debugDescription: "expected an object"))
             }
             return entries as! T
         }
         return try JSONPayload.decode(type, bytes)
+    }
+
+    /// Not by `JSONDecoder`, which doesn't say what a value is. Asked for one type after another, it makes an error of
+    /// each wrong one, with a path of as many keys as the value is deep.
+    private static func propertyValue(_ bytes: [UInt8]) throws(CBORFault) -> PropertyValue {
+        try JSONTokenizer.read(bytes) { (tokenizer, token) throws(CBORFault) in
+            guard let value = try value(token, &tokenizer) else { throw CBORFault(.null, at: token.start) }
+            return value
+        }
+    }
+
+    /// `nil`: null.
+    private static func value(
+        _ token: JSONTokenizer.Token, _ tokenizer: inout JSONTokenizer
+    ) throws(CBORFault) -> PropertyValue? {
+        switch token.kind {
+        case .beginObject: return .dictionary(try entries(token, &tokenizer))
+        case .beginArray:
+            var elements: [PropertyValue] = []
+            try tokenizer.elements(of: token) { (tokenizer, token) throws(CBORFault) in
+                guard let value = try value(token, &tokenizer) else { throw CBORFault(.null, at: token.start) }
+                elements.append(value)
+            }
+            return .array(elements)
+        case .string: return .string(try tokenizer.text(of: token))
+        case .atom where tokenizer.isAtom(token, "true"): return .boolean(true)
+        case .atom where tokenizer.isAtom(token, "false"): return .boolean(false)
+        case .atom where tokenizer.isAtom(token, "null"): return nil
+        case .atom:
+            guard let number = JSONNumber(tokenizer.bytes(of: token)) else { throw CBORFault(.json, at: token.start) }
+            // Whole numbers are integers, as far as `Int` has them, however they are written.
+            if let integer = number.integer { return .integer(integer) }
+            guard let double = number.double else { throw CBORFault(.floatRange, at: token.start) }
+            return .double(double)
+        default: throw CBORFault(.json, at: token.start)
+        }
+    }
+
+    private static func entries(
+        _ token: JSONTokenizer.Token, _ tokenizer: inout JSONTokenizer
+    ) throws(CBORFault) -> [String: PropertyValue] {
+        var entries: [String: PropertyValue] = [:]
+        var nulls: Set<String> = []
+        try tokenizer.elements(of: token) { (tokenizer, key) throws(CBORFault) in
+            let name = try tokenizer.text(of: key)
+            let first = try tokenizer.value(behind: key)
+            let value = try value(first, &tokenizer)
+            // Of equal keys the first counts.
+            guard entries[name] == nil && !nulls.contains(name) else { return }
+            if let value { entries[name] = value } else { nulls.insert(name) }
+        }
+        return entries
     }
 }

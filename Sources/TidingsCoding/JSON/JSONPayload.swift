@@ -24,25 +24,20 @@ package enum JSONPayload {
         guard !bytes.prefix(4).contains(where: { $0 == 0 || $0 >= 0xFE }) else { throw CBORFault(.encoding, at: 0) }
     }
 
-    /// Types try one value after another, and Foundation makes an error of each that fails, with a path as long as the value
-    /// is deep.
+    /// Some types try to decode one type after another. Foundation makes an error of each failure, with a path as long
+    /// as the value is deep.
     private static func checkDepth(_ bytes: [UInt8]) throws(CBORFault) {
-        var (depth, isInString, isEscaped) = (0, false, false)
-        for (place, byte) in bytes.enumerated() {
-            if isEscaped {
-                isEscaped = false
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isInString.toggle()
-            case UInt8(ascii: "\\"): isEscaped = isInString
-            case UInt8(ascii: "["), UInt8(ascii: "{"):
-                if isInString { continue }
-                depth += 1
-                if depth > CBORLimit.depth { throw CBORFault(.depth, at: place) }
-            case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                if !isInString { depth -= 1 }
-            default: continue
+        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(CBORFault) in
+            var tokenizer = JSONTokenizer(bytes)
+            var depth = 0
+            // A string without an end ends the loop. Foundation refuses it.
+            while let token = try? tokenizer.nextOrEnd() {
+                switch token.kind {
+                case .beginArray, .beginObject: depth += 1
+                case .endArray, .endObject: depth -= 1
+                default: continue
+                }
+                if depth > CBORLimit.depth { throw CBORFault(.depth, at: token.start) }
             }
         }
     }
