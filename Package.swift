@@ -56,9 +56,11 @@ let package = Package(
             publicHeadersPath: "include",
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
+        // CBOR, JSON and the coders of fields: bytes to values and back. It knows no center and no C.
+        .target(name: "TidingsCoding", swiftSettings: swiftSettings),
         .target(
             name: "Tidings",
-            dependencies: ["CTidings", .target(name: "TidingsMacros", condition: withMacros)],
+            dependencies: ["CTidings", "TidingsCoding", .target(name: "TidingsMacros", condition: withMacros)],
             swiftSettings: swiftSettings
         ),
         // The macros run inside the compiler. Without the trait the target is a program that does nothing.
@@ -153,7 +155,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TidingsTests",
-            dependencies: ["Tidings", "TidingsFoundation", "TestPeer", "NotifyPeer"],
+            dependencies: ["Tidings", "TidingsCoding", "TidingsFoundation", "TestPeer", "NotifyPeer"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -186,8 +188,8 @@ if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
         part == "tests"
         ? ["TidingsMacros", "TidingsMacrosTests"]
         : [
-            "CTidings", "Tidings", "TidingsFoundation", "TidingsNotify", "TidingsMacros", "TestPeer", "NotifyPeer",
-            "TidingsTests",
+            "CTidings", "TidingsCoding", "Tidings", "TidingsFoundation", "TidingsNotify", "TidingsMacros", "TestPeer",
+            "NotifyPeer", "TidingsTests",
         ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

@@ -66,6 +66,24 @@ import Testing
         #expect(Center.RawPayload.json(fine).json == fine)
     }
 
+    @Test func asDeepAsTheDecoderReadsIsShownAsJSON() {
+        func nested(_ depth: Int) -> String {
+            String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
+        }
+        for (depth, isShown) in [(128, true), (129, false)] {
+            #expect((Center.RawPayload.json(nested(depth)).json == nested(depth)) == isShown)
+            let bytes = Array(repeating: 0x81, count: depth) + [1] as [UInt8]
+            #expect((Center.RawPayload(format: .cbor, bytes: bytes).json == nested(depth)) == isShown)
+        }
+    }
+
+    @Test func aByteOrderMarkIsPassedOver() throws {
+        let marked = Center.RawPayload.json("\u{FEFF}[1]")
+        #expect(marked.json == "[1]")
+        #expect(try marked.decode(Center.PropertyValue.self) == [1])
+        #expect(Center.RawPayload.json("[\u{FEFF}1]").json.hasPrefix(#"{"bytes":""#))
+    }
+
     @Test(arguments: [
         (
             " { \"a\" :\n [ 1 , -2.5e+3, true,false , null ] , \"b\" : { } } ",

@@ -1,6 +1,10 @@
 internal import CTidings
 import Glibc
 
+#if MUTANTS
+    import TidingsCoding
+#endif
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else

@@ -1,6 +1,10 @@
 internal import CTidings
 import Glibc
 
+#if MUTANTS
+    import TidingsCoding
+#endif
+
 /// An observer of the C library, and the delivery it found last.
 ///
 /// ``next()`` and what describes the delivery belong to the one thread that leads (see ``Roles``); a change of leaders goes through the

@@ -1,9 +1,10 @@
 internal import CTidings
 import Glibc
+import TidingsCoding
 
 /// Memory to encode a payload in that has outgrown the poster's stack: the center's; or, if the center object follows its name, the process's, so that
 /// the payload can be posted in the next center.
-struct Reservation: ~Copyable {
+struct Reservation: ~Copyable, PayloadMemory {
     // Unowned: the poster keeps it, and most posts need no reservation.
     private unowned(unsafe) let core: CenterCore
     /// The poster's stack, where a payload begins.

@@ -1,3 +1,5 @@
+import TidingsCoding
+
 // From a value to the C library.
 extension CenterCore {
     typealias Message = SharedNotificationCenter.Message
@@ -132,11 +134,7 @@ extension CenterCore {
             (scratch) throws(SharedNotificationError) in
             var reservation = Reservation(core: self, after: scratch)
             return try withUnsafeMutablePointer(to: &reservation) { (reservation) throws(SharedNotificationError) in
-                var buffer = PayloadBuffer(
-                    scratch,
-                    owner: PayloadBuffer.Owner(state: UnsafeMutableRawPointer(reservation)) { state, used, needed in
-                        try state.assumingMemoryBound(to: Reservation.self).pointee.grow(used: used, needed: needed)
-                    })
+                var buffer = PayloadBuffer(scratch, owner: reservation)
                 do {
                     try encode(&buffer)
                 } catch let error as SharedNotificationError {

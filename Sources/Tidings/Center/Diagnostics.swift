@@ -1,5 +1,9 @@
 import Glibc
 
+#if MUTANTS
+    import TidingsCoding
+#endif
+
 extension SharedNotificationCenter {
     /// Something that no observer was told, for ``onDiagnostic``.
     ///

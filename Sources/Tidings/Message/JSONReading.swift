@@ -1,50 +1,75 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import TidingsCoding
 
 /// Values from JSON, within the same bounds as from CBOR.
 enum JSONReading {
-    /// Throws what the decoder throws, and faults. The bytes are a copy, which nobody changes.
+    typealias PropertyValue = SharedNotificationCenter.PropertyValue
+
+    /// Throws what the decoder throws, and faults. The bytes are a copy, which no other process changes.
     static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws -> T {
-        // UTF-16 and UTF-32, which Foundation takes too, have a zero here or one of these: RFC 8259 has neither, and what looks at JSON
-        // beside Foundation would see other text than it.
-        guard !bytes.prefix(4).contains(where: { $0 == 0 || $0 >= 0xFE }) else { throw CBORFault(.encoding, at: 0) }
-        if type == SharedNotificationCenter.PropertyValue.self {
-            return try JSONPropertyReader.read(bytes) as! T
+        try JSONPayload.checkEncoding(bytes)
+        if type == PropertyValue.self {
+            return try propertyValue(bytes) as! T
             // The type is that, as the comparison says; so below.
         }
         if type == SharedNotificationCenter.UserInfo.self {
-            guard case .dictionary(let entries) = try JSONPropertyReader.read(bytes) else {
+            guard case .dictionary(let entries) = try propertyValue(bytes) else {
                 throw DecodingError.typeMismatch(
                     type, DecodingError.Context(codingPath: [], debugDescription: "expected an object"))
             }
             return entries as! T
         }
-        try checkDepth(bytes)
-        return try JSONDecoder().decode(type, from: Data(bytes))
+        return try JSONPayload.decode(type, bytes)
     }
 
-    /// Types take one thing after another, and Foundation makes an error of each that fails, with a path as long as the value is deep.
-    private static func checkDepth(_ bytes: [UInt8]) throws(CBORFault) {
-        var (depth, isInString, isEscaped) = (0, false, false)
-        for (place, byte) in bytes.enumerated() {
-            if isEscaped {
-                isEscaped = false
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isInString.toggle()
-            case UInt8(ascii: "\\"): isEscaped = isInString
-            case UInt8(ascii: "["), UInt8(ascii: "{"):
-                if isInString { continue }
-                depth += 1
-                if depth > CBORLimit.depth { throw CBORFault(.depth, at: place) }
-            case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                if !isInString { depth -= 1 }
-            default: continue
-            }
+    /// Not by `JSONDecoder`, which doesn't say what a value is. Asked for one type after another, it makes an error of
+    /// each wrong one, with a path of as many keys as the value is deep.
+    private static func propertyValue(_ bytes: [UInt8]) throws(CBORFault) -> PropertyValue {
+        try JSONTokenizer.read(bytes) { (tokenizer, token) throws(CBORFault) in
+            guard let value = try value(token, &tokenizer) else { throw CBORFault(.null, at: token.start) }
+            return value
         }
+    }
+
+    /// `nil`: null.
+    private static func value(
+        _ token: JSONTokenizer.Token, _ tokenizer: inout JSONTokenizer
+    ) throws(CBORFault) -> PropertyValue? {
+        switch token.kind {
+        case .beginObject: return .dictionary(try entries(token, &tokenizer))
+        case .beginArray:
+            var elements: [PropertyValue] = []
+            try tokenizer.elements(of: token) { (tokenizer, token) throws(CBORFault) in
+                guard let value = try value(token, &tokenizer) else { throw CBORFault(.null, at: token.start) }
+                elements.append(value)
+            }
+            return .array(elements)
+        case .string: return .string(try tokenizer.text(of: token))
+        case .atom where tokenizer.isAtom(token, "true"): return .boolean(true)
+        case .atom where tokenizer.isAtom(token, "false"): return .boolean(false)
+        case .atom where tokenizer.isAtom(token, "null"): return nil
+        case .atom:
+            guard let number = JSONNumber(tokenizer.bytes(of: token)) else { throw CBORFault(.json, at: token.start) }
+            // Whole numbers are integers, as far as `Int` has them, however they are written.
+            if let integer = number.integer { return .integer(integer) }
+            guard let double = number.double else { throw CBORFault(.floatRange, at: token.start) }
+            return .double(double)
+        default: throw CBORFault(.json, at: token.start)
+        }
+    }
+
+    private static func entries(
+        _ token: JSONTokenizer.Token, _ tokenizer: inout JSONTokenizer
+    ) throws(CBORFault) -> [String: PropertyValue] {
+        var entries: [String: PropertyValue] = [:]
+        var nulls: Set<String> = []
+        try tokenizer.elements(of: token) { (tokenizer, key) throws(CBORFault) in
+            let name = try tokenizer.text(of: key)
+            let first = try tokenizer.value(behind: key)
+            let value = try value(first, &tokenizer)
+            // Of equal keys the first counts.
+            guard entries[name] == nil && !nulls.contains(name) else { return }
+            if let value { entries[name] = value } else { nulls.insert(name) }
+        }
+        return entries
     }
 }

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import TidingsCoding
 
 /// Values to bytes and back, by format.
 enum PayloadCoding {
@@ -34,7 +30,8 @@ enum PayloadCoding {
         }
     }
 
-    // Apart: a generic function looks up all types that any of its paths needs, and those of this one cost as much as decoding a field.
+    // A function of its own: a generic function looks up the types of all its paths, and the types of this path cost as
+    // much as decoding a field.
     @inline(never)
     private static func messageOtherwise<M: SharedNotificationCenter.Message>(
         _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
@@ -51,7 +48,8 @@ enum PayloadCoding {
         }
     }
 
-    /// Where nothing was posted but the name (by `notify_post`, say): a message that is complete without any of its fields, or has none.
+    /// If only the name was posted (by `notify_post`, say): a message that is complete without any of its fields, or has
+    /// no fields.
     static func messageOfNothing<M: SharedNotificationCenter.Message>(_ type: M.Type) throws -> M {
         let noFields: [UInt8] = [0xa0]
         guard let message = try? noFields.withUnsafeBytes({ try messageInCBOR(type, $0) }) else {
@@ -95,7 +93,7 @@ enum PayloadCoding {
     // MARK: Bitwise
 
     /// Eight bytes of fingerprint, then the value's bytes.
-    static let fingerprintSize = 8
+    static var fingerprintSize: Int { BitwiseFingerprint.size }
 
     private static let fingerprints = TypeTable<UInt64>()
 
@@ -110,36 +108,9 @@ enum PayloadCoding {
         fingerprints.insert(computedFingerprint(of: type), for: ObjectIdentifier(type))
     }
 
-    /// FNV-1a, 64 bits, of the name's bytes, the numbers that say how the type lies in memory, and its fields' kinds. Part of the format: all
-    /// processes must come to the same.
     private static func computedFingerprint<M: SharedNotificationCenter.Message>(of type: M.Type) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        func mix(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-        for byte in M.name.rawValue.utf8 { mix(byte) }
-        for number in [MemoryLayout<M>.size, MemoryLayout<M>.stride, MemoryLayout<M>.alignment] {
-            withUnsafeBytes(of: UInt64(number).littleEndian) { for byte in $0 { mix(byte) } }
-        }
-        if M.self is any SharedNotificationCenter.BitwiseMessage.Type {
-            let zeros = UnsafeMutableRawPointer.allocate(
-                byteCount: max(1, MemoryLayout<M>.size), alignment: MemoryLayout<M>.alignment)
-            defer { zeros.deallocate() }
-            zeros.initializeMemory(as: UInt8.self, repeating: 0, count: MemoryLayout<M>.size)
-            // Such a type has a value of any bits. Only its fields' types are looked at.
-            kinds(of: zeros.assumingMemoryBound(to: M.self).pointee) { mix($0) }
-        }
-        return hash
-    }
-
-    /// Mixes in the kind of each number among the fields, nested ones too. Other fields count by the type's size only.
-    private static func kinds(of value: Any, _ mix: (UInt8) -> Void) {
-        let kind: UInt8? =
-            switch value {
-            case let number as any FixedWidthInteger: type(of: number).isSigned ? 1 : 2
-            case is any BinaryFloatingPoint: 3
-            default: nil
-            }
-        if let kind { return mix(kind) }
-        for field in Mirror(reflecting: value).children { kinds(of: field.value, mix) }
+        BitwiseFingerprint.compute(
+            name: M.name.rawValue, of: type, isBitwise: M.self is any SharedNotificationCenter.BitwiseMessage.Type)
     }
 
     /// Throws unless they are the fingerprint and a value of that size.
@@ -161,7 +132,8 @@ enum PayloadCoding {
         _ type: T.Type, as message: any SharedNotificationCenter.Message.Type, _ bytes: UnsafeRawBufferPointer
     ) throws -> T {
         try checkBitwise(bytes, for: message, size: MemoryLayout<T>.size)
-        // The type is BitwiseCopyable: the callers have seen its encoding, which is out of reach for others, or its conformance.
+        // The type is BitwiseCopyable: the callers have checked its encoding, which only `BitwiseMessage` can have, or its
+        // conformance.
         let value = bytes.baseAddress! + fingerprintSize
         if Int(bitPattern: value) & (MemoryLayout<T>.alignment - 1) == 0 {
             return value.assumingMemoryBound(to: T.self).pointee
@@ -199,57 +171,12 @@ enum PayloadCoding {
 
     /// CBOR outside shared memory.
     static func cborBytes<T: Encodable>(of value: T) throws -> [UInt8] {
-        try bytes { try CBORPayloadEncoder().encode(value, into: &$0) }
+        try PayloadBuffer.bytes { try CBORPayloadEncoder().encode(value, into: &$0) }
     }
 
     /// The same of a message.
     static func cborBytes<M: SharedNotificationCenter.Message>(of message: M) throws -> [UInt8] {
-        try bytes { try encode(message, into: &$0) }
+        try PayloadBuffer.bytes { try encode(message, into: &$0) }
     }
-
-    /// What is written into a buffer that begins on the stack.
-    @inline(__always)
-    private static func bytes(_ write: (inout PayloadBuffer) throws -> Void) throws -> [UInt8] {
-        try withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { scratch in
-            var growth = Growth(memory: scratch)
-            defer { growth.end() }
-            return try withUnsafeMutablePointer(to: &growth) { growth in
-                var buffer = PayloadBuffer(
-                    scratch,
-                    owner: PayloadBuffer.Owner(state: UnsafeMutableRawPointer(growth)) { state, used, needed in
-                        state.assumingMemoryBound(to: Growth.self).pointee.grow(used: used, needed: needed)
-                        // The variable above, alive as long as the buffer.
-                    })
-                try write(&buffer)
-                return Array(buffer.bytes)
-            }
-        }
-    }
-
-    /// Memory of our own, from when the stack's no longer does.
-    private struct Growth {
-        /// What is written to now.
-        var memory: UnsafeMutableRawBufferPointer
-        /// Grown by doubling; what was given up before is kept until the end, for whoever still holds a pointer into it.
-        var owned: [UnsafeMutableRawBufferPointer] = []
-
-        @inline(never)
-        mutating func grow(used: Int, needed: Int) -> UnsafeMutableRawBufferPointer {
-            let larger = UnsafeMutableRawBufferPointer.allocate(
-                byteCount: max(needed, 2 * memory.count), alignment: 16)
-            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<used]))
-            owned.append(larger)
-            memory = larger
-            return larger
-        }
-
-        @inline(__always)
-        func end() { for each in owned { each.deallocate() } }
-    }
-
-    static func jsonBytes<T: Encodable>(of value: T) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        return Array(try encoder.encode(value))
-    }
+    static func jsonBytes<T: Encodable>(of value: T) throws -> [UInt8] { try JSONPayload.encode(value) }
 }

@@ -1,3 +1,5 @@
+import TidingsCoding
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -7,7 +9,8 @@
 extension SharedNotificationCenter.PropertyValue: Codable {
     /// As what CBOR, or whatever the encoder writes, has for it.
     ///
-    /// - Throws: what the encoder throws; the library's own an `EncodingError` where arrays and maps are nested more than 128 deep.
+    /// - Throws: what the encoder throws; the library's own an `EncodingError` where arrays and maps are nested more than
+    ///   128 deep.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -56,8 +59,7 @@ extension SharedNotificationCenter.PropertyValue: Codable {
                 codingPath: decoder.codingPath, debugDescription: "a property list does not have \(what)"))
     }
 
-    /// A value of JSON within another type. One that is a payload by itself is not read here, but by `JSONPropertyReader`, and may be as large
-    /// as it likes.
+    /// A value of JSON within another type. `JSONReading` reads a value that is the whole payload, which may be large.
     private init(trying decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Bool.self) {

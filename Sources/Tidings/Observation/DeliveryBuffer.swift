@@ -1,3 +1,7 @@
+#if MUTANTS
+    import TidingsCoding
+#endif
+
 /// What waits for an observer, in order, within bounds. Full means the oldest make place, and are told as missed in front of the rest:
 /// as if the ring had gone round. Or, if asked to, what comes is dropped, and told as missed where it would have been.
 struct DeliveryBuffer {

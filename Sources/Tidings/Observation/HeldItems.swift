@@ -1,3 +1,7 @@
+#if MUTANTS
+    import TidingsCoding
+#endif
+
 /// What came for an observer while its center was suspended, in order, within bounds. Of what falls out the count is kept, and told in front
 /// of the rest.
 struct HeldItems {

@@ -93,7 +93,7 @@
             "\"" + text.unicodeScalars.map(\.escaped).joined() + "\""
         }
 
-        /// All names as they are in CBOR, one behind the other: see `FieldNames` in the library.
+        /// All names as CBOR texts, one behind the other, for `FieldDecoder.nextField(in:of:)`.
         private var names: String {
             let parts = fields.map { field in
                 let count = field.key.utf8.count

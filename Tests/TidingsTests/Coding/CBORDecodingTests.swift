@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Tidings
+@testable import TidingsCoding
 
 /// What the decoder puts up with, and what it says when it doesn't.
 @Suite struct CBORDecodingTests {

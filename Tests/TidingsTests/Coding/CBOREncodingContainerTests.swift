@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Tidings
+@testable import TidingsCoding
 
 /// What `Encodable` code may do with its containers, in orders that synthesized code never uses.
 @Suite struct CBOREncodingContainerTests {

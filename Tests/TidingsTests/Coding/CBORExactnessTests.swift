@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Tidings
+@testable import TidingsCoding
 
 /// What is decoded is what was encoded: dates to the last bit, each key once, numbers by one rule.
 @Suite struct CBORExactnessTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Tidings
+@testable import TidingsCoding
 
 /// Bytes from somebody who means harm: an error or a value, at once, and never anything else.
 @Suite struct CBORHostileBytesTests {

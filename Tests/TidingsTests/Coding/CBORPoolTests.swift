@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Tidings
+@testable import TidingsCoding
 
 @Suite struct CBORPoolTests {
     struct Item: CBORPooled {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Tidings
+@testable import TidingsCoding
 
 /// Encodes into a buffer that starts small and grows by little, so that growing happens in the middle of things.
 func cborEncode<T: Encodable>(

@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import Tidings
+@testable import TidingsCoding
 
 /// Bytes that change while they are decoded, as those of shared memory may. The decoder comes here between its looks at them: each value's
 /// `init(from:)` takes a turn.

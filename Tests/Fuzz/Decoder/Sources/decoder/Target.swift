@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import Tidings
+@testable import TidingsCoding
 
 /// Decodes the fuzzer's bytes as one type after another. What decodes must encode, and what that gives must decode to something
 /// that encodes to the same bytes.

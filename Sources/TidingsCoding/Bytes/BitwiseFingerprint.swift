@@ -1,0 +1,39 @@
+/// What a payload of a type's bytes in memory begins with: it tells types with another layout apart.
+@usableFromInline package enum BitwiseFingerprint {
+    /// In bytes. The value's bytes follow.
+    @inlinable package static var size: Int { 8 }
+
+    /// FNV-1a, 64 bits, of the name's bytes, the type's size, stride and alignment, and the kinds of its fields.
+    /// Part of the format: all processes must compute the same.
+    ///
+    /// - Parameter isBitwise: whether every bit pattern is a value of the type. Only then its fields are looked at.
+    package static func compute<Value>(name: String, of type: Value.Type, isBitwise: Bool) -> UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        func mix(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        for byte in name.utf8 { mix(byte) }
+        for number in [MemoryLayout<Value>.size, MemoryLayout<Value>.stride, MemoryLayout<Value>.alignment] {
+            withUnsafeBytes(of: UInt64(number).littleEndian) { for byte in $0 { mix(byte) } }
+        }
+        if isBitwise {
+            let zeros = UnsafeMutableRawPointer.allocate(
+                byteCount: max(1, MemoryLayout<Value>.size), alignment: MemoryLayout<Value>.alignment)
+            defer { zeros.deallocate() }
+            zeros.initializeMemory(as: UInt8.self, repeating: 0, count: MemoryLayout<Value>.size)
+            // All zeros are a value, by `isBitwise`. Only its fields' types are looked at.
+            kinds(of: zeros.assumingMemoryBound(to: Value.self).pointee) { mix($0) }
+        }
+        return hash
+    }
+
+    /// Mixes in the kind of each number among the fields, nested ones too. Other fields count by the type's size only.
+    private static func kinds(of value: Any, _ mix: (UInt8) -> Void) {
+        let kind: UInt8? =
+            switch value {
+            case let number as any FixedWidthInteger: Swift.type(of: number).isSigned ? 1 : 2
+            case is any BinaryFloatingPoint: 3
+            default: nil
+            }
+        if let kind { return mix(kind) }
+        for field in Mirror(reflecting: value).children { kinds(of: field.value, mix) }
+    }
+}

@@ -1,0 +1,114 @@
+/// What is wrong with a payload, and where. One word, so that throwing it costs nothing; containers turn it into a
+/// `DecodingError` with a path.
+@usableFromInline
+package struct CBORFault: Error {
+    @usableFromInline
+    package enum Reason: String, Sendable {
+        // Well-formed CBOR, but of another type than the one asked for.
+        case unsigned = "an unsigned integer"
+        case negative = "a negative integer"
+        case bytes = "a byte string"
+        case text = "a text string"
+        case array = "an array"
+        case map = "a map"
+        case tag = "a tag"
+        case boolean = "a boolean"
+        case number = "a floating-point number"
+        case simple = "a simple value"
+        /// Null or undefined where a value was asked for.
+        case null = "null"
+        // Not CBOR.
+        case truncated = "the payload ends too early"
+        case reserved = "a reserved value in an item's head"
+        case indefinite = "an indefinite length where there is none"
+        case simpleForm = "a simple value in the wrong form"
+        case stop = "a stop where there is nothing to stop"
+        case tags = "too many tags on one item"
+        case chunk = "a string is made of something else than strings"
+        case depth = "nested more than 128 deep"
+        case trailing = "bytes follow the payload"
+        case tooLarge = "payloads of 2 GiB and more can't be decoded"
+        case notUTF8 = "a text string that is not UTF-8"
+        case longString = "a string is longer than the payload"
+        case longArray = "an array is longer than the payload"
+        case longMap = "a map is longer than the payload"
+        // No value of the type.
+        case keys = "a map with keys that are neither text nor integers"
+        case integerRange = "a number that the integer type does not have"
+        case bignumRange = "a bignum of more than 128 bits"
+        case floatRange = "a number out of the type's range"
+        case decimalRange = "a number out of Decimal's range"
+        case decimalPair = "a decimal fraction that is not a pair"
+        case dateText = "a date that is not of the form 2013-03-21T20:04:00Z"
+        case dateRange = "a date that is not a finite number"
+        case uuidSize = "a UUID that is not 16 bytes long"
+        case uuidText = "a text that is not a UUID"
+        case url = "a text that is not a URL"
+        // Of payloads in JSON.
+        case json = "the payload is not JSON"
+        case encoding = "the payload is not UTF-8"
+        /// One look at the bytes contradicts an earlier one.
+        case changed = "the payload changed while it was read"
+        /// The decoding that the bytes were lent to is over.
+        case finished = "a decoder is used after its decoding ended"
+
+        /// Whether the payload has a value, but of another type.
+        var isMismatch: Bool {
+            switch self {
+            case .unsigned, .negative, .bytes, .text, .array, .map, .tag, .boolean, .number, .simple: true
+            default: false
+            }
+        }
+    }
+
+    package var reason: Reason
+    package var offset: UInt32
+
+    /// Offsets beyond 4 GiB don't occur: such a payload is refused by its size.
+    @usableFromInline
+    package init(_ reason: Reason, at offset: Int) {
+        self.reason = reason
+        self.offset = UInt32(clamping: offset)
+    }
+
+    /// Another type than asked for.
+    static func mismatch(_ head: CBORHead, at offset: UInt32) -> CBORFault {
+        let reason: Reason =
+            switch head.major {
+            case .unsigned: .unsigned
+            case .negative: .negative
+            case .bytes: .bytes
+            case .text: .text
+            case .array: .array
+            case .map: .map
+            case .tag: .tag
+            case .simple:
+                switch head.info {
+                case 20, 21: .boolean
+                case 22, 23: .null
+                case 25, 26, 27: .number
+                default: .simple
+                }
+            }
+        return CBORFault(reason, at: Int(offset))
+    }
+
+    package func error(expecting type: Any.Type, path: [any CodingKey]) -> DecodingError {
+        if reason == .null {
+            let text = "expected \(type), found null at byte \(offset)"
+            return .valueNotFound(type, DecodingError.Context(codingPath: path, debugDescription: text))
+        }
+        if reason.isMismatch {
+            let text = "expected \(type), found \(reason.rawValue) at byte \(offset)"
+            return .typeMismatch(type, DecodingError.Context(codingPath: path, debugDescription: text))
+        }
+        let text = "\(reason.rawValue), at byte \(offset)"
+        return .dataCorrupted(DecodingError.Context(codingPath: path, debugDescription: text))
+    }
+
+    /// For code that can't say in its type that it throws nothing but faults: closures.
+    package static func describe(_ error: any Error, expecting type: Any.Type, path: [any CodingKey]) -> any Error {
+        guard let fault = error as? CBORFault else { return error }
+        return fault.error(expecting: type, path: path)
+    }
+}

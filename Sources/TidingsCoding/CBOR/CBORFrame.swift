@@ -1,0 +1,53 @@
+/// One place in the output where a value goes: the root, an element, or what a `superEncoder` was made for.
+///
+/// `Encodable` never says that a container is finished, and lets several be open and written in turns. So a frame
+/// remembers where its bytes are, the header's count is kept true after every entry, and writing to a frame that is
+/// no longer at the end of the output moves what lies behind it.
+struct CBORFrame {
+    enum Kind: UInt8 {
+        /// Nothing written yet.
+        case empty
+        /// An empty map stands in for a value that a `superEncoder` may still bring.
+        case reserved
+        /// A value that is not a container of ours.
+        case single
+        case map, array
+    }
+
+    /// The offset of the item's first byte.
+    var start: Int
+    /// The offset behind the item. Stale while the frame is on the current chain and the writer appends: then it is
+    /// the end of the output, for all of them.
+    var end: Int
+    /// Pairs in a map, elements in an array.
+    var count: Int
+    /// The bytes of the key right before `start`, 0 if the parent isn't a map.
+    var keyLength: Int
+    /// The place in the parent array, or −1.
+    var index: Int
+    /// The key's own number, of which the output has only the text.
+    var intKey: Int?
+    /// Of a map: which keys it may have, see `CBORWriter.noteKey`.
+    var keys: UInt64 = 0
+    /// The parent's number, or −1.
+    var parent: Int
+    /// Arrays and maps around the item's contents.
+    var depth: Int
+    /// Tells this use of the frame's storage from earlier ones.
+    var serial: UInt32
+    var kind: Kind
+    /// True: the frame is dropped when its value is encoded. False: the frame is a nested container's, and is dropped
+    /// with its parent.
+    var isPushed = false
+}
+
+/// What encoders and containers hold of a frame: enough to find it, and to notice that it is gone.
+struct CBORFrameID: Equatable {
+    var number: UInt32
+    var serial: UInt32
+
+    /// No frame: what a container holds that could not be made. Serials start at 1.
+    static let none = CBORFrameID(number: .max, serial: 0)
+    /// The current frame of a writer that is not encoding. No container holds this number, so none is the current one.
+    static let idle = CBORFrameID(number: .max, serial: .max)
+}

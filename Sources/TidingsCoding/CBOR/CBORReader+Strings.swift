@@ -1,0 +1,39 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CBORReader {
+    func string(at place: CBORPlace) throws(CBORFault) -> String {
+        let bytes = self.bytes
+        let head = try bytes.content(at: place).head
+        guard head.major == .text else { throw .mismatch(head, at: place.offset) }
+        if head.isIndefinite { return try bytes.text(of: head).text }
+        #if MUTANT_STRING_END_FROM_HEAD  // Found by: fuzz decoder
+            if isMutant("STRING_END_FROM_HEAD") {
+                return try bytes.text(from: head.end, to: head.end + Int(min(head.argument, 1 << 20)))
+            }
+        #endif
+        return try bytes.text(from: head.end, to: try bytes.endOfString(head))
+    }
+
+    func data(at place: CBORPlace) throws(CBORFault) -> Data {
+        let head = try bytes.content(at: place).head
+        guard head.major == .bytes else { throw .mismatch(head, at: place.offset) }
+        return try bytes.data(of: head).data
+    }
+}
+
+extension PayloadBytes {
+    /// A copy of a byte string, and the offset behind the string.
+    func data(of string: CBORHead) throws(CBORFault) -> (data: Data, end: Int) {
+        var data = Data()
+        let end = try pieces(of: string) { (start, end) throws(CBORFault) in
+            let piece = Data(bytes: base + start, count: end - start)
+            // In bounds: `pieces` compared both offsets with `count`.
+            if data.isEmpty { data = piece } else { data.append(piece) }
+        }
+        return (data, end)
+    }
+}

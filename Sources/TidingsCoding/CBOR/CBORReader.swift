@@ -1,0 +1,137 @@
+/// One decoding: the bytes, and what has been learned about them.
+///
+/// A handle on a state that is never freed, for the reason that `CBORWriter` gives. A container that outlives its
+/// decoding finds that the epoch is over.
+struct CBORReader {
+    struct State: CBORPooled {
+        var next: UnsafeMutablePointer<State>?
+
+        /// Empty outside a decoding.
+        var bytes = PayloadBytes.none
+        /// Moves on with every decoding.
+        var epoch: UInt32 = 0
+
+        /// Where every non-empty array or map and every string of indefinite length ends, in the order of their
+        /// beginning.
+        var spans = UnsafeMutablePointer<CBORSpan>.allocate(capacity: 32)
+        var spanCount = 0
+        var spanCapacity = 32
+
+        /// Where the latest key was found.
+        var hint = CBORHint()
+        /// Indexes of large maps, by the map's offset.
+        var indexes: [UInt32: CBORKeyIndex] = [:]
+        /// The maps that have one, in the order in which they got it.
+        var indexed: ContiguousArray<UInt32> = []
+        /// The keys and places that led to the values under way.
+        var steps: ContiguousArray<CBORStep> = []
+        var userInfo: [CodingUserInfoKey: Any] = [:]
+    }
+
+    let state: UnsafeMutablePointer<State>
+    // Valid for ever, and used by one thread at a time: that which took it from the cache.
+
+    /// The decoding that the handle belongs to.
+    private let epoch: UInt32
+
+    /// A handle for the decoding that is under way.
+    init(_ state: UnsafeMutablePointer<State>) {
+        self.state = state
+        epoch = state.pointee.epoch
+    }
+
+    static func makeState() -> UnsafeMutablePointer<State> {
+        let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
+        state.initialize(to: State())
+        // Fresh memory, of the right size.
+        return state
+    }
+
+    /// Whether the decoding that the handle was made for is still under way.
+    @inline(__always)
+    var isLive: Bool { epoch == state.pointee.epoch }
+}
+
+// Each of these lasts for one load or store: code that is called in between may come back through another handle.
+extension CBORReader {
+    var bytes: PayloadBytes { state.pointee.bytes }
+    var spans: UnsafeMutablePointer<CBORSpan> { state.pointee.spans }
+    var hint: CBORHint {
+        get { state.pointee.hint }
+        nonmutating set { state.pointee.hint = newValue }
+    }
+    var spanCount: Int {
+        get { state.pointee.spanCount }
+        nonmutating set { state.pointee.spanCount = newValue }
+    }
+    var steps: ContiguousArray<CBORStep> { state.pointee.steps }
+    var userInfo: [CodingUserInfoKey: Any] { state.pointee.userInfo }
+}
+
+/// The extent of an item that can't be passed over by its head alone.
+struct CBORSpan {
+    /// The offset behind the item.
+    var end: UInt32
+    /// The number of the first span that begins behind the item; the upper bit is `hasOddKeys`.
+    private var link: UInt32
+
+    init(end: UInt32, next: UInt32, hasOddKeys: Bool) {
+        self.end = end
+        link = next | (hasOddKeys ? 1 << 31 : 0)
+    }
+
+    var next: UInt32 { link & ~(1 << 31) }
+    /// Whether some key of the map is neither text nor an integer.
+    var hasOddKeys: Bool { link >> 31 != 0 }
+}
+
+/// Where an item begins, and the number of the first span at or behind it.
+struct CBORPlace: Equatable {
+    var offset: UInt32
+    var span: UInt32
+
+    /// The place of a value that isn't there.
+    static let missing = CBORPlace(offset: .max, span: .max)
+}
+
+extension CBORReader {
+    /// The place behind an item.
+    @inline(__always)
+    func skip(_ place: CBORPlace) throws(CBORFault) -> CBORPlace {
+        if let end = bytes.quickEnd(at: Int(place.offset)) {
+            return CBORPlace(offset: UInt32(truncatingIfNeeded: end), span: place.span)
+        }
+        return try skipUnusual(place)
+        // No offset that was read from exceeds the number of bytes, and that fits 31 bits.
+    }
+
+    @inline(never)
+    private func skipUnusual(_ place: CBORPlace) throws(CBORFault) -> CBORPlace {
+        let bytes = self.bytes
+        let head = try bytes.content(at: place).head
+        var end = head.end
+        switch head.major {
+        case .unsigned, .negative, .tag, .simple: break
+        case .bytes, .text:
+            if head.isIndefinite { return try skipSpan(place) }
+            end = try bytes.endOfString(head)
+        case .array, .map:
+            if head.isIndefinite || head.argument > 0 { return try skipSpan(place) }
+        }
+        return CBORPlace(offset: UInt32(truncatingIfNeeded: end), span: place.span)
+    }
+
+    private func skipSpan(_ place: CBORPlace) throws(CBORFault) -> CBORPlace {
+        let span = try span(at: place)
+        return CBORPlace(offset: span.end, span: span.next)
+    }
+
+    /// The span of the item at a place, if its head says that it has one.
+    func span(at place: CBORPlace) throws(CBORFault) -> CBORSpan {
+        guard place.span < spanCount, spans[Int(place.span)].end > place.offset else {
+            throw CBORFault(.changed, at: Int(place.offset))
+        }
+        return spans[Int(place.span)]
+        // In bounds: compared with `spanCount` above.
+    }
+}

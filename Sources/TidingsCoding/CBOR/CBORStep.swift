@@ -1,0 +1,76 @@
+/// One step from a container to a value in it. Errors make coding paths of them, nothing else reads them.
+struct CBORStep {
+    enum Spot {
+        /// The offset of the value's key, and the number that the key has besides.
+        case key(UInt32, Int? = nil)
+        case index(Int)
+        /// A key that the map doesn't have.
+        case absent(any CodingKey)
+    }
+
+    /// The number of the step that led to the container, `root` at the top.
+    var parent: UInt32
+    var spot: Spot
+    /// Where the value is.
+    var place: CBORPlace
+    /// The path to the value, once an error has asked for it. A type that tries one value after another makes many
+    /// errors with almost the same path. To build each from the payload would cost the whole path every time.
+    var path: [any CodingKey]?
+
+    static let root = UInt32.max
+}
+
+extension CBORReader {
+    func add(_ parent: UInt32, _ spot: CBORStep.Spot, to place: CBORPlace) -> UInt32 {
+        state.pointee.steps.append(CBORStep(parent: parent, spot: spot, place: place))
+        return UInt32(truncatingIfNeeded: steps.count - 1)
+        // A step is made for a value that has a place of its own, or by code that runs: 2³² don't fit into memory.
+    }
+
+    /// The path to the value that a step led to. Empty if the step has been forgotten, as it is when a decoder is kept
+    /// and used after the value that it was made for.
+    func path(_ step: UInt32, at place: CBORPlace? = nil) -> [any CodingKey] {
+        // Of another decoding by now.
+        guard isLive else { return [] }
+        let number = Int(step)
+        if let place, number < steps.count, steps[number].place != place { return [] }
+        return builtPath(number) ?? []
+    }
+
+    /// `nil` if there is no way to the top. Each step keeps its own, so that siblings share what leads to all of them.
+    private func builtPath(_ number: Int) -> [any CodingKey]? {
+        guard number < steps.count else { return [] }
+        if let path = steps[number].path { return path }
+        let parent = Int(steps[number].parent)
+        guard parent < number || parent == CBORStep.root, var path = builtPath(parent) else { return nil }
+        path.append(codingKey(steps[number].spot))
+        state.pointee.steps[number].path = path
+        return path
+    }
+
+    func path(_ step: UInt32, _ spot: CBORStep.Spot) -> [any CodingKey] {
+        path(step) + [codingKey(spot)]
+    }
+
+    private func codingKey(_ spot: CBORStep.Spot) -> any CodingKey {
+        switch spot {
+        case .index(let index): return CBORKey(intValue: index)
+        case .absent(let key): return key
+        case .key(let offset, let number?): return CBORKey(stringValue: text(ofKeyAt: offset), intValue: number)
+        case .key(let offset, nil):
+            guard let head = try? bytes.head(at: Int(offset)) else { return CBORKey(stringValue: "") }
+            if head.major == .unsigned, let number = Int(exactly: head.argument) { return CBORKey(intValue: number) }
+            if head.major == .negative, head.argument <= UInt64(Int64.max) {
+                return CBORKey(intValue: ~Int(truncatingIfNeeded: head.argument))
+                // Exact: the argument fits 63 bits.
+            }
+            return CBORKey(stringValue: text(ofKeyAt: offset))
+        }
+    }
+
+    /// Empty if it is not there any more.
+    private func text(ofKeyAt offset: UInt32) -> String {
+        guard let form = try? key(at: CBORPlace(offset: offset, span: .max)).0 else { return "" }
+        return (try? name(form)) ?? ""
+    }
+}

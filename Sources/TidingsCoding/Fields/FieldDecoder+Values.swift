@@ -1,0 +1,177 @@
+// What generated code calls.
+extension FieldDecoder {
+    /// Reads a field's value.
+    ///
+    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    @inlinable
+    public mutating func decode<Value: FieldCodable>(
+        _ type: Value.Type, for name: StaticString
+    ) throws -> Value {
+        do { return try Value(decodingField: &self) } catch { throw Self.error(error, in: name, expecting: Value.self) }
+    }
+
+    /// Reads a field's value, or `nil` for null, as `decodeIfPresent` does.
+    ///
+    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    @inlinable
+    public mutating func decode<Value: FieldCodable>(
+        _ type: Value?.Type, for name: StaticString
+    ) throws -> Value? {
+        do {
+            return try takeNull() ? nil : Value(decodingField: &self)
+        } catch { throw Self.error(error, in: name, expecting: Value.self) }
+    }
+
+    /// Reads a field of a type that only `Codable` knows.
+    ///
+    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    @inlinable
+    public mutating func decode<Value: Decodable>(_ type: Value.Type, for name: StaticString) throws -> Value {
+        do { return try decodeCodable(type) } catch { throw Self.error(error, in: name, expecting: Value.self) }
+    }
+
+    /// Reads a field of a type that only `Codable` knows, or `nil` for null.
+    ///
+    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    @inlinable
+    public mutating func decode<Value: Decodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
+        do {
+            return try takeNull() ? nil : decodeCodable(Value.self)
+        } catch { throw Self.error(error, in: name, expecting: Value.self) }
+    }
+
+    /// The value of a field that has to be there.
+    ///
+    /// - Throws: `DecodingError.keyNotFound` if it was not.
+    @inlinable
+    public func required<Value>(_ value: Value?, _ name: StaticString) throws -> Value {
+        guard let value else { throw Self.missing(name) }
+        return value
+    }
+
+    // MARK: One item each
+
+    @usableFromInline
+    mutating func takeNull() throws -> Bool {
+        // Null in one byte, and what surely is something else; anything longer may have tags.
+        let head = try cursor.bytes.head(at: cursor.offset)
+        if head.major == .tag {
+            guard try cursor.bytes.content(at: place).head.isNull else { return false }
+            return try another { (_, _) throws(CBORFault) in true }
+        }
+        guard head.isNull else { return false }
+        cursor.offset = head.end
+        return true
+    }
+
+    @usableFromInline
+    mutating func bool() throws -> Bool {
+        let head = try cursor.bytes.head(at: cursor.offset)
+        guard head.major == .simple, head.info == 20 || head.info == 21 else {
+            return try another { (reader, place) throws(CBORFault) in try reader.bool(at: place) }
+        }
+        cursor.offset = head.end
+        return head.info == 21
+    }
+
+    @usableFromInline
+    mutating func string() throws -> String {
+        let head = try cursor.bytes.head(at: cursor.offset)
+        guard head.major == .text, !head.isIndefinite else {
+            return try another { (reader, place) throws(CBORFault) in try reader.string(at: place) }
+        }
+        let end = try cursor.bytes.endOfString(head)
+        let text = try cursor.bytes.text(from: head.end, to: end)
+        cursor.offset = end
+        return text
+    }
+
+    @usableFromInline
+    mutating func double() throws -> Double {
+        let head = try cursor.bytes.head(at: cursor.offset)
+        guard head.major == .simple, head.info == 27 else {
+            return try another { (reader, place) throws(CBORFault) in try reader.double(at: place) }
+        }
+        cursor.offset = head.end
+        return Double(bitPattern: head.argument)
+    }
+
+    @usableFromInline
+    mutating func float() throws -> Float {
+        let head = try cursor.bytes.head(at: cursor.offset)
+        guard head.major == .simple, head.info == 26 else {
+            return try another { (reader, place) throws(CBORFault) in try reader.float(at: place) }
+        }
+        cursor.offset = head.end
+        return Float(bitPattern: UInt32(truncatingIfNeeded: head.argument))
+        // The argument of such a head has 32 bits.
+    }
+
+    @inlinable @inline(__always)
+    mutating func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
+        let start = cursor.offset
+        var isNegative = false
+        let argument = try plainInteger(&isNegative)
+        if isNegative {
+            if let number = Number(exactly: ~Int64(bitPattern: argument)) { return number }
+            // −1 − n is the complement of n, and n fits 63 bits here.
+        } else if let number = Number(exactly: argument) {
+            return number
+        }
+        throw Self.outOfRange(at: start)
+    }
+
+    /// An integer's argument: the number itself, or n where the number is −1 − n.
+    @usableFromInline
+    mutating func plainInteger(_ isNegative: inout Bool) throws -> UInt64 {
+        let head = try cursor.bytes.head(at: cursor.offset)
+        if head.major == .unsigned {
+            cursor.offset = head.end
+            return head.argument
+        }
+        if head.major == .negative && head.argument <= UInt64(Int64.max) {
+            isNegative = true
+            cursor.offset = head.end
+            return head.argument
+        }
+        return try unusualInteger(&isNegative)
+    }
+
+    /// A bignum, a floating-point number that is an integer, something out of range, or something else.
+    @inline(never)
+    private mutating func unusualInteger(_ isNegative: inout Bool) throws -> UInt64 {
+        let start = cursor.offset
+        let number = try another { (reader, place) throws(CBORFault) in try reader.integer(Int128.self, at: place) }
+        if let argument = UInt64(exactly: number) { return argument }
+        guard let small = Int64(exactly: number) else { throw Self.outOfRange(at: start) }
+        isNegative = true
+        return UInt64(bitPattern: ~small)
+    }
+
+    // MARK: Errors
+
+    @usableFromInline @inline(never)
+    static func outOfRange(at offset: Int) -> any Error { CBORFault(.integerRange, at: offset) }
+
+    @usableFromInline @inline(never)
+    static func missing(_ name: StaticString) -> any Error {
+        DecodingError.keyNotFound(
+            CBORKey(stringValue: "\(name)"),
+            DecodingError.Context(codingPath: [], debugDescription: "the map has no key \"\(name)\""))
+    }
+
+    @usableFromInline @inline(never)
+    static func error(_ error: any Error, in name: StaticString, expecting type: Any.Type) -> any Error {
+        FieldPath.error(error, in: CBORKey(stringValue: "\(name)"), expecting: type)
+    }
+
+    @usableFromInline @inline(never)
+    static func error(_ error: any Error, in key: String, expecting type: Any.Type) -> any Error {
+        FieldPath.error(error, in: CBORKey(stringValue: key), expecting: type)
+    }
+
+    @usableFromInline @inline(never)
+    static func error(_ error: any Error, at index: Int, expecting type: Any.Type) -> any Error {
+        FieldPath.error(error, in: CBORKey(intValue: index), expecting: type)
+    }
+}

@@ -1,0 +1,137 @@
+/// Where generated code writes a message to, straight into what is posted. Public for it alone: see ``FieldCodable``.
+public struct FieldEncoder: ~Copyable {
+    // The buffer's memory, the offset of the next byte, and the end of the room there is.
+    @usableFromInline var base: UnsafeMutableRawPointer
+    @usableFromInline var cursor: Int
+    @usableFromInline var limit: Int
+    /// Pairs of the map that is being written.
+    @usableFromInline var pairs = 0
+    /// Maps and arrays around the next item.
+    @usableFromInline var depth = 0
+    /// The caller's variable, lent for the length of the encoding.
+    @usableFromInline let buffer: UnsafeMutablePointer<PayloadBuffer>
+
+    @inlinable @inline(__always)
+    package init(_ buffer: UnsafeMutablePointer<PayloadBuffer>) {
+        self.buffer = buffer
+        cursor = buffer.pointee.count
+        base = buffer.pointee.base
+        limit = buffer.pointee.memory.count
+    }
+
+    /// A map that has been begun, for ``endMap(_:)``.
+    public struct Map {
+        @usableFromInline let start: Int
+        /// Pairs of the map around it.
+        @usableFromInline let outerPairs: Int
+
+        @inlinable
+        init(start: Int, outerPairs: Int) {
+            self.start = start
+            self.outerPairs = outerPairs
+        }
+    }
+
+    // MARK: Room
+
+    /// Makes room for `size` bytes, all of which must be written.
+    @inlinable @inline(__always)
+    mutating func room(_ size: Int) throws -> UnsafeMutableRawPointer {
+        // `limit >= cursor >= 0`, so the difference can't overflow.
+        if limit &- cursor < size { try grow(size) }
+        let room = base + cursor
+        // In bounds: `cursor + size <= limit`, the bytes the buffer's owner vouched for.
+        cursor &+= size
+        return room
+    }
+
+    @usableFromInline @inline(never)
+    mutating func grow(_ size: Int) throws {
+        defer {
+            base = buffer.pointee.base
+            limit = buffer.pointee.memory.count
+        }
+        let (needed, overflow) = cursor.addingReportingOverflow(size)
+        if overflow { throw PayloadBufferFull(needed: .max, capacity: limit) }
+        try buffer.pointee.reserve(used: cursor, needed: needed)
+    }
+
+    // MARK: Maps and arrays
+
+    /// Begins a map. The number of its pairs need not be known yet.
+    ///
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    @inlinable
+    public mutating func beginMap() throws -> Map {
+        try enter()
+        let map = Map(start: cursor, outerPairs: pairs)
+        try room(1).storeBytes(of: 0xA0, as: UInt8.self)
+        pairs = 0
+        return map
+    }
+
+    /// Ends the map that was begun last.
+    ///
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    @inlinable
+    public mutating func endMap(_ map: Map) throws {
+        if pairs < 24 {
+            base.storeBytes(of: 0xA0 | UInt8(truncatingIfNeeded: pairs), toByteOffset: map.start, as: UInt8.self)
+            // In bounds: where `beginMap` made room for it.
+        } else {
+            try endLongMap(map)
+        }
+        pairs = map.outerPairs
+        depth &-= 1
+    }
+
+    /// Its head takes more than the byte that was left for it.
+    @usableFromInline @inline(never)
+    mutating func endLongMap(_ map: Map) throws {
+        let count = UInt64(truncatingIfNeeded: pairs)
+        let growth = CBORHead.size(count) - 1
+        let end = cursor
+        _ = try room(growth)
+        let first = map.start + 1
+        (base + first + growth).copyMemory(from: base + first, byteCount: end - first)
+        // In bounds: room for as many more has been made; `copyMemory` allows the overlap.
+        CBORWriter.putHead(.map, count, at: base + map.start)
+    }
+
+    /// Writes the head of an array.
+    @inlinable
+    mutating func beginArray(_ count: Int) throws {
+        try enter()
+        try writeHead(0x80, UInt64(truncatingIfNeeded: count))
+    }
+
+    @inlinable
+    mutating func endArray() { depth &-= 1 }
+
+    @inlinable @inline(__always)
+    mutating func enter() throws {
+        // As deep as the decoder goes: `CBORLimit.depth`.
+        if depth >= 128 { try refuseDepth() }
+        depth &+= 1
+    }
+
+    @usableFromInline @inline(never)
+    func refuseDepth() throws { throw CBORMisuse.tooDeep.error(path: []) }
+
+    // MARK: What Codable has to be asked for
+
+    @usableFromInline @inline(never)
+    package mutating func encodeCodable<Value: Encodable>(_ value: Value) throws {
+        buffer.pointee.count = cursor
+        defer {
+            cursor = buffer.pointee.count
+            base = buffer.pointee.base
+            limit = buffer.pointee.memory.count
+        }
+        try CBORPayloadEncoder().encode(value, into: &buffer.pointee, depth: depth)
+    }
+
+    /// Finishes: the buffer holds what has been written, or what it held before.
+    @inlinable @inline(__always)
+    package consuming func finish() { buffer.pointee.count = cursor }
+}

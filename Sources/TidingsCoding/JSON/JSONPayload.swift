@@ -1,0 +1,44 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `Codable` values as JSON, by Foundation's coders, within the same bounds as CBOR.
+package enum JSONPayload {
+    package static func encode<T: Encodable>(_ value: T) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return Array(try encoder.encode(value))
+    }
+
+    /// Throws what the decoder throws, and faults. The bytes are a copy, which no other process changes.
+    package static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws -> T {
+        try checkDepth(bytes)
+        return try JSONDecoder().decode(type, from: Data(bytes))
+    }
+
+    /// Foundation also takes UTF-16 and UTF-32. RFC 8259 has neither, and our own readers would see other text than
+    /// Foundation. Such text has a zero, 0xFE or 0xFF among its first four bytes.
+    package static func checkEncoding(_ bytes: [UInt8]) throws(CBORFault) {
+        guard !bytes.prefix(4).contains(where: { $0 == 0 || $0 >= 0xFE }) else { throw CBORFault(.encoding, at: 0) }
+    }
+
+    /// Some types try to decode one type after another. Foundation makes an error of each failure, with a path as long
+    /// as the value is deep.
+    private static func checkDepth(_ bytes: [UInt8]) throws(CBORFault) {
+        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(CBORFault) in
+            var tokenizer = JSONTokenizer(bytes)
+            var depth = 0
+            // A string without an end ends the loop. Foundation refuses it.
+            while let token = try? tokenizer.nextOrEnd() {
+                switch token.kind {
+                case .beginArray, .beginObject: depth += 1
+                case .endArray, .endObject: depth -= 1
+                default: continue
+                }
+                if depth > CBORLimit.depth { throw CBORFault(.depth, at: token.start) }
+            }
+        }
+    }
+}
