@@ -3,7 +3,7 @@
     import Testing
 
     @testable import Tidings
-@testable import TidingsCoding
+    @testable import TidingsCoding
 
     struct Cover: Codable, Equatable, Sendable {
         var width = 300
