@@ -144,7 +144,7 @@ story_flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g "-I$root/CShim/src" "-I$root/CShim/
 tell() { # tell PROGRAM STORY: true if it comes true in time
     local where status=0
     where=$(mktemp -d "$memory/story.XXXXXX")
-    timeout 20 "$1" "$2" 1 "$where" >"$where.log" 2>&1 </dev/null || status=$?
+    timeout 300 "$1" "$2" 1 "$where" >"$where.log" 2>&1 </dev/null || status=$?
     rm -rf "$where"
     return "$status"
 }
@@ -201,14 +201,22 @@ seek() { # seek TARGET MUTANT
     fi
     mkdir -p "$work/$name/corpus"
     local from=$EPOCHREALTIME within=60 kept=$here/Planted/$target/$name executions seconds
-    # What found it once shows whether it still would; if not, it is searched for.
-    if [[ $tier != self-test-cold && -f $kept ]]; then
+    # CI relies on the kept input alone. A search would depend on the machine's speed.
+    if [[ $tier != self-test-cold ]]; then
+        if [[ ! -f $kept ]]; then
+            echo "FAILED: no input is kept for $target $mutant; find one with --self-test-cold $target $mutant"
+            : >"$work/failed"
+            return 0
+        fi
         env "${environment[@]}" "$program" "${limits[@]}" -print_final_stats=1 "$kept" >"$log" 2>&1 </dev/null || status=$?
-    fi
-    if [[ $status -eq 0 ]]; then
+        if [[ $status -eq 0 ]]; then
+            echo "FAILED: the input kept for $target $mutant finds nothing any more; find one with --self-test-cold $target $mutant"
+            : >"$work/failed"
+            return 0
+        fi
+    else
         local begin=("$work/seeds/$target")
-        # Near to what found the others, unless it is to be found from nothing.
-        if [[ $tier == self-test-cold ]]; then within=300; else begin+=("$here/Planted/$target"); fi
+        within=300
         env "${environment[@]}" "$program" "${limits[@]}" -seed="${TIDINGS_FUZZ_SEED:-1}" -runs=20000 \
             -max_total_time="$within" -print_final_stats=1 -exact_artifact_path="$build/artifacts/$target/$name" \
             "$work/$name/corpus" "${begin[@]}" >"$log" 2>&1 </dev/null || status=$?
@@ -248,12 +256,11 @@ fuzz() { # fuzz TARGET
     executions=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$work/$target.log")
     edges=$(sed -n 's/.*DONE *cov: \([0-9]*\).*/\1/p' "$work/$target.log")
     echo "$target: ${executions:-?} executions, ${edges:-?} edges, seed $seed"
-    # One that goes blindly, or stood still, has found nothing, and proves nothing either. An input of `swift` passes from thread to thread, and
-    # waits for its turn on a busy machine each time.
-    local least=100
-    if [[ $target == swift ]]; then least=20; fi
-    if [[ ${executions:-0} -lt $least || ${edges:-0} -lt 300 ]]; then
-        echo "FAILED: $target hardly ran, or nothing guided it"
+    # The number of executions depends on the machine, so a small one is reported and fails nothing.
+    if [[ ${executions:-0} -lt 100 ]]; then
+        echo "NOTE: $target ran only ${executions:-0} times in $seconds s"
+    elif [[ ${edges:-0} -lt 300 ]]; then
+        echo "FAILED: $target ran ${executions} times, and nothing guided it"
         : >"$work/failed"
     fi
 }
