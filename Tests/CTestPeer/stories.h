@@ -267,6 +267,7 @@ STORY(a_value_evicted_before_the_history_was_listed_is_kept)
 STORY(a_kept_value_without_memory_is_told_as_missed)
 STORY(a_reader_is_given_a_value_that_was_committed_late)
 STORY(kept_values_that_cannot_be_are_passed_by)
+STORY(a_kept_value_lies_between_the_first_position_and_the_frontier)
 STORY(who_holds_posters_back_is_the_whole_ring_behind)
 
 // forks.c
