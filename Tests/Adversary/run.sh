@@ -40,7 +40,7 @@ if [[ $swift ]]; then
         scratch=$root/.build flag=()
         if [[ $how ]]; then scratch=$root/.build-asan flag=(--sanitize=address -Xswiftc -gline-tables-only -Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xcc -fno-omit-frame-pointer); fi
         swift build --package-path "$root" --scratch-path "$scratch" --product TestPeer "${flag[@]}" >"$build/swift.log" 2>&1 || { tail -n 20 "$build/swift.log"; exit 1; }
-        victims+=("${how:+sanitized:}$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
+        victims+=("${how:+sanitized:}swift:$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
     done
 fi
 # What the planted mistakes make it say is not shown: it would look like a failure.
