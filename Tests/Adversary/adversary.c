@@ -448,11 +448,25 @@ static uint64_t some_kinds(uint64_t *random)
     return kinds ? kinds : UINT64_C(1) << WORD_COUNT;
 }
 
+// The word that the planted loop trusts, in both centers: a loop is then found whatever the writers would have written.
+static void spoil_revoked(void)
+{
+    for (int open = 0; open < 2; open++) {
+        uint64_t size;
+        uint8_t *base = map_center(open ? "open" : "closed", O_RDWR, &size);
+        need(base != NULL, "map a center");
+        __atomic_store_n((uint64_t *)(void *)(base + offsetof(tidings__header, revoked)), UINT64_C(1) << 62, __ATOMIC_SEQ_CST);
+        munmap(base, size);
+    }
+}
+
 static void attack(victim *victims, uint32_t count, uint64_t number, uint64_t only, const char *plant, uint32_t ms)
 {
     uint64_t random = mixed(seed, number);
     empty_directory();
     make_centers();
+    const bool spoilt = plant && strcmp(plant, "hang") == 0;
+    if (spoilt) spoil_revoked();
     for (uint32_t i = 0; i < count; i++) start(&victims[i], random_from(&random), plant);
     pid_t attackers[5];
     uint32_t running = 0;
@@ -463,6 +477,7 @@ static void attack(victim *victims, uint32_t count, uint64_t number, uint64_t on
     fflush(stdout);
     for (uint32_t i = 0; i < 5; i++) {
         if (i == 4 && geteuid() != 0) break;
+        if (i < 4 && spoilt) continue;
         const uint64_t with = random_from(&random) | 1;
         const pid_t pid = fork();
         need(pid >= 0, "fork");

@@ -34,6 +34,8 @@ clang "${flags[@]}" "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim
 clang "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fuse-ld=lld "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim-sanitized" &
 clang "${flags[@]}" "$here/adversary.c" "$root/Tests/Fuzz/Core/words.c" "${sources[@]}" -lpthread -o "$build/adversary" &
 for job in 1 2 3; do wait -n; done
+# What the leak sanitizer reports of the runtime itself is no leak of this project.
+export LSAN_OPTIONS="suppressions=$root/.ci/lsan.supp print_suppressions=0 ${LSAN_OPTIONS:-}"
 victims=("$build/victim" "sanitized:$build/victim-sanitized")
 if [[ $swift ]]; then
     for how in "" sanitized; do
