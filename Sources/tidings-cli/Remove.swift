@@ -29,7 +29,7 @@ struct Remove: ParsableCommand {
         guard let open = try? Center(named: center, configuration: existing) else { return }
         let users = try open.participants.filter { $0.isAlive && !$0.isOwn }
         guard !users.isEmpty else { return }
-        let names = users.prefix(8).map { "\($0.executable.isEmpty ? "process" : $0.executable) (\($0.pid))" }
+        let names = users.prefix(8).map { "\($0.executable.isEmpty ? "process" : $0.executable.printable) (\($0.pid))" }
         let more = users.count > names.count ? " and \(users.count - names.count) more" : ""
         throw Failure(
             """

@@ -1,13 +1,16 @@
 // The adversary test: real processes use centers while others attack them. Nothing may crash, hang, read outside its memory, or take memory without bound.
 //
-//   adversary --seconds N SEED VICTIM...     a VICTIM is a program that is run as `VICTIM DIRECTORY SEED victim`; "sanitized:" before it loosens its bounds
+//   adversary --seconds N SEED VICTIM...     a VICTIM is a program that is run as `VICTIM DIRECTORY SEED victim`; "swift:"
+//                                            before it, and "sanitized:" before that, loosen its bounds
 //   adversary --self-test SEED VICTIM SANITIZED
 //
 // Attackers: a random writer and a targeted writer, who map the file of a center and write to it, and a reader with another user id (which takes root). A round takes two
 // seconds: new centers, new victims, and for each writer a few kinds of words that it attacks, so that the rest of the center still leads victims far into the code.
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -30,15 +33,20 @@
 #define VICTIMS_MAX 8
 #define ANYWHERE (UINT64_C(1) << 63)  // a writer's kinds of words: any place in the file, whatever it is
 
-// What victims must keep to. Processor time of one call: a hundred times what the worst memory contents found so far take, on a slow machine.
-#define CALL_NS UINT64_C(2000000000)
+// What victims must keep to. Processor time of one call: the bound that tidings.h states for this shape, times what
+// Tests/CTestPeer/bounds.c allows. A call of the Swift API makes several calls of the core.
+#define CALL_NS UINT64_C(20000000)
+#define SLOWER 4u
+#define SLOWER_UNOPTIMIZED 12u  // as the Swift victim is built
+#define SLOWER_SANITIZED 60u
+#define CALLS_OF_SWIFT 4u
+#define END_NS UINT64_C(10000000000)  // processor time of the whole process from the request to end on: a dispatcher that loops takes more
 #define HANG_MS 60000            // no call returned for so long
 #define MEMORY_KIB (512u << 10)  // of its own, not the center's
-#define SANITIZED 16             // how many times as much a sanitized victim may take
 
 typedef struct victim {
     const char *program;
-    bool sanitized;
+    bool sanitized, swift;
     pid_t pid;
     int input;  // its standard input: closed, it ends
     board_thread *board;
@@ -50,7 +58,7 @@ static char directory[64];
 static uint64_t seed;
 static uint32_t failures;
 static uint64_t total_calls, *attacks;
-static uint64_t longest;
+static uint64_t longest, most_time;
 static char longest_call[48];
 static uint64_t most_memory;
 
@@ -121,6 +129,35 @@ static void write_word(words *c, uint64_t offset, uint64_t value)
     attacks[0]++;
 }
 
+// The companion of the center that others may read: doorbells, and the words on which posters wait.
+static uint8_t *map_companion(uint64_t *size)
+{
+    char pattern[128];
+    glob_t found;
+    uint8_t *base = NULL;
+    snprintf(pattern, sizeof pattern, "%s/tidings.*.writers", directory);
+    if (glob(pattern, 0, NULL, &found) != 0) return NULL;
+    const int fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+    struct stat status;
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= 8) {
+        *size = (uint64_t)status.st_size;
+        base = mmap(NULL, (size_t)*size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (fd >= 0) close(fd);
+    globfree(&found);
+    return base == MAP_FAILED ? NULL : base;
+}
+
+// Any of its words: near what it was, or anything.
+static void write_companion(uint8_t *companion, uint64_t size, uint64_t *random)
+{
+    uint32_t *at = (uint32_t *)(void *)(companion + random_from(random) % (size / TIDINGS__LINE) * TIDINGS__LINE) + random_from(random) % 2;
+    const uint32_t was = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    const uint32_t values[] = {was ^ 1, was + 2, 0, UINT32_MAX, (uint32_t)random_from(random)};
+    __atomic_store_n(at, values[random_from(random) % 5], __ATOMIC_SEQ_CST);
+    attacks[0]++;
+}
+
 // A writer never ends by itself. `kinds`: a bit for each kind of word it may touch.
 static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds)
 {
@@ -129,7 +166,10 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
     if (!c.base) _exit(0);
     c.shape = ((const tidings__header *)(const void *)c.base)->shape;
     tidings__geometry_of(&c.shape, &c.geometry);
+    uint64_t companion_size = 0;
+    uint8_t *companion = strcmp(center, "open") == 0 ? map_companion(&companion_size) : NULL;
     for (;;) {
+        if (companion && random_from(&random) % 4 == 0) write_companion(companion, companion_size, &random);
         for (uint64_t burst = 1 + random_from(&random) % 64; burst-- > 0;) {
             c.posted = (word_read(&c, offsetof(tidings__header, eviction)) >> TIDINGS__EV_START_SHIFT) + random_from(&random) % c.shape.slots;
             if (kinds & ANYWHERE) {
@@ -154,7 +194,43 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
     }
 }
 
-// Whoever may only read: locks what it can, sleeps on and wakes and moves everything it can, looks everywhere.
+#define SLEEPERS 32
+
+static struct {
+    uint8_t *base;
+    tidings__geometry geometry;
+    tidings__shape shape;
+    _Atomic uint64_t random;
+} read_center;
+
+// Sleeps where posters and observers wake: on the bells, on the claims of slots, and where posters wait.
+static void *sleeper(void *nothing)
+{
+    uint64_t random = mixed(read_center.random, read_center.random++);
+    for (;;) {
+        uint8_t *at = read_center.base + offsetof(tidings__header, waiting_posters);
+        const uint64_t kind = random_from(&random) % 4;
+        if (kind < 2) at = read_center.base + offsetof(tidings__header, bells) + random_from(&random) % TIDINGS__BELLS * sizeof(tidings__bell);
+        if (kind == 2) at = read_center.base + read_center.geometry.cells + random_from(&random) % read_center.shape.slots * sizeof(tidings__cell);
+        const struct timespec moment = {.tv_nsec = (long)(random_from(&random) % 100000000)};
+        (void)syscall(SYS_futex, at, FUTEX_WAIT, __atomic_load_n((uint32_t *)(void *)at, __ATOMIC_SEQ_CST), &moment, NULL, 0);
+    }
+    return nothing;
+}
+
+static void start_sleepers(void *base, uint64_t random)
+{
+    read_center.base = base;
+    read_center.shape = ((const tidings__header *)base)->shape;
+    tidings__geometry_of(&read_center.shape, &read_center.geometry);
+    read_center.random = random;
+    for (int i = 0; i < SLEEPERS; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, sleeper, NULL) != 0) _exit(3);
+    }
+}
+
+// A reader: locks what it can, sleeps on and wakes and moves everything it can, looks everywhere.
 static _Noreturn void reader(uint64_t random)
 {
     if (setgid(65534) != 0 || setuid(65534) != 0) _exit(3);
@@ -165,6 +241,7 @@ static _Noreturn void reader(uint64_t random)
     if (fd < 0 || fstat(fd, &status) != 0) _exit(0);
     uint32_t *base = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (base == MAP_FAILED) _exit(0);
+    start_sleepers(base, random_from(&random));
     const uint64_t count = 2 * TIDINGS__PAGE / sizeof *base;
     volatile uint32_t sum = 0;
     for (;;) {
@@ -225,10 +302,43 @@ static uint64_t own_memory_kib(pid_t pid)
     return kib;
 }
 
+// The processor time that a thread, or all threads of a process, have taken: nanoseconds; 0: it has ended.
+static uint64_t thread_time(pid_t pid, uint64_t thread)
+{
+    char path[64];
+    uint64_t ran = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%llu/schedstat", pid, (unsigned long long)thread);
+    FILE *file = fopen(path, "re");
+    if (file && fscanf(file, "%lu", &ran) != 1) ran = 0;
+    if (file) fclose(file);
+    return ran;
+}
+static uint64_t process_time(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static uint64_t call_limit(const victim *v)
+{
+    return CALL_NS * (v->sanitized ? SLOWER_SANITIZED : v->swift ? SLOWER_UNOPTIMIZED : SLOWER) * (v->swift ? CALLS_OF_SWIFT : 1);
+}
+
+// The processor time of a call that runs, by the kernel's account; 0: none runs.
+static uint64_t time_of_call(const victim *v, const board_thread *t)
+{
+    const uint64_t calls = t->calls, from = t->from;
+    if (calls % 2 == 0) return 0;
+    const uint64_t time = thread_time(v->pid, t->thread);
+    return t->calls == calls && time > from ? time - from : 0;
+}
+
 // What can be seen of a victim from outside. False: it has failed.
 static bool look_at(victim *v)
 {
-    const uint64_t factor = v->sanitized ? SANITIZED : 1, now = now_ms();
+    const uint64_t now = now_ms(), limit = call_limit(v);
     for (int i = 0; i < BOARD_THREADS; i++) {
         const board_thread *t = &v->board[i];
         const uint64_t calls = t->calls;
@@ -239,7 +349,11 @@ static bool look_at(victim *v)
             fail("%s: %s has not returned for %d s", v->program, t->call, HANG_MS / 1000);
             v->failure = "hang";
         }
-        if (t->longest > CALL_NS * factor) {
+        const uint64_t running = time_of_call(v, t);
+        if (running > limit) {
+            fail("%s: %s has taken %llu ms of processor time and goes on", v->program, t->call, (unsigned long long)running / 1000000);
+            v->failure = "slow";
+        } else if (t->longest > limit) {
             fail("%s: %s took %llu ms of processor time", v->program, t->longest_call, (unsigned long long)t->longest / 1000000);
             v->failure = "slow";
         }
@@ -258,9 +372,15 @@ static void finish(victim *v)
 {
     close(v->input);
     int status = 0;
-    const uint64_t from = now_ms();
-    pid_t ended;
-    while ((ended = waitpid(v->pid, &status, WNOHANG)) == 0) {
+    const uint64_t from = now_ms(), used = process_time(v->pid);
+    while (waitpid(v->pid, &status, WNOHANG) == 0) {
+        // Threads of the library are on no board.
+        const uint64_t time = process_time(v->pid), since = time > used ? time - used : 0;
+        if (since > most_time && !v->sanitized) most_time = since;
+        if (!v->failure && since > END_NS * (v->sanitized ? 4 : 1)) {
+            fail("%s has taken %llu ms of processor time since it was asked to end", v->program, (unsigned long long)since / 1000000);
+            v->failure = "busy";
+        }
         if (!look_at(v) || now_ms() - from > HANG_MS) {
             if (!v->failure) {
                 for (int i = 0; i < BOARD_THREADS; i++)
@@ -282,6 +402,8 @@ static void finish(victim *v)
         else fail("%s ended with status %d", v->program, WEXITSTATUS(status));
         v->failure = "crash";
     }
+    // What its last calls took.
+    if (!v->failure) (void)look_at(v);
     for (int i = 0; i < BOARD_THREADS; i++) {
         total_calls += v->board[i].calls / 2;
         if (!v->sanitized && v->board[i].longest > longest) {
@@ -326,11 +448,25 @@ static uint64_t some_kinds(uint64_t *random)
     return kinds ? kinds : UINT64_C(1) << WORD_COUNT;
 }
 
+// The word that the planted loop trusts, in both centers: a loop is then found whatever the writers would have written.
+static void spoil_revoked(void)
+{
+    for (int open = 0; open < 2; open++) {
+        uint64_t size;
+        uint8_t *base = map_center(open ? "open" : "closed", O_RDWR, &size);
+        need(base != NULL, "map a center");
+        __atomic_store_n((uint64_t *)(void *)(base + offsetof(tidings__header, revoked)), UINT64_C(1) << 62, __ATOMIC_SEQ_CST);
+        munmap(base, size);
+    }
+}
+
 static void attack(victim *victims, uint32_t count, uint64_t number, uint64_t only, const char *plant, uint32_t ms)
 {
     uint64_t random = mixed(seed, number);
     empty_directory();
     make_centers();
+    const bool spoilt = plant && strcmp(plant, "hang") == 0;
+    if (spoilt) spoil_revoked();
     for (uint32_t i = 0; i < count; i++) start(&victims[i], random_from(&random), plant);
     pid_t attackers[5];
     uint32_t running = 0;
@@ -341,6 +477,7 @@ static void attack(victim *victims, uint32_t count, uint64_t number, uint64_t on
     fflush(stdout);
     for (uint32_t i = 0; i < 5; i++) {
         if (i == 4 && geteuid() != 0) break;
+        if (i < 4 && spoilt) continue;
         const uint64_t with = random_from(&random) | 1;
         const pid_t pid = fork();
         need(pid >= 0, "fork");
@@ -408,13 +545,15 @@ int main(int argc, char **argv)
         for (uint32_t i = 0; i < count; i++) {
             victims[i].sanitized = strncmp(argv[4 + i], "sanitized:", 10) == 0;
             victims[i].program = argv[4 + i] + (victims[i].sanitized ? 10 : 0);
+            victims[i].swift = strncmp(victims[i].program, "swift:", 6) == 0;
+            victims[i].program += victims[i].swift ? 6 : 0;
         }
         const uint64_t until = now_ms() + 1000 * strtoull(argv[2], NULL, 10);
         uint64_t rounds = 0;
         while (now_ms() < until && !failures) attack(victims, count, rounds++, 0, NULL, ROUND_MS);
-        printf("%llu rounds, %llu calls by victims, %llu words written, %llu acts of a reader; longest call %s, %.1f ms of processor time; most memory %llu MiB; %u failed\n",
+        printf("%llu rounds, %llu calls by victims, %llu words written, %llu acts of a reader; longest call %s, %.1f ms of processor time; longest end %.1f ms; most memory %llu MiB; %u failed\n",
                (unsigned long long)rounds, (unsigned long long)total_calls, (unsigned long long)attacks[0], (unsigned long long)attacks[1], longest_call,
-               (double)longest / 1e6, (unsigned long long)most_memory >> 10, failures);
+               (double)longest / 1e6, (double)most_time / 1e6, (unsigned long long)most_memory >> 10, failures);
         if (rounds == 0 || total_calls < 1000 || attacks[0] < 1000) fail("hardly anything was attacked, so nothing is proved");
         result = failures != 0;
     }

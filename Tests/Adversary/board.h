@@ -12,9 +12,11 @@
 typedef struct board_thread {
     _Atomic uint64_t calls;      // calls begun and returned: odd while a call runs
     _Atomic uint64_t longest;    // nanoseconds of processor time that the longest call took
+    _Atomic uint64_t from;       // the thread's processor time in nanoseconds when the last call began
+    _Atomic uint64_t thread;     // the thread's number, for its processor time while a call runs
     char call[48];               // the call that runs, or ran last
     char longest_call[48];
-    char unused[4096 - 112];
+    char unused[4096 - 128];
 } board_thread;
 _Static_assert(sizeof(board_thread) == 4096, "a page each");
 

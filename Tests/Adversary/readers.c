@@ -1,4 +1,6 @@
-// What sleeping readers cost a poster: readers [POSTS]. Prints microseconds (median) of a post, and until the last honest reader is awake, and how many times a post beside one honest reader that is.
+// What sleeping readers cost a poster: readers [POSTS]. Three groups: threads that sleep on a name's bell, on the claims of the
+// coming slots, and on the word on which posters wait where no reader maps the file. Prints microseconds of a post (median; of
+// lossless posts the mean), and the ratio to the first row of the group.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,24 +14,47 @@
 #include <unistd.h>
 
 #include "center/center.h"
+#include "ring/cell.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
 #define WORDS_MOST 128
+#define LOSSLESS_POSTS 40000u
 
-typedef struct readers {
+typedef enum place { BELL, CLAIMS, WAITING_POSTERS } place;
+
+typedef struct sleepers {
     const char *name;
-    unsigned threads, words;  // words: 0: honest; else how many words each hostile thread sleeps on
-} readers;
+    bool first;                            // of its group
+    bool lossless;                         // one lossless observer, and posts that wait for it
+    unsigned observers, readers, hostile;  // threads: honest with and without write access, and hostile readers
+    unsigned words;                        // how many words each hostile thread sleeps on
+    place on;
+} sleepers;
+
+static const sleepers kinds[] = {
+    {"1 honest reader", .first = true, .readers = 1},
+    {"20 honest readers", .readers = 20},
+    {"500 hostile threads, the bell", .hostile = 500, .words = 1, .on = BELL},
+    {"500 hostile threads, the bell 128 times", .hostile = 500, .words = WORDS_MOST, .on = BELL},
+    {"8 observers", .first = true, .observers = 8},
+    {"8, 500 hostile threads, a claim each", .observers = 8, .hostile = 500, .words = 1, .on = CLAIMS},
+    {"8, 500 hostile threads, 128 claims each", .observers = 8, .hostile = 500, .words = WORDS_MOST, .on = CLAIMS},
+    {"a lossless observer", .first = true, .lossless = true},
+    {"it, 500 hostile threads, one word each", .lossless = true, .hostile = 500, .words = 1, .on = WAITING_POSTERS},
+    {"it, 500 hostile threads, 128 words each", .lossless = true, .hostile = 500, .words = WORDS_MOST, .on = WAITING_POSTERS},
+};
 
 typedef struct board {
     _Atomic unsigned ready, awake;
-    _Atomic uint64_t last;  // when the last honest reader had its delivery, in nanoseconds
+    _Atomic uint64_t last;  // when the last honest thread had its delivery, in nanoseconds
 } board;
 
 static board *shared;
-static _Atomic uint32_t *bell;
+static tidings_center *read_only;
+static uint32_t bell;
+static const sleepers *now;
 
 static void fail(const char *what) {
     fprintf(stderr, "readers: can't %s: %s\n", what, tidings_last_error());
@@ -37,59 +62,76 @@ static void fail(const char *what) {
 }
 
 static uint64_t nanoseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static void *hostile(void *argument) {
-    const unsigned words = (unsigned)(uintptr_t)argument;
+static _Atomic uint32_t *word_at(uint64_t frontier, unsigned i) {
+    const tidings__segment *s = &read_only->segment;
+    if (now->on == CLAIMS) return tidings__claim_futex(tidings__cell_at(s, frontier + i));
+    return now->on == BELL ? &s->header->bells[bell].word : (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
+}
+
+static void *hostile(void *nothing) {
     struct {
         uint64_t value, address;
         uint32_t flags, reserved;
-    } waits[WORDS_MOST];
+    } waits[WORDS_MOST] = {{0}};
+    uint64_t frontier = 0;
     atomic_fetch_add(&shared->ready, 1);
     for (;;) {
-        const uint32_t value = atomic_load(bell);
-        for (unsigned i = 0; i < words; i++) {
-            waits[i].value = value;
-            waits[i].address = (uintptr_t)bell;
+        if (now->on == CLAIMS) frontier = tidings__frontier(&read_only->segment, frontier);
+        for (unsigned i = 0; i < now->words; i++) {
+            waits[i].address = (uintptr_t)word_at(frontier, i);
+            waits[i].value = atomic_load(word_at(frontier, i));
             waits[i].flags = 2;  // 32 bits
-            waits[i].reserved = 0;
         }
-        if (words == 1) syscall(SYS_futex, bell, FUTEX_WAIT, value, NULL, NULL, 0);
-        else syscall(SYS_futex_waitv, waits, words, 0, NULL, CLOCK_MONOTONIC);
+        if (now->words == 1) syscall(SYS_futex, waits[0].address, FUTEX_WAIT, waits[0].value, NULL, NULL, 0);
+        else syscall(SYS_futex_waitv, waits, now->words, 0, NULL, CLOCK_MONOTONIC);
     }
-    return NULL;
+    return nothing;
 }
 
-static void *honest(void *argument) {
+static void *honest(void *center) {
     tidings_observer *observer;
     uint32_t interest;
     tidings_delivery delivery;
-    if (tidings_observer_open(argument, 0, &observer) || tidings_observer_add(observer, "name", 4, NULL, 0, 0, &interest)) fail("observe");
-    tidings_observer_spin(observer, 0);
+    if (tidings_observer_open(center, now->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer)) fail("observe");
+    if (tidings_observer_add(observer, "name", 4, NULL, 0, 0, &interest)) fail("observe");
+    if (!now->lossless) tidings_observer_spin(observer, 0);
     atomic_fetch_add(&shared->ready, 1);
     while (tidings_next(observer, -1, &delivery) == 0) {
-        const uint64_t now = nanoseconds();
+        // Slower than the poster, which therefore waits.
+        if (now->lossless) for (volatile int i = 0; i < 1500; i++) continue;
+        const uint64_t time = nanoseconds();
         uint64_t last = atomic_load(&shared->last);
-        while (last < now && !atomic_compare_exchange_weak(&shared->last, &last, now)) continue;
+        while (last < time && !atomic_compare_exchange_weak(&shared->last, &last, time)) continue;
         atomic_fetch_add(&shared->awake, 1);
     }
     return NULL;
 }
 
-static void read_in_another_process(const readers *of, const tidings_topic *topic) {
-    tidings_center *center;
-    const tidings_configuration configuration = {.flags = TIDINGS_OPEN_READ_ONLY};
-    if (tidings_open("readers", &configuration, &center)) fail("open the center");
-    bell = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+static pid_t threads_of_another_process(bool writes, unsigned count, void *(*body)(void *)) {
+    if (count == 0) return 0;
+    const unsigned ready = atomic_load(&shared->ready) + count;
+    const pid_t process = fork();
+    if (process != 0) {
+        while (atomic_load(&shared->ready) < ready) usleep(1000);
+        return process;
+    }
+    // Another user's, if this one may become another user.
+    const uid_t owner = geteuid();
+    if (!writes && owner == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) exit(1);
+    tidings_configuration configuration = {.mode = 0644, .owner = owner};
+    if (!writes) configuration.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_OWNER;
+    if (tidings_open("readers", &configuration, &read_only)) fail("open the center");
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 65536);
-    for (unsigned i = 0; i < of->threads; i++) {
+    for (unsigned i = 0; i < count; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, &small, of->words ? hostile : honest, of->words ? (void *)(uintptr_t)of->words : center) != 0) fail("start a thread");
+        if (pthread_create(&thread, &small, body, read_only) != 0) fail("start a thread");
     }
     for (;;) pause();
 }
@@ -99,42 +141,70 @@ static int by_size(const void *left, const void *right) {
     return (one > other) - (one < other);
 }
 
+// Microseconds of a post; `*last`: until the last honest thread was awake.
+static double median_post(tidings_topic *topic, unsigned posts, double *last) {
+    double *took = calloc(posts, sizeof *took), *until = calloc(posts, sizeof *until);
+    const unsigned honests = now->readers + now->observers;
+    for (unsigned i = 0; i < posts; i++) {
+        usleep(2000);  // all sleep again
+        atomic_store(&shared->awake, 0);
+        atomic_store(&shared->last, 0);
+        const uint64_t begun = nanoseconds();
+        if (tidings_post(topic, "x", 1, NULL, NULL)) fail("post");
+        took[i] = (double)(nanoseconds() - begun) / 1e3;
+        // Asleep meanwhile: a loop here would take one of the processors from the readers.
+        while (atomic_load(&shared->awake) < honests) usleep(500);
+        until[i] = (double)(atomic_load(&shared->last) - begun) / 1e3;
+    }
+    qsort(took, posts, sizeof *took, by_size);
+    qsort(until, posts, sizeof *until, by_size);
+    *last = until[posts / 2];
+    const double median = took[posts / 2];
+    free(took);
+    free(until);
+    return median;
+}
+
+static double lossless_post(tidings_topic *topic) {
+    const uint64_t begun = nanoseconds();
+    for (unsigned i = 0; i < LOSSLESS_POSTS; i++)
+        if (tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL)) fail("post");
+    return (double)(nanoseconds() - begun) / 1e3 / LOSSLESS_POSTS;
+}
+
+static void end(pid_t process) {
+    if (process == 0) return;
+    kill(process, SIGKILL);
+    waitpid(process, NULL, 0);
+}
+
 int main(int count, char **arguments) {
     const unsigned posts = count > 1 ? (unsigned)atoi(arguments[1]) : 1000;
-    double *post = calloc(posts, sizeof *post), *last = calloc(posts, sizeof *last);
-    const readers kinds[] = {{"1 honest reader", 1, 0}, {"20 honest readers", 20, 0}, {"500 hostile threads, a word each", 500, 1}, {"500 hostile threads, 128 words each", 500, WORDS_MOST}};
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    double alone = 0;
+    double first = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         tidings_center *center;
         tidings_topic *topic;
-        if (tidings_open("readers", &(tidings_configuration){.mode = 0644}, &center) || tidings_topic_open(center, "name", 4, NULL, 0, &topic)) fail("open a center");
+        now = &kinds[k];
+        if (tidings_open("readers", &(tidings_configuration){.mode = 0644, .slots = now->lossless ? 256 : 0}, &center)) fail("open a center");
+        if (tidings_topic_open(center, "name", 4, NULL, 0, &topic)) fail("open a center");
+        bell = tidings__bell_of(&topic->key);
         atomic_store(&shared->ready, 0);
-        const pid_t reader = fork();
-        if (reader == 0) read_in_another_process(&kinds[k], topic);
-        while (atomic_load(&shared->ready) < kinds[k].threads) usleep(1000);
-        for (unsigned i = 0; i < posts; i++) {
-            usleep(2000);  // all sleep again
-            atomic_store(&shared->awake, 0);
-            atomic_store(&shared->last, 0);
-            const uint64_t begun = nanoseconds();
-            if (tidings_post(topic, "x", 1, NULL, NULL)) fail("post");
-            post[i] = (double)(nanoseconds() - begun) / 1e3;
-            // Asleep meanwhile: a loop here would take one of the processors from the readers.
-            while (!kinds[k].words && atomic_load(&shared->awake) < kinds[k].threads) usleep(500);
-            last[i] = (double)(atomic_load(&shared->last) - begun) / 1e3;
-        }
+        const pid_t observers = threads_of_another_process(true, now->observers + now->lossless, honest);
+        const pid_t readers = threads_of_another_process(false, now->readers, honest);
+        const pid_t hostiles = threads_of_another_process(false, now->hostile, hostile);
+        double last = 0;
+        const double post = now->lossless ? lossless_post(topic) : median_post(topic, posts, &last);
         tidings_statistics statistics;
         if (tidings_statistics_get(center, &statistics)) fail("look at the center");
-        qsort(post, posts, sizeof *post, by_size);
-        qsort(last, posts, sizeof *last, by_size);
-        if (k == 0) alone = post[posts / 2];
-        printf("%-36s a post %7.1f us, %5.1f times", kinds[k].name, post[posts / 2], post[posts / 2] / alone);
-        if (!kinds[k].words) printf("; the last is awake after %7.1f us", last[posts / 2]);
+        if (now->first) first = post;
+        printf("%-41s a post %7.1f us, %5.1f times", now->name, post, post / first);
+        if (now->readers + now->observers > 0) printf("; the last is awake after %7.1f us", last);
         printf("; %llu revoked\n", (unsigned long long)statistics.revoked);
         fflush(stdout);
-        kill(reader, SIGKILL);
-        waitpid(reader, NULL, 0);
+        end(hostiles);
+        end(readers);
+        end(observers);
         tidings_topic_close(topic);
         tidings_close(center);
         if (tidings_remove("readers", NULL)) fail("remove the center");

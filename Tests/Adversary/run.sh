@@ -34,13 +34,15 @@ clang "${flags[@]}" "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim
 clang "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fuse-ld=lld "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim-sanitized" &
 clang "${flags[@]}" "$here/adversary.c" "$root/Tests/Fuzz/Core/words.c" "${sources[@]}" -lpthread -o "$build/adversary" &
 for job in 1 2 3; do wait -n; done
+# What the leak sanitizer reports of the runtime itself is no leak of this project.
+export LSAN_OPTIONS="suppressions=$root/.ci/lsan.supp print_suppressions=0 ${LSAN_OPTIONS:-}"
 victims=("$build/victim" "sanitized:$build/victim-sanitized")
 if [[ $swift ]]; then
     for how in "" sanitized; do
         scratch=$root/.build flag=()
         if [[ $how ]]; then scratch=$root/.build-asan flag=(--sanitize=address -Xswiftc -gline-tables-only -Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xcc -fno-omit-frame-pointer); fi
         swift build --package-path "$root" --scratch-path "$scratch" --product TestPeer "${flag[@]}" >"$build/swift.log" 2>&1 || { tail -n 20 "$build/swift.log"; exit 1; }
-        victims+=("${how:+sanitized:}$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
+        victims+=("${how:+sanitized:}swift:$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
     done
 fi
 # What the planted mistakes make it say is not shown: it would look like a failure.

@@ -47,8 +47,10 @@ static uint64_t processor_time(void)
 static uint64_t begin(own *me, const char *call)
 {
     snprintf(me->says->call, sizeof me->says->call, "%s", call);
+    const uint64_t from = processor_time();
+    atomic_store(&me->says->from, from);
     atomic_fetch_add(&me->says->calls, 1);
-    return processor_time();
+    return from;
 }
 
 static void end(own *me, uint64_t from)
@@ -187,6 +189,7 @@ static void mistake(own *me, tidings_center *center)
 static void *live(void *argument)
 {
     own *me = argument;
+    atomic_store(&me->says->thread, (uint64_t)gettid());
     while (!is_over) {
         const bool open = me->reads_only || below(me, 2), read_only = me->reads_only;
         const tidings_configuration configuration = {

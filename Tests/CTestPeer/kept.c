@@ -223,6 +223,39 @@ void kept_values_that_cannot_be_are_passed_by(void) {
     CHECK(clock() - begun < 10 * CLOCKS_PER_SEC, "%ld s of processor time", (long)((clock() - begun) / CLOCKS_PER_SEC));  // a hundredth of one; a minute, otherwise
 }
 
+// What no poster has posted is no value: position 0 is the first, and the frontier the first that is free.
+static void is_no_value(tidings_center *center, uint64_t position) {
+    tidings__segment *s = &center->segment;
+    tidings_topic *topic = topic_of(center, "kept");
+    _Atomic uint64_t *word = &tidings__name_at(s, tidings__name_find(s, &topic->key))->retained;
+    const uint32_t chunk = (uint32_t)tidings__acquire(word) & 0xffff;
+    tidings__set_relaxed(word, position << 16 | chunk);
+    tidings__set_relaxed(&s->chunk_words[chunk - 1], position << 16 | TIDINGS__CHUNK_RETAINED);
+    nothing_comes(looks(center, NULL, TIDINGS_ADD_RETAINED));
+    nothing_comes(looks(center, "ke", TIDINGS_ADD_RETAINED));
+    nothing_comes(observer_with(center, "kept", 0, TIDINGS_ADD_RETAINED));
+    uint32_t value;
+    size_t size = sizeof value;
+    uint64_t sequence = 0;
+    const int result = tidings_state_get(topic, &value, &size, NULL, &sequence);
+    CHECK(result == -ENOENT, "%d: a value at %lu, kept at %lu", result, (unsigned long)sequence, (unsigned long)position);
+}
+
+void a_kept_value_lies_between_the_first_position_and_the_frontier(void) {
+    tidings_center *center = join_center(256);
+    set(center, "kept", 1);
+    turn(center);
+    const uint64_t frontier = tidings__frontier(&center->segment, tidings__oldest(&center->segment));
+    is_no_value(center, (UINT64_C(1) << 48) - 2);
+    is_no_value(center, UINT64_C(1) << 47);
+    is_no_value(center, frontier);
+    // Eviction moves on, and leaves room in the ring.
+    uint32_t holder;
+    OK(tidings__evict_to(center, frontier, &holder));
+    is_no_value(center, frontier);
+    is_no_value(center, frontier + 200);
+}
+
 static uint64_t behind(tidings_center *center) {
     tidings_participant_observers own;
     tidings_participant_observers_get(center, (uint32_t)center->participant, &own);

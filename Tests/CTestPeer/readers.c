@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "by_hand.h"
+#include "center/observer.h"
 #include "foreign.h"
 #include "observable.h"
 #include "privileges.h"
@@ -358,30 +359,30 @@ void two_hundred_readers_hear_of_every_post(void) {
 // MARK: Waking a bounded number
 
 #define HOSTILE 60u
-static _Atomic uint32_t *bell;
+static _Atomic uint32_t *word;
 
-static void *sleeps_on_the_bell(void *value) {
-    (void)syscall(SYS_futex, bell, FUTEX_WAIT, (uint32_t)(uintptr_t)value, NULL, NULL, 0);
+static void *sleeps_on_word(void *value) {
+    (void)syscall(SYS_futex, word, FUTEX_WAIT, (uint32_t)(uintptr_t)value, NULL, NULL, 0);
     return NULL;
 }
 
-// The kernel's answer: how many threads it would move from the bell to the bell.
-static long asleep_on_the_bell(void) {
-    const long count = syscall(SYS_futex, bell, FUTEX_CMP_REQUEUE, 0, 1000000, bell, tidings__acquire(bell));
+// The kernel's answer: how many threads it would move from the word to itself.
+static long asleep_on_word(void) {
+    const long count = syscall(SYS_futex, word, FUTEX_CMP_REQUEUE, 0, 1000000, word, tidings__acquire(word));
     CHECK(count >= 0, "%s", strerror(errno));
     return count;
 }
 
-static void until_on_the_bell(long count) {
-    while (asleep_on_the_bell() != count) usleep(100);
+static void until_on_word(long count) {
+    while (asleep_on_word() != count) usleep(100);
 }
 
 static void hostile_sleepers(pthread_t threads[HOSTILE]) {
-    for (uint32_t i = 0; i < HOSTILE; i++) CHECK(pthread_create(&threads[i], NULL, sleeps_on_the_bell, (void *)(uintptr_t)tidings__acquire(bell)) == 0, "no thread");
+    for (uint32_t i = 0; i < HOSTILE; i++) CHECK(pthread_create(&threads[i], NULL, sleeps_on_word, (void *)(uintptr_t)tidings__acquire(word)) == 0, "no thread");
 }
 
 static void wake_hostile_sleepers(pthread_t threads[HOSTILE]) {
-    tidings__futex_wake(bell, INT32_MAX);
+    tidings__futex_wake(word, INT32_MAX);
     for (uint32_t i = 0; i < HOSTILE; i++) CHECK(pthread_join(threads[i], NULL) == 0, "no thread");
 }
 
@@ -389,12 +390,12 @@ static void wake_hostile_sleepers(pthread_t threads[HOSTILE]) {
 void a_post_wakes_a_bounded_number_of_readers(void) {
     begin(256);
     tidings_topic *topic = topic_of(center, NAME);
-    bell = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+    word = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
     pthread_t threads[HOSTILE];
     hostile_sleepers(threads);
-    until_on_the_bell(HOSTILE);
+    until_on_word(HOSTILE);
     post_number(topic, 0);
-    CHECK(asleep_on_the_bell() == HOSTILE - TIDINGS__BELL_WAKES, "%ld sleep", asleep_on_the_bell());
+    CHECK(asleep_on_word() == HOSTILE - TIDINGS__BELL_WAKES, "%ld sleep", asleep_on_word());
     wake_hostile_sleepers(threads);
     CHECK(statistics_of(center).revoked == 0, "a post was revoked");
 }
@@ -422,14 +423,14 @@ static long asleep_after_a_post_to_two_readers(tidings_topic *topic) {
     const pid_t reader = start(read_one_each);
     told(&ready);
     told(&ready);
-    until_on_the_bell(2);
+    until_on_word(2);
     pthread_t threads[HOSTILE];
     hostile_sleepers(threads);
-    until_on_the_bell(HOSTILE + 2);
+    until_on_word(HOSTILE + 2);
     post_number(topic, 0);
     told(&done);
     told(&done);
-    const long asleep = asleep_on_the_bell();
+    const long asleep = asleep_on_word();
     wake_hostile_sleepers(threads);
     ends_well(reader);
     return asleep;
@@ -438,13 +439,58 @@ static long asleep_after_a_post_to_two_readers(tidings_topic *topic) {
 void a_reader_that_wakes_wakes_the_next_ones(void) {
     begin(256);
     tidings_topic *topic = topic_of(center, NAME);
-    bell = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+    word = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
     // A reader whose second of sleep ends just before the post finds it without having been woken, and wakes nobody. That does not happen ten times in a row.
     // If readers woke nobody, HOSTILE - TIDINGS__BELL_WAKES would be left at least.
     const long most = (long)HOSTILE + 2 - TIDINGS__BELL_WAKES - 2 * TIDINGS__BELL_PASSES;
     long asleep = HOSTILE + 2;
     for (int round = 0; round < 10 && asleep > most; round++) asleep = asleep_after_a_post_to_two_readers(topic);
     CHECK(asleep <= most, "%ld sleep", asleep);
+}
+
+// Honest observers, so many that a poster that has woken them wakes the sleepers on its claim as well.
+#define MANY 8u
+
+void a_post_to_many_observers_wakes_no_reader_on_its_claim(void) {
+    begin(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings__segment *s = &center->segment;
+    pthread_t observers[MANY], threads[HOSTILE];
+    for (uint32_t i = 0; i < MANY; i++) CHECK(pthread_create(&observers[i], NULL, reads_one, center) == 0, "no thread");
+    for (uint32_t i = 0; i < MANY; i++) told(&ready);
+    while (statistics_of(center).observers_asleep != MANY) usleep(100);
+    word = tidings__claim_futex(tidings__cell_at(s, tidings__frontier(s, tidings__oldest(s))));
+    hostile_sleepers(threads);
+    until_on_word(HOSTILE);
+    post_number(topic, 0);
+    CHECK(asleep_on_word() == HOSTILE, "%ld sleep", asleep_on_word());
+    for (uint32_t i = 0; i < MANY; i++) CHECK(pthread_join(observers[i], NULL) == 0, "no thread");
+    wake_hostile_sleepers(threads);
+    CHECK(statistics_of(center).revoked == 0, "a post was revoked");
+}
+
+static void *posts_when_there_is_room(void *topic) {
+    OK(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    return NULL;
+}
+
+// The lossless observer wakes all posters that wait for it. Readers cannot sleep on that word, and it wakes none of them.
+void a_lossless_observer_wakes_posters_and_no_reader(void) {
+    begin(256);
+    tidings_topic *topic = topic_of(center, NAME);
+    tidings__segment *s = &center->segment;
+    tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
+    while (tidings_post(topic, "x", 1, NULL, NULL) == 0) {}
+    pthread_t threads[HOSTILE], poster;
+    word = (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
+    hostile_sleepers(threads);
+    until_on_word(HOSTILE);
+    CHECK(pthread_create(&poster, NULL, posts_when_there_is_room, topic) == 0, "no thread");
+    while (!(tidings__acquire(tidings__waiting_posters(s, observer->index)) & 1)) usleep(100);
+    CHECK(drain(observer).received >= 256, "the ring was not full");
+    CHECK(pthread_join(poster, NULL) == 0, "no thread");
+    CHECK(asleep_on_word() == HOSTILE, "%ld sleep", asleep_on_word());
+    wake_hostile_sleepers(threads);
 }
 
 // MARK: Alone

@@ -51,6 +51,8 @@ AS_OTHERS(names_that_come_and_go_are_counted_for_readers)
 STORY(two_hundred_readers_hear_of_every_post)
 STORY(a_post_wakes_a_bounded_number_of_readers)
 AS_OTHERS(a_reader_that_wakes_wakes_the_next_ones)
+STORY(a_post_to_many_observers_wakes_no_reader_on_its_claim)
+STORY(a_lossless_observer_wakes_posters_and_no_reader)
 STORY(a_reader_can_be_interrupted_and_has_a_descriptor)
 
 // ill_will.c
@@ -267,6 +269,7 @@ STORY(a_value_evicted_before_the_history_was_listed_is_kept)
 STORY(a_kept_value_without_memory_is_told_as_missed)
 STORY(a_reader_is_given_a_value_that_was_committed_late)
 STORY(kept_values_that_cannot_be_are_passed_by)
+STORY(a_kept_value_lies_between_the_first_position_and_the_frontier)
 STORY(who_holds_posters_back_is_the_whole_ring_behind)
 
 // forks.c

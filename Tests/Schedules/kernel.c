@@ -11,6 +11,8 @@
 #include "platform/clock.h"
 #include "platform/lock.h"
 #include "platform/watch.h"
+#include "registry/doorbell.h"
+#include "storage.h"
 
 // MARK: Futexes
 
@@ -70,7 +72,11 @@ static int wake(uintptr_t at, int count) {
 
 int tidings__futex_wake(_Atomic uint32_t *word, int count) {
     machine_system_call("FUTEX_WAKE", word);
-    return wake(machine_canonical(word), count);
+    const uintptr_t at = machine_canonical(word);
+    // Readers can sleep in any number on each word that they can map. One call wakes few of them.
+    if (companions[0].base && machine_inside(at) && !in_companion(at) && count > TIDINGS__BELL_PASSES)
+        machine_violation("wakes %d sleepers of a word that readers can map", count);
+    return wake(at, count);
 }
 
 // MARK: Ends of centers

@@ -27,6 +27,7 @@ SCENE(dead_tidier, "one dies anywhere tidying up after another that had died", .
 // scenes_lossless.c
 SCENE(lossless, "one loses nothing, and the posters wait for it", .changes = 1, .buffers = true)
 SCENE(refused, "nobody waits for it: some posts are refused, and come to nobody", .changes = 1)
+SCENE(lossless_beside_readers, "one loses nothing, and wakes the posters where no reader sleeps", .changes = 1)
 SCENE(dead_lossless, "it dies anywhere, and holds nobody back", .changes = 1, .deaths = true)
 SCENE(lossless_history, "one begins with what is there, while it is evicted, and nothing of it is lost", .changes = 1)
 

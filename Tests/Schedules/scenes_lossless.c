@@ -10,6 +10,16 @@ void lossless(void) {
     add_watcher("observer Y", "n");
 }
 
+// Posters wait in the companion.
+void lossless_beside_readers(void) {
+    mode = 0644;
+    open_center();
+    prefill("m", SLOTS);
+    add_poster("poster A", "n", SLOTS + 2);
+    add_watcher_of("observer X", handle(), "n", true);
+    add_reader("reader Y", "n", false);
+}
+
 void dead_lossless(void) {
     lossless();
     machine.fibers[2].mortal = true;

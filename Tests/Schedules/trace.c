@@ -10,7 +10,8 @@ static void place(uintptr_t c, char *text, size_t size) {
         return;
     }
     if (in_companion(c)) {
-        snprintf(text, size, "doorbell[%u]", (unsigned)((c - (uintptr_t)companions[0].base) / TIDINGS__LINE));
+        const uint64_t at = c - (uintptr_t)companions[0].base;
+        snprintf(text, size, "%s[%u]", at % TIDINGS__LINE ? "waiting_posters" : "doorbell", (unsigned)(at / TIDINGS__LINE));
         return;
     }
     const tidings__segment *s = &machine.fibers[0].center->segment;

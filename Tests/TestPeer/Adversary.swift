@@ -19,6 +19,15 @@ final class Victim: @unchecked Sendable {
         var x: Double
         var y: Double
     }
+    final class Model: Sendable {}
+    struct Changed: Center.MainActorMessage {
+        typealias Subject = Model
+        var number: Int
+    }
+    final class Target: Sendable {
+        func take(_ message: Numbered) { _ = message.text.utf8.count }
+    }
+    private static let key = Center.Key<Int, String>("key")
 
     /// A page for each thread, as Tests/Adversary/board.h has it.
     private static let pageSize = 4096
@@ -46,9 +55,28 @@ final class Victim: @unchecked Sendable {
                 ended.leave()
             }.start()
         }
-        while readLine() != nil {}
-        isOver = true
-        ended.wait()
+        Thread {
+            while readLine() != nil {}
+            isOver = true
+            ended.wait()
+            exit(0)
+        }.start()
+        // The main actor's closures and values.
+        while true { RunLoop.main.run(until: .distantFuture) }
+    }
+
+    private static var processorTime: UInt64 {
+        var now = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+        return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+    }
+
+    /// Of this thread; Glibc's module has no `gettid`.
+    private static var threadNumber: UInt64 {
+        var path = [UInt8](repeating: 0, count: 64)
+        let length = readlink("/proc/thread-self", &path, path.count)
+        return UInt64(String(decoding: path.prefix(max(0, length)), as: UTF8.self).split(separator: "/").last ?? "")
+            ?? 0
     }
 
     private func next(_ below: Int) -> Int {
@@ -61,22 +89,31 @@ final class Victim: @unchecked Sendable {
     /// Says on the board what runs, for a director that finds it running too long.
     @discardableResult
     private func call<Result>(_ what: StaticString, _ body: () throws -> Result) -> Result? {
-        withExtendedLifetime(what) {
-            let text = page + 16
-            memset(text, 0, 48)
-            memcpy(text, what.utf8Start, min(47, what.utf8CodeUnitCount))
+        let (text, longestText) = (page + 32, page + 80)
+        memset(text, 0, 48)
+        memcpy(text, what.utf8Start, min(47, what.utf8CodeUnitCount))
+        let words = page.assumingMemoryBound(to: UInt64.self)
+        let from = Self.processorTime
+        words[2] = from
+        words[0] += 1
+        defer {
+            let took = Self.processorTime - from
+            if took > words[1] {
+                memcpy(longestText, text, 48)
+                words[1] = took
+            }
+            words[0] += 1
         }
-        let calls = page.assumingMemoryBound(to: UInt64.self)
-        calls.pointee += 1
-        defer { calls.pointee += 1 }
         return try? body()
     }
 
     private func live() {
+        page.assumingMemoryBound(to: UInt64.self)[3] = Self.threadNumber
         while !Self.isOver {
             let isOpen = next(2) == 0
             let isReadOnly = isOpen && next(3) == 0
-            let configuration = Center.Configuration(directory: directory, isReadOnly: isReadOnly)
+            let configuration = Center.Configuration(
+                directory: directory, isReadOnly: isReadOnly, followsName: next(4) == 0)
             guard
                 let center = call(
                     "open", { try Center(named: isOpen ? "open" : "closed", configuration: configuration) })
@@ -86,10 +123,11 @@ final class Victim: @unchecked Sendable {
             }
             center.onDiagnostic = { _ in }
             for _ in 0...next(10) where !Self.isOver {
-                switch next(6) {
-                case 0: look(center)
-                case 1: sequences(center)
-                case 2: pollable(center)
+                switch next(24) {
+                case 0..<4: look(center)
+                case 4..<8: sequences(center)
+                case 8..<12: pollable(center)
+                case 12: mainActor(center)
                 default: closures(center)
                 }
             }
@@ -101,9 +139,10 @@ final class Victim: @unchecked Sendable {
         for number in 0..<next(60) {
             let text = String(repeating: "x", count: [0, 10, 300, 9000][next(4)])
             let message = Numbered(number: number, text: text, at: Date(timeIntervalSince1970: Double(number)))
-            switch next(6) {
+            switch next(8) {
             case 0: _ = call("post bitwise") { try center.post(Flat(x: 1, y: 2)) }
             case 1: call("set state") { try center.setState(message, for: "state") }
+            case 3: _ = call("post key") { try center.post(Self.key, number, text) }
             case 2: _ = call("post untyped") { try center.post(name: .init("u.\(number % 3)"), userInfo: ["n": 1]) }
             default: _ = call("post") { try center.post(message, retain: next(8) == 0) }
             }
@@ -135,11 +174,16 @@ final class Victim: @unchecked Sendable {
             call("add untyped") {
                 try center.addObserver(forName: nil, object: nil, suspensionBehavior: .hold) { _ = "\($0)" }
             })
+        tokens.append(
+            call("add key") { try center.addObserver(for: Self.key) { number, text in _ = number &+ text.utf8.count } })
+        let target = Target()
+        call("add target") { try center.addTarget(target, action: Target.take, for: Numbered.self) }
         center.suspend()
         post(center)
         call("resume") { center.resume() }
         post(center)
         for token in tokens { call("cancel") { token?.cancel() } }
+        call("remove target") { center.removeTarget(target) }
     }
 
     private func sequences(_ center: Center) {
@@ -170,6 +214,23 @@ final class Victim: @unchecked Sendable {
         var readable = pollfd(fd: observer.fileDescriptor, events: Int16(POLLIN), revents: 0)
         _ = call("poll") { poll(&readable, 1, 5) }
         call("close pollable") { withExtendedLifetime(observer) {} }
+    }
+
+    /// A post waits until the main actor's observers have it, for 10 s at most: one in a while.
+    private func mainActor(_ center: Center) {
+        call("on the main actor") {
+            DispatchQueue.main.sync {
+                MainActor.assumeIsolated {
+                    let token = center.addObserver(for: Changed.self) { _ = $0.number }
+                    if let state = try? center.observedState(for: "observed") as Center.ObservedState<Double> {
+                        try? state.set(0.5)
+                        _ = state.value
+                    }
+                    if !Self.isOver { center.post(Changed(number: 1)) }
+                    token.cancel()
+                }
+            }
+        }
     }
 
     private func look(_ center: Center) {

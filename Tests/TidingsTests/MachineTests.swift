@@ -301,6 +301,32 @@ extension ObservationMachineTests {
     }
 }
 
+/// Positions that a peer has written are any number: no sum of theirs traps.
+@Suite struct SpoiledPositionTests {
+    @Test func theLastPositionHasNoneAfterIt() {
+        #expect(UInt64(41).position(after: 1) == 42)
+        #expect(UInt64.max.position(after: 0) == .max)
+        #expect((UInt64.max - 2).position(after: 17) == .max)
+    }
+
+    /// A kept value that a peer had moved to position 2^64 - 2 ended each process that observed it, with the 257th of these.
+    @Test(arguments: [0, 1, 16] as [UInt64]) func aLoopIsLookedForAtTheLastPositions(_ left: UInt64) {
+        let sequence = UInt64.max - left
+        var suspicion = LoopSuspicion()
+        var sampled = 0
+        for _ in 0..<1024 {
+            switch suspicion.begins(sequence, nothingSince: { _ in true }) {
+            case .usual: continue
+            case .caught: Issue.record("a loop")
+            case .sampled:
+                sampled += 1
+                suspicion.returns(from: sequence, nothingSince: { _ in sampled.isMultiple(of: 2) })
+            }
+        }
+        #expect(sampled == 4)
+    }
+}
+
 struct WatchedTests {
     private final class Element {}
 

@@ -351,7 +351,7 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     const uint64_t now = tidings__monotonic_ns();
     // Steps of a millisecond, so that its death is noticed; it rings when it has moved on.
     const uint64_t left = deadline > now ? deadline - now : 0, step = left < 1000000 ? left : 1000000;
-    _Atomic uint32_t *waiting = (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
+    _Atomic uint32_t *waiting = tidings__waiting_posters(s, holder);
     uint32_t value = tidings__fetch_or(waiting, 1) | 1;
     if (tidings__acquire(&entry->cursor) == cursor) tidings__futex_wait(waiting, value, (int64_t)step);
     tidings__end_look_seldom(center);

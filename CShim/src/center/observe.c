@@ -179,11 +179,18 @@ static bool note(positions *list, uint64_t position) {
 #define ACCOUNT_NAP_NS 1000000
 #define REVOKED_AT_ONCE 4096u  // positions: a system call for all of them
 #define ACCOUNT_WAIT_NS 100000000u  // for all unfinished posts in the ring together; then they are revoked
+#define ACCOUNT_TURNS 250u  // waits after which each further one naps: a peer that changes the claim ends every sleep at once
+
+// How long one `tidings_observer_add` has waited for unfinished posts.
+typedef struct account_wait {
+    uint64_t begun;
+    uint32_t turns;
+} account_wait;
 
 // Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses countable. With
 // history, also which positions from the cursor on are of its name. One pass over what is in the ring at most, however fast others post: what is evicted
 // on the way is in the tally, and what was seen before it was evicted is not counted a second time, because the tally is read last.
-static int begin_account(tidings_observer *observer, tidings__interest *interest, bool history) {
+static int begin_account(tidings_observer *observer, tidings__interest *interest, bool history, account_wait *wait) {
     tidings__segment *s = &observer->center->segment;
     // A reader's name may have none yet.
     const uint32_t number = observer->reader ? interest->resolved : interest->entry;
@@ -191,7 +198,7 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     tidings__stuck stuck = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
     bool memory = true, impatient = false;
-    uint64_t begun = 0, revoked = 0;
+    uint64_t revoked = 0;
     // After the membership and G: what is claimed from here on carries the entry's number.
     tidings__barrier_after_rmw();
     uint64_t since = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
@@ -206,11 +213,11 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     for (uint64_t p = from; (int64_t)(since - p) > 0 && memory; p++) {
         tidings__finding finding;
         while ((finding = tidings__look(s, p)) == TIDINGS__CLAIMED && !impatient) {
-            if (begun == 0) begun = tidings__monotonic_ns();
+            if (wait->begun == 0) wait->begun = tidings__monotonic_ns();
             tidings__wait_claimed(observer->center, &stuck, p, true);
-            // A reader that waited long enough to go on without it would be let go on at once, again and again.
-            if (stuck.over) tidings__nap(ACCOUNT_NAP_NS);
-            impatient = tidings__monotonic_ns() - begun > ACCOUNT_WAIT_NS;
+            // A reader that has waited long enough (`over`) is let go on at once, again and again.
+            if (stuck.over || wait->turns++ >= ACCOUNT_TURNS) tidings__nap(ACCOUNT_NAP_NS);
+            impatient = tidings__monotonic_ns() - wait->begun > ACCOUNT_WAIT_NS;
         }
         if (finding == TIDINGS__CLAIMED && !observer->reader) {
             // Once each: what is claimed even then is rubbish.
@@ -261,13 +268,14 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
 // even then has no record up to here.
 static int begin_reading(tidings_observer *observer, tidings__interest *interest, bool history) {
     tidings__segment *s = &observer->center->segment;
+    account_wait wait = {0};
     for (int round = 0; round < 100; round++) {
         tidings__reader_resolve(observer, interest);
         const uint32_t resolved = interest->resolved;
         const uint64_t birth = interest->birth;
         free(interest->history);
         interest->history = NULL;
-        const int error = begin_account(observer, interest, history);
+        const int error = begin_account(observer, interest, history, &wait);
         if (error) return error;
         if (tidings__reader_resolve(observer, interest) == resolved && (resolved == TIDINGS__NAME_NONE || interest->birth == birth)) return 0;
     }
@@ -330,7 +338,9 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         interest->entry = TIDINGS__NAME_ALL;
         if (!observer->reader) error = tidings__name_join_all(s, observer->index);
     }
-    if (!error) error = observer->reader ? begin_reading(observer, interest, flags & TIDINGS_ADD_HISTORY) : begin_account(observer, interest, flags & TIDINGS_ADD_HISTORY);
+    const bool history = flags & TIDINGS_ADD_HISTORY;
+    if (!error && observer->reader) error = begin_reading(observer, interest, history);
+    else if (!error) error = begin_account(observer, interest, history, &(account_wait){0});
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
     if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, interest))
         error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of kept values", interest->name);

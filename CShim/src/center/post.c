@@ -36,7 +36,9 @@ static uint32_t ring(const tidings_topic *topic, uint64_t resolved) {
     return rung;
 }
 
-// Ringing took so long that those who woke first wait for the commit, asleep on the claim. They look again by themselves; this is sooner.
+// Ringing took so long that the first observers awake wait for the commit, asleep on the claim. They look again after
+// a step of at most a sixteenth of the revoke timeout; this wakes them sooner. Not in an observable center: readers
+// can sleep on the claim in any number, and the poster would wake them all.
 #define MANY_RUNG 4
 static inline void tell_early(const tidings__claim *claim, uint32_t rung) {
     if (__builtin_expect(rung > MANY_RUNG, 0)) tidings__futex_wake(tidings__claim_futex(claim->cell), INT_MAX);
@@ -217,8 +219,8 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *seque
     tidings__fence_compiler();
     p->thread->inside--;
     if (result) return result;
-    tell_early(&claim, rung);
     if (observable) watch_for_readers(center, claim.position);
+    else tell_early(&claim, rung);
     if (sequence) *sequence = claim.position;
     return 0;
 }
@@ -369,8 +371,8 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
         return error;
     }
     if (in_chunk) tidings__chunk_publish(s, center->participant, chunk, claim.position);
-    tell_early(&claim, rung);
     if (s->observable) watch_for_readers(center, claim.position);
+    else tell_early(&claim, rung);
     if (sequence) *sequence = claim.position;
     return 0;
 }

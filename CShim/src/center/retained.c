@@ -65,11 +65,23 @@ void tidings__retained_promote(tidings__segment *s, uint64_t position) {
 bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t *position, uint32_t *chunk) {
     const uint32_t number = (uint32_t)(retained & 0xffff);
     if (number == 0 || number == TIDINGS__RETAINED_EXPECTED || number > s->geometry.chunk_count) return false;
-    const uint64_t now = tidings__oldest(s);
-    // Before EV, or, promoted and not yet evicted, a little after it.
-    const uint64_t ahead = ((retained >> 16) - now) & POSITION48;
-    *position = ahead < s->shape.slots ? now + ahead : now - ((now - (retained >> 16)) & POSITION48);
     *chunk = number - 1;
+    const uint64_t now = tidings__oldest(s), ahead = ((retained >> 16) - now) & POSITION48;
+    if (ahead < s->shape.slots) {
+        // Promoted and not yet evicted. A hostile word may name a position that no poster has claimed.
+        *position = now + ahead;
+#ifndef MUTANT_RETAINED_BEYOND_FRONTIER  // Found by: fuzz image
+        const uint64_t claim = tidings__acquire(&tidings__cell_at(s, *position)->claim);
+        if (tidings__lap_ahead(claim, tidings__lap_at(s, *position)) < 0) return false;
+#endif
+        return true;
+    }
+    // Before EV. A hostile word may name a position before 0.
+    const uint64_t behind = (now - (retained >> 16)) & POSITION48;
+#ifndef MUTANT_RETAINED_BEFORE_ZERO  // Found by: fuzz image
+    if (behind > now) return false;
+#endif
+    *position = now - behind;
     return true;
 }
 

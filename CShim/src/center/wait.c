@@ -179,7 +179,8 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         tidings__yield();
         return;
     }
-    // Its poster has no processor, rings many, or is stopped. Its commit is a plain store that wakes nobody (but after many it says so), so: steps, longer each time.
+    // The poster has no processor, wakes many, or is stopped. Its commit is a plain store and wakes no thread, but after many
+    // wake-ups the poster wakes the sleepers here (not where readers may be among them). So: steps, longer each time.
     uint64_t step = stuck->calls < 8 ? UINT64_C(10000) << stuck->calls : longest;
     if (step > longest / 16) step = longest / 16;
     tidings__cell *cell = tidings__cell_at(s, position);
@@ -198,7 +199,7 @@ void tidings__publish_cursor(tidings_observer *o, bool wake) {
     o->woken = o->cursor;
     // The cursor before the look: a poster announces, then looks at the cursor. (It waits in steps, so that a missed one would cost a millisecond.)
     tidings__fence_full();
-    _Atomic uint32_t *waiting = (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
+    _Atomic uint32_t *waiting = tidings__waiting_posters(s, o->index);
     uint32_t value = tidings__relaxed(waiting);
     if (value & 1 && tidings__cas(waiting, &value, (value + 2) & ~1u)) tidings__futex_wake(waiting, INT_MAX);
 }

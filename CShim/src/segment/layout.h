@@ -91,6 +91,13 @@ typedef struct tidings__observer_entry {
     uint64_t unused[2];
 } tidings__observer_entry;
 
+// One line of the companion, for the observer of the same number. Participants alone map the companion, so participants alone
+// sleep on these words.
+typedef struct tidings__companion_line {
+    _Alignas(TIDINGS__LINE) _Atomic uint32_t doorbell;  // as the observer entry's
+    _Atomic uint32_t waiting_posters;                   // as the header's, but of posters that wait for this observer
+} tidings__companion_line;
+
 // How many records of a name lie before `end`. Changed together by a 16-byte CAS; `end` never goes back, so that
 // reading end, count, end again gives a pair.
 typedef struct tidings__tally {
@@ -165,7 +172,9 @@ typedef struct tidings__header {
     tidings__padded names_backed;                         // entries below this have memory; grows only
     tidings__padded revoked;                              // statistics
     tidings__padded removed;                              // 1: the file has lost its name, post says -ESTALE
-    tidings__padded waiting_posters;                      // how many wait for a lossless observer (a hint: they wait in timed steps); futex in its lower half
+    // Futex in its lower half: bit 0 says that posters wait for a lossless observer, above it the epoch. A hint: posters wait in
+    // steps of a millisecond. Not used where there is a companion.
+    tidings__padded waiting_posters;
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t asleep[TIDINGS__MAP_WORDS];
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t lossless[TIDINGS__MAP_WORDS];
     tidings__bell bells[TIDINGS__BELLS];  // only where there is a companion
@@ -174,6 +183,7 @@ typedef struct tidings__header {
 _Static_assert(sizeof(tidings__cell) == TIDINGS__CELL_SIZE, "a cell is four lines");
 _Static_assert(sizeof(tidings__participant) == 128, "two lines");
 _Static_assert(sizeof(tidings__observer_entry) == 64, "one line");
+_Static_assert(sizeof(tidings__companion_line) == TIDINGS__LINE, "one line");
 _Static_assert(sizeof(tidings__name) == 704, "one line, two of members, eight of text");
 _Static_assert(sizeof(tidings__header) <= 2 * TIDINGS__PAGE, "header is two pages");
 _Static_assert(TIDINGS__BODY_SIZE + 56 == TIDINGS__CELL_SIZE, "header and body fill the cell");

@@ -82,6 +82,18 @@ static inline _Atomic uint32_t *tidings__doorbell(const tidings__segment *segmen
     return (_Atomic uint32_t *)(void *)(segment->doorbells + (uint64_t)observer * TIDINGS__LINE);
 }
 
+// The futex of posters that wait for this lossless observer. Its observer wakes all sleepers there, so it must not lie in a
+// file that readers can map: each of their sleepers would cost the observer time.
+static inline _Atomic uint32_t *tidings__waiting_posters(const tidings__segment *segment, uint32_t observer)
+{
+#ifdef MUTANT_POSTERS_WAIT_WHERE_READERS_SLEEP  // Found by: interleaving lossless_beside_readers
+    (void)observer;
+#else
+    if (segment->companion_base) return &((tidings__companion_line *)(void *)segment->companion_base)[observer].waiting_posters;
+#endif
+    return (_Atomic uint32_t *)(void *)&segment->header->waiting_posters.word;
+}
+
 // Deletes a center's file, after making sure that it is one: of this version and whole, or at least one of another version by its magic. -ENOENT, -EBADMSG, -EPERM …
 int tidings__segment_remove(const char *name, const tidings_configuration *configuration);
 // Likewise for `tidings_leftovers`.

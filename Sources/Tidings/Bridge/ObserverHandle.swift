@@ -128,7 +128,7 @@ final class ObserverHandle: @unchecked Sendable {
     func mayHoldBack(at position: UInt64) -> Bool {
         guard let statistics = try? center?.statistics() else { return false }
         // A lossless observer tells posters where it stands every sixteenth of a ring.
-        return position < statistics.oldestSequence + UInt64(statistics.slots / 4)
+        return position < statistics.oldestSequence.position(after: UInt64(statistics.slots / 4))
     }
 
     /// Whether nothing has been posted at that place in the order, or after it. From any thread.

@@ -171,3 +171,11 @@ extension Int {
         self = isOver ? .max : sum
     }
 }
+
+extension UInt64 {
+    /// The position so far after this one, which a peer may have written; the last position is `UInt64.max`.
+    func position(after distance: UInt64) -> UInt64 {
+        let (sum, isOver) = addingReportingOverflow(distance)
+        return isOver ? .max : sum
+    }
+}

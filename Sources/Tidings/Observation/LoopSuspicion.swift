@@ -34,7 +34,7 @@ struct LoopSuspicion {
     private mutating func samples(_ sequence: UInt64, nothingSince: (UInt64) -> Bool) -> Begins {
         guard own % Self.period == 1 else {
             end = nil
-            return nothingSince(sequence + 1) ? .sampled : .usual
+            return nothingSince(sequence.position(after: 1)) ? .sampled : .usual
         }
         inARow = end.map { sequence < $0 } == true ? inARow + 1 : 0
         guard inARow == Self.enough else { return .usual }
@@ -43,7 +43,7 @@ struct LoopSuspicion {
     }
 
     mutating func returns(from sequence: UInt64, nothingSince: (UInt64) -> Bool) {
-        end = (1...Self.reach).first { nothingSince(sequence + 1 + $0) }.map { sequence + 1 + $0 }
+        end = (1...Self.reach).lazy.map { sequence.position(after: 1 + $0) }.first(where: nothingSince)
     }
 }
 

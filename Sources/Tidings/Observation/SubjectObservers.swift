@@ -60,7 +60,7 @@ extension Observation {
     /// Notes how far it has come. With the lock held.
     func note(_ item: Item) {
         switch item {
-        case .arrival(let arrival): reached = max(reached, arrival.envelope.sequence + 1)
+        case .arrival(let arrival): reached = max(reached, arrival.envelope.sequence.position(after: 1))
         case .missed, .ended: losses += 1
         case .reopened: return
         }

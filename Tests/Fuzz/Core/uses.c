@@ -107,6 +107,8 @@ static void read_delivery(const tidings_delivery *d)
 {
     MUST(d->kind == TIDINGS_DELIVERY_MESSAGE || d->kind == TIDINGS_DELIVERY_MISSED, d->kind);
     MUST(d->interest_count >= 1, d->interest_count);
+    // EV has 52 bits of position, and the ring holds fewer positions than that.
+    MUST(d->sequence >> 53 == 0, d->sequence);
     for (size_t i = 0; i < d->interest_count; i++) sum ^= (uint8_t)d->interests[i];
     MUST(d->name_length <= TIDINGS_NAME_MAX && d->subject_length <= TIDINGS_SUBJECT_MAX, d->name_length);
     MUST(d->name[d->name_length] == 0 && d->subject[d->subject_length] == 0, d->name_length);

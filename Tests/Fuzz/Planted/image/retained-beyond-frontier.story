@@ -1,0 +1,1 @@
+a_kept_value_lies_between_the_first_position_and_the_frontier
