@@ -143,11 +143,11 @@ int tidings_receive_at_most(int socket, uint64_t largest, tidings_center **cente
 const char *tidings_default_directory(void);
 
 /// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.
-/// Bound: constant.
+/// Bound: constant. Never waits.
 const char *tidings_path(const tidings_center *center);
 
 /// The center's incarnation: a random number, other than 0, that tells a center from its successors of the same name. Constant for the handle's life.
-/// Bound: constant. Async-signal-safe.
+/// Bound: constant. Never waits. Async-signal-safe.
 uint64_t tidings_incarnation(const tidings_center *center);
 
 /// 0 while the center goes on; -ESTALE once this process knows that it has ended: it was removed, its file was unlinked, or its path leads to another file (or, in the
@@ -157,7 +157,7 @@ uint64_t tidings_incarnation(const tidings_center *center);
 int tidings_ended(tidings_center *center);
 
 /// One line about the last failure of a tidings function on this thread; "" if there was none. Valid until the thread's next call.
-/// Bound: constant.
+/// Bound: constant. Never waits.
 const char *tidings_last_error(void);
 
 /// Replaces that line on this thread: for libraries over this one, so that their callers look in one place.
@@ -180,7 +180,7 @@ int tidings_topic_place(tidings_center *center, const char *name, size_t name_le
                         size_t size, tidings_topic **topic);
 /// Bytes that a topic with a name and subject of these lengths takes; at most TIDINGS_TOPIC_SIZE_MAX. Async-signal-
 /// safe.
-/// Bound: constant.
+/// Bound: constant. Never waits.
 size_t tidings_topic_size(size_t name_length, size_t subject_length);
 #define TIDINGS_TOPIC_SIZE_MAX 768
 
@@ -331,11 +331,11 @@ typedef struct tidings_delivery {
 int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
 
 /// Where the observer looks next: everything before this place in the order has been delivered, told as missed, or was of other names. For the thread that calls `tidings_next`, between two calls.
-/// Bound: constant.
+/// Bound: constant. Never waits.
 uint64_t tidings_observer_position(const tidings_observer *observer);
 
 /// True: nothing has been posted at this place in the order, or after it. One look at one word: how to ask often, and cheaply, whether `tidings_next` would find anything at all. Async-signal-safe.
-/// Bound: constant.
+/// Bound: constant. Never waits.
 bool tidings_nothing_since(const tidings_center *center, uint64_t sequence);
 
 /// Once the center of this observer has ended (-ESTALE): waits up to `timeout_ns` (-1: without end) until another file has its path, which `tidings_open` can open then. While
@@ -355,7 +355,7 @@ int tidings_observer_descriptor(tidings_observer *observer, int *descriptor);
 
 /// How many nanoseconds to look for new notifications before going to sleep: 0 never, UINT32_MAX without end (benchmarks only). Default: adaptive,
 /// at most 20 µs, never on a machine or in a process with one processor.
-/// Bound: constant.
+/// Bound: constant. Never waits.
 void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 
 // MARK: State
