@@ -27,6 +27,8 @@
 /// The two figures hold for optimized code on a machine of 2026, in spoiled centers too. A test allows four times as much
 /// (Docs/Testing.md). All dead participants are reclaimed in one walk, so their number
 /// adds nothing. Copying a payload, and the kernel's time to give or take back memory, come on top.
+/// An opening that creates a center keeps other openings and closings and `fork` of its process waiting while the kernel
+/// gives it memory: 60 to 79 ms for 2^20 slots.
 /// *Waits*: the call may sleep, for as long as its line says, and holds no lock of the process
 /// meanwhile. *Never waits*: the call waits for no other process, and only for threads that change the same handle.
 ///
