@@ -9,7 +9,7 @@
 /// | observers | cost posters nothing while awake; one wake-up while asleep; none when asleep on other names |
 /// | lossless observers | opt-in: posters are held back (or told -EAGAIN, -ETIMEDOUT) rather than lap such an observer; a dead one is noticed at once |
 /// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
-/// | end of a center | if a center is removed, unlinked or replaced, each of its observers wakes and is told -ESTALE, after what was posted before; each post is -ESTALE. Observers and posters learn it within a second. An idle process sleeps without a timer where the kernel offers inotify; a reader wakes once a second |
+/// | end of a center | if a center is removed, unlinked or replaced, each of its observers wakes and is told -ESTALE, after what was posted before; each post is -ESTALE. Observers and posters learn it within a second. An idle process sleeps without a timer where the kernel offers inotify; a reader wakes once a second. The limit: a directory that is moved away takes its centers along, and another center at the old path is no end |
 /// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere). The limit: a child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent dies, others take it for alive until that child calls `exec` or ends |
 /// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception, and a *sealed* center rules that out too); an observer can be given read-only access |
 /// | time | every call has an upper bound of processor time, whatever a peer has written: see *Bounds* below |
@@ -152,9 +152,12 @@ const char *tidings_path(const tidings_center *center);
 /// Bound: constant. Never waits. Async-signal-safe.
 uint64_t tidings_incarnation(const tidings_center *center);
 
-/// 0 while the center goes on; -ESTALE once this process knows that it has ended: it was removed, its file was unlinked, or its path leads to another file (or, in the
-/// same directory, to none). Asks the kernel at once, with at most three `stat` calls; never blocks. A sealed center has no file and never ends this way. What was posted
-/// before can still be received; statistics and participants can still be read. Async-signal-safe while it returns 0.
+/// 0 while the center goes on; -ESTALE once this process knows that it has ended: it was removed, its file was
+/// unlinked, or, in the directory that it was opened in, its path leads to another file or to none. If that directory
+/// itself is moved away, the center goes on there: another center that then gets the path is no end of this one.
+/// Asks the kernel at once, with at most three `stat` calls; never blocks. A sealed center has no file and never ends
+/// this way. What was posted before can still be received; statistics and participants can still be read.
+/// Async-signal-safe while it returns 0.
 /// Bound: constant. Never waits.
 int tidings_ended(tidings_center *center);
 
