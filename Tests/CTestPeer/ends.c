@@ -179,6 +179,25 @@ void what_does_not_end_a_center_is_not_told_as_an_end(void) {
     CHECK(unlink(path_of("second")) == 0, "unlink: %s", strerror(errno));
 }
 
+// The limit that tidings.h states: the center goes on in its directory, and another one has the path.
+void a_directory_that_is_moved_away_takes_its_center_along(void) {
+    char below[4096], moved[4096];
+    (void)snprintf(below, sizeof below, "%s/below", getenv("TIDINGS_DIRECTORY"));
+    (void)snprintf(moved, sizeof moved, "%s/moved", getenv("TIDINGS_DIRECTORY"));
+    CHECK(mkdir(below, 0700) == 0, "mkdir: %s", strerror(errno));
+    const tidings_configuration configuration = {.directory = below, .slots = 256};
+    tidings_center *center = join_center_with(configuration);
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_topic *topic = topic_of(center, NAME);
+    CHECK(rename(below, moved) == 0 && mkdir(below, 0700) == 0, "rename: %s", strerror(errno));
+    tidings_center *another = join_center_with(configuration);
+    CHECK(tidings_incarnation(another) != tidings_incarnation(center), "one center");
+    CHECK(tidings_ended(center) == 0, "an end");
+    post_number(topic, 1);
+    const tidings_delivery delivery = receive(observer);
+    CHECK(stamp_of(&delivery).number == 1, "another post");
+}
+
 // A path that leads into another file system says nothing of the center, also where the directory is a link and the mount is over what it leads to.
 void a_mount_over_the_directory_is_not_the_end(void) {
     own_mounts();

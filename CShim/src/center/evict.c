@@ -266,8 +266,9 @@ int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *hold
     return 0;
 }
 
-// How much history one call gives up for names: all of it, where it isn't to be compared with many prefixes.
-#define COMPARED (UINT64_C(1) << 22)
+// How many comparisons of a record with a prefix one call makes when it gives up history to free name entries. Without
+// prefixes that is the whole of a ring of up to 2^19 slots; with TIDINGS_PREFIXES_MAX of them, half of the default ring.
+#define COMPARED (UINT64_C(1) << 19)
 static uint64_t history_end(tidings__segment *s) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     uint64_t prefixes = 1;

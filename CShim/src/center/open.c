@@ -109,8 +109,12 @@ static void forget(tidings_center *center) {
             break;
         }
     }
-    tidings__segment_close(&center->segment);
+    // Under the lock: a child forked between the two steps would know of the descriptor no more, and keep our locks.
+    tidings__segment_close_files(&center->segment);
     pthread_mutex_unlock(&centers_lock);
+    // Not under the lock, for it takes long: openings, closings and forks of other threads go on. A child forked
+    // meanwhile has a mapping that it does not use.
+    tidings__segment_close(&center->segment);
     pthread_mutex_destroy(&center->lock);
     free(center);
 }

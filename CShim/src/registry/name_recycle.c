@@ -100,17 +100,6 @@ bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t 
     return tidings__cas(&entry->state, &expected, gone) && finish(s, index, gone, effort);
 }
 
-uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most) {
-    uint32_t done = 0;
-    uint64_t effort = tidings__name_effort(s);
-    const uint32_t end = tidings__names_end(s);
-    for (uint32_t index = TIDINGS__NAME_FIRST; index < end && done < most && effort > 0; index++) {
-        tidings__name_ahead(s, index);
-        done += tidings__name_take_out(s, participant, index, &effort);
-    }
-    return done;
-}
-
 bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant) {
     uint64_t state = tidings__acquire(&entry->state);
     *participant = PREPARER(state);

@@ -140,15 +140,23 @@ static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index)
     return STATE(state) == TIDINGS__NAME_FREE && tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
 }
 
-// Two walks of the table: what no observer needs is taken out, and a free entry is looked for.
+#define TAKEN_OUT_MOST 64u  // entries, per walk: each makes every poster look its name up again
+
+// One walk of the table looks for a free entry, and takes out entries that no observer needs. A second walk would cost
+// as much again: most of the time goes to bringing each entry from memory.
 static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting, uint32_t *index) {
-    tidings__name_recycle(s, participant, 64);
+    uint64_t effort = tidings__name_effort(s);
+    uint32_t taken_out = 0;
     uint32_t candidate = tidings__relaxed(&turn);
     for (uint32_t i = 0; i < limit; i++, candidate++) {
         if (candidate >= limit || candidate < TIDINGS__NAME_FIRST) candidate = TIDINGS__NAME_FIRST;
         const tidings__name *entry = &s->names[candidate];
         tidings__name_ahead(s, candidate);
-        if (STATE(tidings__acquire(&entry->state)) != TIDINGS__NAME_FREE) continue;
+        if (STATE(tidings__acquire(&entry->state)) != TIDINGS__NAME_FREE) {
+            if (taken_out == TAKEN_OUT_MOST || effort == 0) continue;
+            if (!tidings__name_take_out(s, participant, candidate, &effort)) continue;
+            taken_out++;
+        }
         if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0) {
             if (waiting->count < SCANS) waiting->entries[waiting->count++] = candidate;
         } else if (take_free(s, participant, candidate)) {

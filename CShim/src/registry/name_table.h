@@ -77,9 +77,8 @@ void tidings__name_tidy(tidings__segment *s, const tidings__participant_set *dea
 // Is it being prepared or taken out, and by which participant?
 bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant);
 
-// Takes out entries nobody needs; how many. They can serve another name once the ring has forgotten them.
-uint32_t tidings__name_recycle(tidings__segment *s, uint32_t participant, uint32_t most);
-// The same of this one, if nobody needs it. `*effort` is what the call may still look at: `tidings__name_effort` at its beginning.
+// Takes this entry out, if no observer and no retained value needs it. The entry can serve another name once the ring
+// holds no record of the old one. `*effort` is what the call may still look at: `tidings__name_effort` at its beginning.
 bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *effort);
 uint64_t tidings__name_effort(const tidings__segment *s);
 

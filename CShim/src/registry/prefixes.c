@@ -26,7 +26,7 @@ static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
 // time have been evicted. Who counts a range, or posts at a position, finds out then that what it did is void.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk) {
     for (uint32_t index; (index = step(s, walk)) != TIDINGS__NAME_NONE;)
-        if (tidings__name_members(&s->names[index]) != 0) return index;
+        if (tidings__name_observed(&s->names[index])) return index;
     return TIDINGS__NAME_NONE;
 }
 

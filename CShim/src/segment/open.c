@@ -200,16 +200,21 @@ int tidings__segment_descriptor(const tidings__segment *segment)
     return tidings__file_is(segment->fd, segment->device, segment->inode) ? segment->fd : -EBADF;
 }
 
-void tidings__segment_close(tidings__segment *segment)
+void tidings__segment_close_files(tidings__segment *segment)
 {
-    tidings__unmap(segment->base, segment->size);
     tidings__companion_close(segment);
-    segment->base = NULL;
-    segment->header = NULL;
     // Not what has got its number since. A birth or an opening that fails early doesn't know its inode yet.
     if (segment->inode == 0 || tidings__segment_descriptor(segment) >= 0) tidings__file_close(segment->fd);
     segment->fd = -1;
     segment->inode = 0;
+}
+
+void tidings__segment_close(tidings__segment *segment)
+{
+    tidings__segment_close_files(segment);
+    tidings__unmap(segment->base, segment->size);
+    segment->base = NULL;
+    segment->header = NULL;
     free(segment->chunk_backed);
     segment->chunk_backed = NULL;
 }

@@ -63,6 +63,9 @@ int tidings__segment_hand(const tidings__segment *segment, bool writable, int de
 int tidings__segment_adopt(const char *name, const int *descriptors, int count, uint64_t largest, tidings__segment *segment);
 
 void tidings__segment_close(tidings__segment *segment);  // a second time does nothing
+// The part of it that takes microseconds: the descriptors, and with them the locks. The kernel's work follows in
+// `tidings__segment_close`: to unmap a large center takes 50 ms.
+void tidings__segment_close_files(tidings__segment *segment);
 
 // The directory part of segment->path.
 void tidings__segment_directory(const tidings__segment *segment, char directory[TIDINGS__PATH_SIZE]);
