@@ -34,6 +34,8 @@ static inline uint32_t joined(tidings_center *center, const char *name, bool pre
 }
 
 // A participant whose lock no process holds.
-static inline void dead_participant(tidings__segment *s, uint32_t participant) { s->participants[participant].instance = 101; }
+static inline void dead_participant(tidings__segment *s, uint32_t participant) {
+    s->participants[participant].instance = 101;
+}
 
 #endif

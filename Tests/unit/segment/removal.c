@@ -18,15 +18,25 @@ TEST(a_removed_center_is_marked_and_has_no_name) {
     CHECK_EQUAL(remove_x(), -ENOENT);
 }
 
+// Most pages of a new center were reserved and never touched.
 TEST(a_removal_rings_observers_that_sleep) {
     tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
-    s.participants[0].instance = 1;  // the search for sleepers ends at the first page that was never written
     *tidings__doorbell(&s, 2) = 4 | 1;
     *tidings__doorbell(&s, 3) = 4;
     CHECK_EQUAL(remove_x(), 0);
     CHECK_EQUAL(*tidings__doorbell(&s, 2), 6 | 1);
     CHECK_EQUAL(*tidings__doorbell(&s, 3), 4);
+}
+
+TEST(a_removal_rings_observers_that_sleep_on_the_writers_file) {
+    tidings__segment s;
+    CHECK_EQUAL(open_x(&s, 0, 0644), 0);
+    *tidings__doorbell(&s, 2) = 4 | 1;
+    s.header->bells[3].word = 7;
+    CHECK_EQUAL(remove_x(), 0);
+    CHECK_EQUAL(*tidings__doorbell(&s, 2), 6 | 1);
+    CHECK_EQUAL(s.header->bells[3].word, 8);
 }
 
 TEST(a_removal_leaves_the_successor_of_the_center_alone) {
