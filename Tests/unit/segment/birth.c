@@ -4,7 +4,7 @@
 #include "platform/error.h"
 
 TEST(a_new_center_says_what_it_is_in_its_first_page) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     CHECK_EQUAL(s.header->magic, TIDINGS__MAGIC);
     CHECK_EQUAL(s.header->version, TIDINGS__FORMAT_VERSION);
@@ -25,7 +25,7 @@ TEST(only_slot_0_of_a_new_ring_says_that_its_position_never_came) {
 }
 
 TEST(a_new_center_has_the_mode_that_was_asked_for_and_no_file_beside_it) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0660), 0);
     struct stat status;
     CHECK_EQUAL(tidings__path_status(s.path, &status), 0);
@@ -36,7 +36,7 @@ TEST(a_new_center_has_the_mode_that_was_asked_for_and_no_file_beside_it) {
 }
 
 TEST(a_creator_that_comes_second_is_told_so_and_changes_nothing) {
-    tidings__segment s, other;
+    static tidings__segment s, other;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     other = s;
     CHECK_EQUAL(tidings__segment_birth(&other, 0600, NULL), -EEXIST);
@@ -45,7 +45,7 @@ TEST(a_creator_that_comes_second_is_told_so_and_changes_nothing) {
 }
 
 TEST(a_creator_without_a_directory_is_told_which) {
-    tidings__segment s;
+    static tidings__segment s;
     tidings_configuration configuration = with_file(0, 0600);
     configuration.directory = "/dev/shm/tidings-unit-none";
     s.looks = 0;

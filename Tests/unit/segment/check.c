@@ -45,7 +45,7 @@ TEST(a_center_whose_lengths_disagree_is_damaged) {
 }
 
 TEST(a_file_that_is_short_or_without_the_magic_is_no_center) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     s.header->magic++;
     CHECK_EQUAL(tidings__segment_identify(&s, s.fd, 0, "open", &identity), -EBADMSG);
@@ -64,7 +64,7 @@ TEST(a_center_of_another_user_is_refused_unless_any_owner_will_do) {
 }
 
 TEST(a_path_to_a_directory_is_refused_with_what_it_is) {
-    tidings__segment s = {.name = "x"};
+    static tidings__segment s = {.name = "x"};
     (void)strcpy(s.path, unit_directory());
     CHECK_EQUAL(tidings__segment_unopenable(&s, ENXIO, 0, "open"), -EBADMSG);
     CHECK_SAYS(tidings__last_error(), "is a directory");
@@ -72,7 +72,7 @@ TEST(a_path_to_a_directory_is_refused_with_what_it_is) {
 }
 
 TEST(a_directory_that_every_user_may_rename_in_is_refused_unless_allowed) {
-    tidings__segment s = {.name = "x"};
+    static tidings__segment s = {.name = "x"};
     CHECK_EQUAL(tidings__path_join(unit_directory(), "x", s.path, sizeof s.path), 0);
     CHECK_EQUAL(tidings__segment_check_directory(&s, 0, "open"), 0);
     CHECK_EQUAL(chmod(unit_directory(), 0777), 0);

@@ -17,7 +17,7 @@ static void writers_path(const tidings__segment *s, char *path) {
 }
 
 TEST(the_writers_file_of_an_observable_center_is_closed_to_readers) {
-    tidings__segment s;
+    static tidings__segment s;
     char path[4096];
     CHECK_EQUAL(open_x(&s, 0, 0644), 0);
     writers_path(&s, path);
@@ -30,7 +30,7 @@ TEST(the_writers_file_of_an_observable_center_is_closed_to_readers) {
 }
 
 TEST(doorbells_of_an_observable_center_are_shared_through_the_writers_file) {
-    tidings__segment first, second;
+    static tidings__segment first, second;
     CHECK_EQUAL(open_x(&first, 0, 0644), 0);
     CHECK_EQUAL(open_x(&second, 0, 0644), 0);
     *tidings__doorbell(&first, 3) = 42;
@@ -42,7 +42,7 @@ TEST(doorbells_of_an_observable_center_are_shared_through_the_writers_file) {
 }
 
 TEST(a_writers_file_that_was_replaced_is_refused) {
-    tidings__segment s, other;
+    static tidings__segment s, other;
     char path[4096];
     CHECK_EQUAL(open_x(&s, 0, 0644), 0);
     writers_path(&s, path);
@@ -56,7 +56,7 @@ TEST(a_writers_file_that_was_replaced_is_refused) {
 }
 
 TEST(the_writers_file_goes_with_its_center) {
-    tidings__segment s;
+    static tidings__segment s;
     char path[4096];
     CHECK_EQUAL(open_x(&s, 0, 0644), 0);
     writers_path(&s, path);

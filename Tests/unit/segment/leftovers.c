@@ -23,7 +23,7 @@ static int file_beside(const char *suffix, char path[4096]) {
 }
 
 TEST(a_center_in_use_is_no_stale_file) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0644), 0);
     CHECK_EQUAL(search(true), 0);
     CHECK(exists(s.path));
@@ -51,7 +51,7 @@ TEST(a_creator_that_lost_its_file_begins_anew) {
 }
 
 TEST(a_writers_file_without_its_center_is_stale) {
-    tidings__segment s;
+    static tidings__segment s;
     char path[4096];
     CHECK_EQUAL(open_x(&s, 0, 0644), 0);
     (void)file_beside(TIDINGS__COMPANION_SUFFIX, path);
@@ -62,7 +62,7 @@ TEST(a_writers_file_without_its_center_is_stale) {
 }
 
 TEST(a_center_that_is_marked_as_removed_and_has_its_name_is_stale) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     s.header->removed.word = 1;
     CHECK_EQUAL(search(true), 1);

@@ -4,7 +4,7 @@
 #include "platform/error.h"
 
 TEST(two_openings_of_a_name_meet_in_one_center) {
-    tidings__segment first, second;
+    static tidings__segment first, second;
     CHECK_EQUAL(open_x(&first, 0, 0600), 0);
     CHECK_EQUAL(open_x(&second, 0, 0600), 0);
     CHECK_EQUAL(second.instance, first.instance);
@@ -16,7 +16,7 @@ TEST(two_openings_of_a_name_meet_in_one_center) {
 }
 
 TEST(an_existing_center_keeps_its_shape) {
-    tidings__segment first, second;
+    static tidings__segment first, second;
     CHECK_EQUAL(open_x(&first, 0, 0600), 0);
     tidings_configuration larger = with_file(0, 0600);
     larger.slots = 1024;
@@ -30,21 +30,21 @@ TEST(an_existing_center_keeps_its_shape) {
 }
 
 TEST(an_opening_that_must_not_create_creates_nothing) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, TIDINGS_OPEN_EXISTING, 0), -ENOENT);
     CHECK_EQUAL(open_x(&s, TIDINGS_OPEN_READ_ONLY, 0), -ENOENT);
     CHECK(!exists(s.path));
 }
 
 TEST(an_exclusive_opening_refuses_a_center_that_exists) {
-    tidings__segment first, second;
+    static tidings__segment first, second;
     CHECK_EQUAL(open_x(&first, TIDINGS_OPEN_EXCLUSIVE, 0600), 0);
     CHECK_EQUAL(open_x(&second, TIDINGS_OPEN_EXCLUSIVE, 0600), -EEXIST);
     tidings__segment_close(&first);
 }
 
 TEST(an_opening_finishes_the_removal_of_a_center_that_is_marked_as_removed) {
-    tidings__segment first, second;
+    static tidings__segment first, second;
     CHECK_EQUAL(open_x(&first, 0, 0600), 0);
     first.header->removed.word = 1;
     CHECK_EQUAL(open_x(&second, 0, 0600), 0);
@@ -55,7 +55,7 @@ TEST(an_opening_finishes_the_removal_of_a_center_that_is_marked_as_removed) {
 }
 
 TEST(a_descriptor_that_leads_to_another_file_is_not_the_segments) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     CHECK_EQUAL(tidings__segment_descriptor(&s), s.fd);
     s.inode++;

@@ -10,7 +10,7 @@ static int remove_x(void) {
 }
 
 TEST(a_removed_center_is_marked_and_has_no_name) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     CHECK_EQUAL(remove_x(), 0);
     CHECK_EQUAL(s.header->removed.word, 1);
@@ -20,7 +20,7 @@ TEST(a_removed_center_is_marked_and_has_no_name) {
 
 // Most pages of a new center were reserved and never touched.
 TEST(a_removal_rings_observers_that_sleep) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     *tidings__doorbell(&s, 2) = 4 | 1;
     *tidings__doorbell(&s, 3) = 4;
@@ -30,7 +30,7 @@ TEST(a_removal_rings_observers_that_sleep) {
 }
 
 TEST(a_removal_rings_observers_that_sleep_on_the_writers_file) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0644), 0);
     *tidings__doorbell(&s, 2) = 4 | 1;
     s.header->bells[3].word = 7;
@@ -40,7 +40,7 @@ TEST(a_removal_rings_observers_that_sleep_on_the_writers_file) {
 }
 
 TEST(a_removal_leaves_the_successor_of_the_center_alone) {
-    tidings__segment s, successor;
+    static tidings__segment s, successor;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     CHECK_EQUAL(tidings__file_unlink(s.path), 0);
     CHECK_EQUAL(open_x(&successor, 0, 0600), 0);
@@ -51,7 +51,7 @@ TEST(a_removal_leaves_the_successor_of_the_center_alone) {
 }
 
 TEST(a_removal_waits_for_another_remover_and_then_gives_up) {
-    tidings__segment s, other;
+    static tidings__segment s, other;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     CHECK_EQUAL(open_x(&other, 0, 0600), 0);
     CHECK_EQUAL(tidings__lock_try(other.fd, TIDINGS__LOCK_REMOVAL, true), 0);
@@ -62,7 +62,7 @@ TEST(a_removal_waits_for_another_remover_and_then_gives_up) {
 }
 
 TEST(a_file_that_is_no_center_is_not_removed) {
-    tidings__segment s;
+    static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     s.header->magic = 0;
     CHECK_EQUAL(remove_x(), -EBADMSG);

@@ -15,7 +15,7 @@ TEST(a_sealed_center_has_no_file_and_a_fixed_length) {
 }
 
 TEST(a_sealed_center_can_only_be_new_and_the_callers_own) {
-    tidings__segment s;
+    static tidings__segment s;
     tidings_configuration configuration = unit_smallest;
     configuration.flags = TIDINGS_OPEN_EXISTING;
     CHECK_EQUAL(tidings__segment_create_sealed("x", &configuration, &s), -EINVAL);
@@ -42,7 +42,7 @@ TEST(a_peer_that_receives_one_descriptor_may_only_read) {
 }
 
 TEST(a_center_that_is_not_sealed_is_not_received) {
-    tidings__segment s, peer;
+    static tidings__segment s, peer;
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     CHECK_EQUAL(tidings__segment_hand(&s, false, descriptors, &count), 0);
     CHECK_EQUAL(tidings__segment_adopt("y", descriptors, count, UINT64_MAX, &peer), -EPERM);
