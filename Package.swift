@@ -106,6 +106,15 @@ let package = Package(
             path: "Tests/CTestPeer",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
         ),
+        // Unit tests of the core, beside its files: they set shared words by hand, call one function, check the words.
+        .executableTarget(
+            name: "CoreUnitTests",
+            dependencies: ["CTidings"],
+            path: "Tests/unit",
+            cSettings: [
+                .define("_GNU_SOURCE"), .headerSearchPath("."), .headerSearchPath("../../CShim/src"),
+            ] + cWarnings
+        ),
         // Stories of notify(3); and a program that does with notify.h what a Swift test tells it.
         .executableTarget(
             name: "NotifyPeer",
@@ -150,7 +159,7 @@ let package = Package(
 
         .testTarget(
             name: "CTidingsTests",
-            dependencies: ["CTestPeer"],
+            dependencies: ["CTestPeer", "CoreUnitTests"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

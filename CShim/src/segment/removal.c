@@ -82,6 +82,13 @@ static void ring_all(uint8_t *doorbells, uint32_t count)
     }
 }
 
+// Whether a mapping of the first `length` bytes can be touched. Pages that were reserved at birth and never touched count
+// as holes: reserving them again changes nothing, and says so.
+static bool has_memory(int fd, uint64_t length)
+{
+    return tidings__file_backed(fd, 0, length) || tidings__file_reserve(fd, 0, length) == 0;
+}
+
 // Wakes all who sleep in a center that was just marked. Only a hint: an observer that isn't woken here is told by its own process.
 static void wake_observers(int fd, int companion, const tidings__identity *identity)
 {
@@ -89,7 +96,7 @@ static void wake_observers(int fd, int companion, const tidings__identity *ident
     tidings__geometry_of(&identity->shape, &geometry);
     const uint64_t length = geometry.observers + identity->shape.observers * sizeof(tidings__observer_entry);
     uint8_t *bytes = NULL;
-    if (!tidings__file_backed(fd, 0, length) || tidings__map(fd, length, true, &bytes) != 0) return;
+    if (!has_memory(fd, length) || tidings__map(fd, length, true, &bytes) != 0) return;
     if (identity->companion == 0) ring_all(bytes + geometry.observers, identity->shape.observers);
     tidings__bell *bells = ((tidings__header *)(void *)bytes)->bells;
     for (uint32_t i = 0; identity->companion != 0 && i < TIDINGS__BELLS; i++) {
@@ -100,7 +107,7 @@ static void wake_observers(int fd, int companion, const tidings__identity *ident
     const uint64_t size = (uint64_t)identity->shape.observers * TIDINGS__LINE;
     struct stat status;
     uint8_t *doorbells = NULL;
-    if (companion < 0 || tidings__file_status(companion, &status) != 0 || (uint64_t)status.st_size < size || !tidings__file_backed(companion, 0, size) ||
+    if (companion < 0 || tidings__file_status(companion, &status) != 0 || (uint64_t)status.st_size < size || !has_memory(companion, size) ||
         tidings__map(companion, size, true, &doorbells) != 0)
         return;
     ring_all(doorbells, identity->shape.observers);

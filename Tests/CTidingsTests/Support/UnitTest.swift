@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+/// A unit test of the core, written in C (`Tests/unit`) and named by a sentence.
+struct UnitTest: CustomTestStringConvertible, Sendable {
+    enum Layer: String {
+        case platform, segment, ring, registry, center
+    }
+
+    let file: String
+    let name: String
+
+    var testDescription: String {
+        "\(file): \(name.replacing("_", with: " "))"
+    }
+
+    /// As `CoreUnitTests` lists them, so that each test that is written runs.
+    static func all(_ layer: Layer) throws -> [UnitTest] {
+        let (status, list) = try run("--list")
+        let tests = list.split(separator: "\n").map { $0.split(separator: " ") }
+            .filter { $0[0].hasPrefix("\(layer.rawValue)/") }
+            .map { UnitTest(file: String($0[0]), name: String($0[1])) }
+        // An empty list would be a test that passes because it does nothing.
+        guard status == 0, !tests.isEmpty else { throw NoUnitTests(layer: layer) }
+        return tests
+    }
+
+    /// In a process of its own.
+    func run() throws {
+        let (status, answer) = try Self.run(name)
+        #expect(status == 0, "\(answer)")
+    }
+
+    private static func run(_ argument: String) throws -> (status: Int32, answer: String) {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = executable
+        process.arguments = [argument]
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, answer)
+    }
+
+    /// Beside the tests' own executable.
+    private static var executable: URL {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("CoreUnitTests")
+    }
+}
+
+struct NoUnitTests: Error {
+    let layer: UnitTest.Layer
+}
