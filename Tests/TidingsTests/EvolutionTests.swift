@@ -37,6 +37,13 @@ struct EvolutionTests {
         let peer = try Peer(test, "post-build", "new", "post-build", "other", "post-build", "old")
         await peer.waitForEnd()
         expectEqual(await got.wait(for: 2), ["new", "old"])
+        // The poster used three types under one name, and was told of each pair once.
+        expectEqual(
+            await peer.lines.wait(for: 6),
+            [
+                "posted", "two types: NewSeek, OtherSeek", "posted", "two types: NewSeek, OldSeek",
+                "two types: OtherSeek, OldSeek", "posted",
+            ])
         let reported = undecodable.all
         #expect(reported.count == 1 && reported.first?.notification.payload.json == #"{"title":7}"#)
         guard case .typeMismatch(_, let context) = reported.first?.error as? DecodingError else {

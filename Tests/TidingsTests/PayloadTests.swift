@@ -90,7 +90,7 @@ struct PayloadTests {
     }
 
     @Test func whatDoesNotDecodeIsReportedAndTheNextComes() async throws {
-        let test = try TestCenter()
+        let test = try TestCenter(expecting: ["two types: test.point: Point, Wider"])
         let got = Events<Track>()
         let bad = Events<Center.UndecodableMessage>()
         let told = Events<String>()
@@ -133,6 +133,7 @@ struct PayloadTests {
         try test.center.post(Point(x: 1, y: 2))
         expectEqual(await got.wait(for: 1), [Point(x: 1, y: 2)])
         #expect(bad.all == [.bitwise])
+        #expect(test.reports.all == ["two types: test.point: Point, Wider"])
         token.cancel()
     }
 
