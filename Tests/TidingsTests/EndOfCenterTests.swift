@@ -6,7 +6,7 @@ import Testing
 @testable import Tidings
 
 /// What observers and posters learn when their center is removed, deleted or replaced.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct EndOfCenterTests {
     enum End: CaseIterable { case removed, deleted, replaced }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Two builds of the same message, in two processes: fields that only one of them has, and one of another type.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct EvolutionTests {
     /// What both were before, in the tests' own program.
     struct Seek: Center.Message {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite struct JSONRenderingTests {
+@Suite(.serialized) struct JSONRenderingTests {
     private func cbor(_ hexadecimal: String) -> String {
         let digits = Array(hexadecimal.utf8)
         let bytes = stride(from: 0, to: digits.count, by: 2).map {

@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Names with typed arguments.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct KeyTests {
     @Test func deliveriesOfAnotherProcess() async throws {
         let test = try TestCenter()

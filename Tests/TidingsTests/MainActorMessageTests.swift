@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// A center object that is like no other, as `NotificationCenter()` makes it. Spelled as `SubjectMessages.swift` says.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct MainActorMessageTests {
     @Test @MainActor func aPostHasCalledItsObserversWhenItReturns() {
         let center = SharedNotificationCenter()

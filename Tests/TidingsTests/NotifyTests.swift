@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// A C program that knows nothing but `notify.h`, and this library, on the same names.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct NotifyTests {
     /// The center whose names are those of notify(3), and the program.
     private struct Both {

@@ -5,7 +5,7 @@ import Testing
 @testable import Tidings
 
 /// The registrations of one object keep one order; and a closure whose thread only waits for a processor is not taken for one that hangs.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ObjectOrderTests {
     struct Play: Center.Message {
         static let name: Center.Name = "order.play"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct PayloadTests {
     struct Point: Center.BitwiseMessage, Equatable {
         static let name: Center.Name = "test.point"

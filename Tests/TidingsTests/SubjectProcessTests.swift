@@ -8,7 +8,7 @@ extension Center.MessageIdentifier where Self == Center.BaseMessageIdentifier<Su
 }
 
 /// Subjects that other processes know, and messages that they post.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SubjectProcessTests {
     final class Device: Sendable, Identifiable {
         let id: String

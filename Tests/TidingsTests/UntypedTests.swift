@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// Names with an object and a dictionary.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct UntypedTests {
     /// As `TestPeer.everything`.
     static let everything: Center.UserInfo = [

@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// What the decoder puts up with, and what it says when it doesn't.
-@Suite struct CBORDecodingTests {
+@Suite(.serialized) struct CBORDecodingTests {
     struct Track: Codable, Equatable {
         var id: Int
         var title: String

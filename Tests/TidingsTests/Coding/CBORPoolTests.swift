@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite struct CBORPoolTests {
+@Suite(.serialized) struct CBORPoolTests {
     struct Item: CBORPooled {
         var next: UnsafeMutablePointer<Item>?
         var isTaken = false

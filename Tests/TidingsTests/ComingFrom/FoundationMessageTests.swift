@@ -4,7 +4,7 @@ import Testing
 
 /// What Foundation's own tests ask of `NotificationCenter`'s messages, asked of this center, in their order: Docs/ComingFrom.md has the list, and
 /// says what can't be the same. Each message and subject is declared in `SubjectMessages.swift` or here.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct FoundationMessageTests {
     // MARK: On the main actor
 
