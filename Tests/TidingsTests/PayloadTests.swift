@@ -90,7 +90,7 @@ struct PayloadTests {
     }
 
     @Test func whatDoesNotDecodeIsReportedAndTheNextComes() async throws {
-        let test = try TestCenter(expecting: ["two types: test.point: Point, Wider"])
+        let test = try TestCenter()
         let got = Events<Track>()
         let bad = Events<Center.UndecodableMessage>()
         let told = Events<String>()
@@ -124,7 +124,7 @@ struct PayloadTests {
             var x: Double
             var y: Int64
         }
-        let test = try TestCenter()
+        let test = try TestCenter(expecting: ["two types: test.point: Point, Wider"])
         let got = Events<Point>()
         let bad = Events<Center.PayloadFormat>()
         let token = try test.center.addObserver(
