@@ -42,7 +42,7 @@ done <"$here/left-out"
 skipped=0
 declare -A known=()
 : >"$work/told"
-while read -r kind name; do
+while read -r kind name _; do
     known[$name]=1 known[$kind]=1
     if [[ $# -gt 0 ]]; then
         if [[ " $* " == *" $name "* ]]; then echo "$name" >>"$work/told"; fi

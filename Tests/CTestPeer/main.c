@@ -4,6 +4,7 @@
 #include "peer.h"
 #include "privileges.h"
 
+#define TOPIC(name)
 #define STORY(name) void name(void);
 #define STEPPED STORY
 #define MOUNTING STORY
@@ -15,8 +16,9 @@
 
 static const struct {
     const char *kind, *name;
-    void (*tell)(void);
+    void (*tell)(void);  // NULL: the entry begins a topic
 } stories[] = {
+#define TOPIC(name) {"topic", #name, NULL},
 #define STORY(name) {"plain", #name, name},
 #define STEPPED(name) {"stepped", #name, name},
 #define MOUNTING(name) {"mounting", #name, name},
@@ -31,7 +33,12 @@ static const struct {
 
 int main(int count, char **arguments) {
     if (count == 2 && strcmp(arguments[1], "--list") == 0) {
-        for (size_t i = 0; i < STORIES; i++) printf("%s %s\n", stories[i].kind, stories[i].name);
+        // KIND STORY TOPIC
+        const char *topic = "";
+        for (size_t i = 0; i < STORIES; i++) {
+            if (stories[i].tell) printf("%s %s %s\n", stories[i].kind, stories[i].name, topic);
+            else topic = stories[i].name;
+        }
         return 0;
     }
     if (count == 3 && strcmp(arguments[1], "--may") == 0) return !may(arguments[2]);
@@ -50,7 +57,7 @@ int main(int count, char **arguments) {
     watchdog();
     if (leaves) return leave(arguments[1]) ? 0 : 64;
     for (size_t i = 0; i < STORIES; i++) {
-        if (strcmp(stories[i].name, arguments[1]) != 0) continue;
+        if (!stories[i].tell || strcmp(stories[i].name, arguments[1]) != 0) continue;
         under_condition(arguments[1], arguments);
         stories[i].tell();
         return 0;

@@ -1,26 +1,30 @@
-// Every story there is, by file: STORY(name); STEPPED if it needs single steps, MOUNTING if file systems of its own, AS_OTHERS if
-// to become another user, LIMITED if it uses up what a sanitizer needs. RETOLD is another's story under a condition (conditions.c), APART one of namespaces. The tests read this list by `CTestPeer --list`.
+// Every scenario test of the core, by topic. TOPIC(topic) begins one; a topic has the name of the file that holds its functions,
+// or of the condition. The tests read this list by `CTestPeer --list`.
+//
+// STORY(name) is an ordinary one. STEPPED needs single steps, MOUNTING file systems of its own, AS_OTHERS the right to become another
+// user. LIMITED uses up what a sanitizer needs. RETOLD is another one's function under a condition (conditions.c). APART is the
+// same for a condition that needs namespaces (namespaces.c).
 // clang-format off
 
-// births.c
+TOPIC(births)
 STORY(a_hundred_creators_of_one_name_end_on_one_center)
 STORY(one_of_many_exclusive_creators_succeeds)
 STORY(a_center_is_born_with_its_memory_and_touches_little)
 
-// strangers.c
+TOPIC(strangers)
 STORY(files_that_are_no_centers_are_refused_and_left_alone)
 STORY(a_center_of_another_length_is_refused)
 STORY(a_center_of_another_version_is_refused_and_can_be_removed)
 STORY(a_center_with_a_damaged_head_is_refused)
 STORY(links_pipes_sockets_and_directories_are_refused)
 
-// names_refused.c
+TOPIC(names_refused)
 STORY(center_names_that_cannot_be_are_refused)
 STORY(names_and_subjects_that_cannot_be_are_refused)
 STORY(configurations_that_cannot_be_are_refused)
 STORY(payloads_over_the_limit_are_refused)
 
-// full.c
+TOPIC(full)
 MOUNTING(a_file_system_of_64_kib_holds_no_center)
 MOUNTING(a_file_system_of_1_mib_holds_a_small_center)
 MOUNTING(a_payload_that_finds_no_room_is_refused_until_there_is_some)
@@ -31,17 +35,17 @@ MOUNTING(what_a_center_has_it_can_use_though_the_rest_is_full)
 MOUNTING(a_file_system_without_room_for_files_holds_no_center)
 MOUNTING(a_read_only_file_system_is_said_to_be_one)
 
-// growth.c
+TOPIC(growth)
 MOUNTING(a_small_center_fills_a_file_system_of_1_mib_and_works_on)
 MOUNTING(a_center_fills_a_file_system_of_64_mib_and_works_on)
 
-// users.c
+TOPIC(users)
 AS_OTHERS(a_center_of_another_user_is_refused_and_left_alone)
 AS_OTHERS(one_without_permission_is_told_so)
 AS_OTHERS(two_users_of_one_directory_do_not_meet)
 AS_OTHERS(who_becomes_another_user_goes_on_with_what_it_has)
 
-// readers.c
+TOPIC(readers)
 AS_OTHERS(readers_are_woken_and_get_everything_in_order)
 AS_OTHERS(readers_are_told_exactly_what_they_missed)
 AS_OTHERS(a_reader_can_read_and_change_nothing)
@@ -55,11 +59,11 @@ STORY(a_post_to_many_observers_wakes_no_reader_on_its_claim)
 STORY(a_lossless_observer_wakes_posters_and_no_reader)
 STORY(a_reader_can_be_interrupted_and_has_a_descriptor)
 
-// ill_will.c
+TOPIC(ill_will)
 AS_OTHERS(a_reader_of_ill_will_harms_nobody)
 STORY(who_is_taken_off_its_doorbell_can_still_be_interrupted_and_closed)
 
-// directories.c
+TOPIC(directories)
 STORY(a_directory_where_others_may_rename_is_refused_unless_asked_for)
 STORY(the_directory_is_looked_at_where_a_link_leads)
 STORY(a_directory_that_comes_and_goes_harms_nobody)
@@ -68,13 +72,13 @@ STORY(the_default_directory_is_told)
 AS_OTHERS(a_directory_of_another_user_is_refused_unless_asked_for)
 AS_OTHERS(a_directory_of_an_unknown_user_is_used)
 
-// access.c
+TOPIC(access)
 AS_OTHERS(a_center_can_be_shared_with_a_group)
 AS_OTHERS(who_may_write_and_not_delete_removes_nothing)
 AS_OTHERS(a_companion_that_is_another_file_is_refused)
 STORY(creators_of_one_observable_center_leave_two_files)
 
-// sealed.c
+TOPIC(sealed)
 STORY(a_sealed_center_goes_from_hand_to_hand)
 AS_OTHERS(who_was_handed_a_center_to_read_can_do_no_more)
 STORY(nobody_can_cut_a_sealed_center_short)
@@ -82,19 +86,19 @@ STORY(holes_in_a_sealed_center_kill_nobody)
 STORY(a_receiver_limits_the_size_of_a_sealed_center)
 STORY(what_is_no_center_is_refused_on_arrival)
 
-// handing.c
+TOPIC(handing)
 STORY(a_received_center_takes_no_standard_descriptor)
 STORY(a_center_is_received_with_credentials)
 STORY(who_has_too_many_files_open_is_told_so)
 STORY(a_child_of_the_sender_keeps_no_receiver_alive)
 STORY(a_forked_child_inherits_nothing_that_is_on_its_way)
 
-// removal.c
+TOPIC(removal)
 STORY(a_removed_center_takes_no_more_posts)
 STORY(centers_come_and_go_under_one_name)
 STORY(who_waits_for_a_remover_holds_up_no_other_center)
 
-// ends.c
+TOPIC(ends)
 STORY(each_end_wakes_a_sleeping_observer)
 STORY(each_end_makes_the_descriptor_readable)
 STORY(what_was_posted_before_the_end_comes_first)
@@ -110,7 +114,7 @@ STORY(a_forked_child_keeps_its_own_watches)
 STORY(an_observer_waits_for_the_successor)
 STORY(sleeping_observers_use_no_processor)
 
-// payloads.c
+TOPIC(payloads)
 STORY(an_observer_takes_little_more_memory_than_a_payload)
 STORY(payloads_of_every_size_arrive_whole)
 STORY(a_delivery_says_who_posted_what_and_when)
@@ -119,22 +123,22 @@ STORY(history_and_what_comes_meet_without_a_seam)
 STORY(places_for_payloads_are_found_in_order_and_history_stays)
 STORY(a_place_that_is_free_is_found_before_a_post_is_held_back)
 
-// bare.c
+TOPIC(bare)
 STORY(topics_in_the_callers_memory_post_like_any)
 STORY(bare_observers_get_all_but_the_payload)
 STORY(nothing_is_new_exactly_until_somebody_posts)
 
-// loss.c
+TOPIC(loss)
 STORY(several_names_of_one_bucket_are_counted_apart)
 STORY(interests_of_one_observer_are_counted_apart)
 STORY(a_rare_name_beside_a_chatty_one_loses_nothing_unsaid)
 STORY(a_name_added_while_receiving_is_counted_exactly)
 
-// threads.c
+TOPIC(threads)
 STORY(threads_that_share_a_topic_post_each_in_its_order)
 STORY(names_added_and_removed_meanwhile_disturb_no_account)
 
-// lossless.c
+TOPIC(lossless)
 STORY(nothing_is_lost_at_full_speed)
 STORY(held_back_posts_are_told_so_and_post_nothing)
 STORY(who_has_taken_every_large_payload_holds_nobody_back)
@@ -144,7 +148,7 @@ STORY(a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back)
 STORY(a_lossless_observer_loses_nothing_of_the_history_it_asked_for)
 STORY(a_stopped_lossless_observer_holds_until_the_deadline)
 
-// retained.c
+TOPIC(retained)
 STORY(a_kept_value_is_listed_from_the_first)
 STORY(the_newest_value_wins_across_posters)
 STORY(a_killed_poster_never_brings_back_an_older_value)
@@ -152,7 +156,7 @@ STORY(a_value_survives_everybody_and_the_ring)
 STORY(a_late_comer_is_told_that_it_is_retained)
 STORY(a_cleared_value_is_told_as_one)
 
-// names.c
+TOPIC(names)
 STORY(names_that_are_observed_no_longer_make_room)
 STORY(names_whose_value_was_cleared_make_room)
 STORY(retained_posts_that_failed_leave_no_name)
@@ -162,11 +166,11 @@ STORY(an_entry_used_again_goes_on_counting_its_crowds)
 STORY(half_made_names_of_the_dead_are_freed)
 STORY(names_that_another_made_room_for_are_found)
 
-// chains.c
+TOPIC(chains)
 STEPPED(a_name_joined_while_its_chain_is_rebuilt_stays_one_name)
 STEPPED(a_value_set_while_its_name_is_being_cleared_away_is_kept)
 
-// contradictions.c
+TOPIC(contradictions)
 STORY(posting_where_each_slot_looks_held_is_refused)
 STORY(names_that_all_go_in_one_chain_are_left_after_a_while)
 STORY(a_prefix_that_goes_and_comes_again_is_left_after_a_while)
@@ -177,7 +181,7 @@ STORY(a_ring_of_prefixes_is_left_by_who_evicts)
 STORY(lossless_observers_of_nobody_are_asked_after_once_a_range)
 STORY(who_has_no_place_is_not_rung)
 
-// bounds.c
+TOPIC(bounds)
 STORY(each_call_ends_within_its_bound)
 STORY(each_call_ends_within_its_bound_in_the_largest_center)
 STORY(each_call_of_a_sealed_center_ends_within_its_bound)
@@ -187,7 +191,7 @@ STORY(an_observer_opens_within_its_bound_after_five_hundred_deaths_among_many_na
 STORY(a_new_process_opens_an_observer_within_its_bound_among_many_names)
 STORY(a_peer_that_makes_dead_lossless_observers_holds_no_post)
 
-// wakes.c
+TOPIC(wakes)
 STORY(a_post_with_nobody_asleep_on_its_name_makes_no_system_call)
 STORY(a_sleeper_is_left_alone_by_posts_on_other_names)
 STORY(an_interrupt_ends_one_wait_and_no_more)
@@ -195,7 +199,7 @@ STORY(a_signal_does_not_end_a_wait)
 STORY(a_descriptor_tells_of_everything_also_beside_blocking_waits)
 STORY(an_armed_descriptor_of_a_crowd_takes_no_time)
 
-// states.c
+TOPIC(states)
 STORY(a_cell_of_zeros_says_nothing_of_any_position_it_will_have)
 STORY(history_lapped_during_an_eviction_is_told_in_order)
 STORY(skips_a_tombstone_at_once)
@@ -205,33 +209,33 @@ STORY(passes_over_a_slot_that_is_busy_from_an_earlier_lap)
 STORY(finishes_a_verdict_that_a_dead_revoker_left_open)
 STORY(finishes_an_eviction_that_was_left_half_way)
 
-// remains.c
+TOPIC(remains)
 STORY(rings_again_where_a_ringer_died)
 STORY(rings_a_dead_sleeper_once)
 STORY(frees_the_chunks_of_the_dead_and_keeps_those_they_posted)
 STORY(tidies_up_half_tidied_remains)
 
-// debris.c
+TOPIC(debris)
 STORY(each_kind_of_remains_is_told_and_tidied_up)
 STORY(an_eviction_left_half_way_is_told_and_finished)
 STORY(a_slot_held_by_who_stands_still_is_told_and_not_mended)
 STORY(remains_are_tidied_up_under_those_who_go_on)
 
-// leftovers.c
+TOPIC(leftovers)
 LIMITED(files_of_killed_creators_are_found_and_deleted)
 LIMITED(companions_of_killed_creators_are_found_and_deleted)
 STORY(centers_half_removed_are_found_and_deleted_and_no_others)
 STORY(what_cannot_be_looked_at_is_left_alone)
 
-// kills.c
+TOPIC(kills)
 STORY(posters_killed_at_random_leave_no_gap_and_no_trace)
 STORY(observers_killed_at_random_hold_up_nobody)
 STORY(a_poster_killed_at_random_wakes_for_whatever_it_committed)
 
-// stops.c
+TOPIC(stops)
 STORY(a_poster_stopped_at_random_loses_nothing_uncounted)
 
-// stepped_posts.c
+TOPIC(stepped_posts)
 STEPPED(killed_anywhere_in_a_small_post)
 STEPPED(killed_anywhere_in_a_chunk_post)
 STEPPED(killed_anywhere_in_a_retained_post)
@@ -241,7 +245,7 @@ STEPPED(stopped_anywhere_in_a_chunk_post)
 STEPPED(stopped_anywhere_in_a_retained_post)
 STEPPED(stopped_anywhere_while_evicting)
 
-// stepped_observers.c
+TOPIC(stepped_observers)
 STEPPED(stopped_anywhere_before_sleeping)
 STEPPED(stopped_anywhere_while_it_counts_what_it_missed)
 STEPPED(killed_anywhere_while_ringing)
@@ -250,7 +254,7 @@ STEPPED(killed_anywhere_while_observing)
 STEPPED(killed_anywhere_while_tidying)
 STEPPED(killed_anywhere_while_revoking)
 
-// prefixes.c
+TOPIC(prefixes)
 STORY(a_prefix_gets_what_begins_so)
 STORY(a_prefix_beside_its_names_delivers_once)
 STORY(what_a_prefix_missed_is_counted_exactly)
@@ -263,7 +267,7 @@ STORY(prefixes_that_come_and_go_use_up_no_table)
 STORY(the_dead_take_no_prefixes_away)
 STORY(prefixes_that_cannot_be_are_refused)
 
-// kept.c
+TOPIC(kept)
 STORY(kept_values_come_to_who_looks_at_many_names)
 STORY(what_the_history_lists_is_not_kept_too)
 STORY(a_value_that_was_replaced_comes_once)
@@ -276,7 +280,7 @@ STORY(kept_values_that_cannot_be_are_passed_by)
 STORY(a_kept_value_lies_between_the_first_position_and_the_frontier)
 STORY(who_holds_posters_back_is_the_whole_ring_behind)
 
-// forks.c
+TOPIC(forks)
 STORY(a_forked_child_posts_through_what_it_inherited)
 STORY(a_child_forked_beside_posting_threads_can_post)
 STORY(a_forked_child_does_not_keep_its_dead_parent_alive)
@@ -284,7 +288,7 @@ STORY(a_child_without_fork_handlers_keeps_its_dead_parent_alive)
 STORY(a_program_that_was_executed_does_not_keep_its_dead_parent_alive)
 STORY(no_descriptor_survives_an_exec)
 
-// descriptors.c
+TOPIC(descriptors)
 STORY(descriptors_closed_behind_its_back_harm_nobody)
 STORY(who_was_taken_for_dead_leaves_its_successor_alone)
 STORY(descriptors_that_became_devices_harm_nobody)
@@ -292,7 +296,7 @@ STORY(descriptors_that_became_files_leave_them_as_they_were)
 STORY(descriptors_that_became_pipes_are_not_read)
 STORY(standard_descriptors_that_are_closed_stay_free)
 
-// crowds.c
+TOPIC(crowds)
 STORY(three_hundred_processes_share_one_center)
 STORY(a_place_of_the_dead_is_taken_by_the_next)
 STORY(a_hundred_thousand_names_are_posted)
@@ -301,11 +305,11 @@ STORY(a_thousand_and_twenty_four_observers_and_no_more)
 STORY(a_thousand_sleepers_hear_of_every_post)
 STORY(all_observers_see_one_order_of_all_posters)
 
-// one_slow.c
+TOPIC(one_slow)
 STORY(one_slow_observer_of_twenty_loses_for_itself_alone)
 STORY(one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses)
 
-// limits.c
+TOPIC(limits)
 LIMITED(a_process_out_of_descriptors_is_told_so_and_works_again)
 LIMITED(a_process_out_of_addresses_is_told_so_and_works_again)
 LIMITED(a_process_out_of_memory_is_told_so_and_works_again)
@@ -313,7 +317,8 @@ LIMITED(a_process_with_short_files_uses_a_center_and_makes_none)
 LIMITED(files_that_can_not_be_locked_are_said_to_be_so)
 AS_OTHERS(a_user_out_of_threads_is_told_so_and_works_again)
 
-// without membarrier: posters fence for themselves, revokers nap
+// Without membarrier posters fence for themselves, and a revoking thread sleeps.
+TOPIC(without_membarrier)
 RETOLD(without_membarrier, posters_killed_at_random_leave_no_gap_and_no_trace)
 RETOLD(without_membarrier, a_poster_stopped_at_random_loses_nothing_uncounted)
 RETOLD(without_membarrier, revokes_a_claim_whose_owner_never_comes_back)
@@ -322,7 +327,8 @@ RETOLD(without_membarrier, stopped_anywhere_in_a_small_post)
 RETOLD(without_membarrier, a_revoked_post_harmed_anywhere_harms_nobody)
 RETOLD(without_membarrier, names_added_and_removed_meanwhile_disturb_no_account)
 
-// without robust lists: every claim is foreign, and a dead one's is revoked
+// Without robust lists each claim is foreign, and the claim of a dead poster is revoked.
+TOPIC(without_robust_lists)
 RETOLD(without_robust_lists, posters_killed_at_random_leave_no_gap_and_no_trace)
 RETOLD(without_robust_lists, a_poster_killed_at_random_wakes_for_whatever_it_committed)
 RETOLD(without_robust_lists, a_poster_stopped_at_random_loses_nothing_uncounted)
@@ -333,7 +339,8 @@ RETOLD(without_robust_lists, a_retained_post_harmed_anywhere_harms_nobody)
 RETOLD(without_robust_lists, the_death_of_a_lossless_observer_releases_posters)
 RETOLD(without_robust_lists, a_child_forked_beside_posting_threads_can_post)
 
-// without what files may lack
+// Without what a file system may lack.
+TOPIC(without_parts_of_files)
 RETOLD(without_unnamed_files, a_hundred_creators_of_one_name_end_on_one_center)
 RETOLD(without_unnamed_files, one_of_many_exclusive_creators_succeeds)
 RETOLD(without_unnamed_files, centers_come_and_go_under_one_name)
@@ -349,14 +356,16 @@ RETOLD(without_holes, payloads_of_every_size_arrive_whole)
 RETOLD(without_holes, a_payload_that_finds_no_room_is_refused_until_there_is_some)
 RETOLD(without_holes, ten_thousand_names_are_observed)
 
-// without /proc: a file is found again by its path, pids are of an unknown namespace
+// Without /proc a file is found again by its path, and pids are of an unknown namespace.
+TOPIC(without_proc)
 RETOLD(without_proc, one_of_many_exclusive_creators_succeeds)
 RETOLD(without_proc, centers_come_and_go_under_one_name)
 RETOLD(without_proc, creators_of_one_observable_center_leave_two_files)
 RETOLD(without_proc, a_forked_child_posts_through_what_it_inherited)
 RETOLD(without_proc, posters_killed_at_random_leave_no_gap_and_no_trace)
 
-// without all of these, but for fallocate and /proc
+// Without all of these, except fallocate and /proc.
+TOPIC(on_an_old_kernel)
 RETOLD(on_an_old_kernel, posters_killed_at_random_leave_no_gap_and_no_trace)
 RETOLD(on_an_old_kernel, observers_killed_at_random_hold_up_nobody)
 RETOLD(on_an_old_kernel, a_poster_killed_at_random_wakes_for_whatever_it_committed)
@@ -371,7 +380,8 @@ RETOLD(on_an_old_kernel, an_interrupt_ends_one_wait_and_no_more)
 RETOLD(on_an_old_kernel, a_descriptor_tells_of_everything_also_beside_blocking_waits)
 RETOLD(on_an_old_kernel, an_armed_descriptor_of_a_crowd_takes_no_time)
 
-// without a thread that is told: waiting observers look twice a second
+// Without inotify waiting observers check twice a second.
+TOPIC(without_inotify)
 RETOLD(without_inotify, each_end_wakes_a_sleeping_observer)
 RETOLD(without_inotify, each_end_makes_the_descriptor_readable)
 RETOLD(without_inotify, a_forked_child_is_told_of_the_end)
@@ -380,7 +390,7 @@ RETOLD(on_an_old_kernel, each_end_makes_the_descriptor_readable)
 RETOLD(without_proc, a_forked_child_is_told_of_the_end)
 RETOLD(without_proc, each_end_is_told_to_posters)
 
-// on one processor
+TOPIC(on_one_processor)
 RETOLD(on_one_processor, posters_killed_at_random_leave_no_gap_and_no_trace)
 RETOLD(on_one_processor, a_poster_killed_at_random_wakes_for_whatever_it_committed)
 RETOLD(on_one_processor, nothing_is_lost_at_full_speed)
@@ -389,7 +399,8 @@ RETOLD(on_one_processor, a_descriptor_tells_of_everything_also_beside_blocking_w
 RETOLD(on_one_processor, revokes_a_claim_whose_owner_never_comes_back)
 RETOLD(on_one_processor, threads_that_share_a_topic_post_each_in_its_order)
 
-// with waits that nobody's setting of the clock prolongs
+// No wait depends on the wall clock.
+TOPIC(without_the_wall_clock)
 RETOLD(without_the_wall_clock, an_interrupt_ends_one_wait_and_no_more)
 RETOLD(without_the_wall_clock, held_back_posts_are_told_so_and_post_nothing)
 RETOLD(without_the_wall_clock, a_stopped_lossless_observer_holds_until_the_deadline)
@@ -397,6 +408,7 @@ RETOLD(without_the_wall_clock, a_dead_lossless_observer_holds_back_none_of_sever
 RETOLD(without_the_wall_clock, revokes_a_claim_whose_owner_never_comes_back)
 
 // namespaces.c, equal_numbers.c
+TOPIC(namespaces)
 APART(in_two_times, a_poster_stopped_at_random_loses_nothing_uncounted)
 APART(in_two_times, a_stopped_lossless_observer_holds_until_the_deadline)
 APART(in_two_times, nothing_is_lost_at_full_speed)
@@ -414,7 +426,7 @@ APART(in_many_pid_namespaces, killed_anywhere_in_a_small_post)
 APART(in_many_pid_namespaces, stopped_anywhere_in_a_small_post)
 APART(in_many_pid_namespaces, all_observers_see_one_order_of_all_posters)
 
-// harmed_posts.c
+TOPIC(harmed_posts)
 STEPPED(a_small_post_harmed_anywhere_harms_nobody)
 STEPPED(a_chunk_post_harmed_anywhere_harms_nobody)
 STEPPED(a_retained_post_harmed_anywhere_harms_nobody)
@@ -427,7 +439,7 @@ STEPPED(a_reservation_harmed_anywhere_harms_nobody)
 STEPPED(clearing_a_value_harmed_anywhere_harms_nobody)
 STEPPED(reading_a_value_harmed_anywhere_harms_nobody)
 
-// harmed_observers.c
+TOPIC(harmed_observers)
 STEPPED(registering_harmed_anywhere_harms_nobody)
 STEPPED(registering_by_prefix_harmed_anywhere_harms_nobody)
 STEPPED(registering_for_good_harmed_anywhere_harms_nobody)
@@ -440,7 +452,7 @@ STEPPED(reading_harmed_anywhere_harms_nobody)
 STEPPED(a_reader_being_woken_harmed_anywhere_harms_nobody)
 STEPPED(a_reader_leaving_harmed_anywhere_harms_nobody)
 
-// harmed_lives.c
+TOPIC(harmed_lives)
 STEPPED(joining_harmed_anywhere_harms_nobody)
 STEPPED(joining_to_read_harmed_anywhere_harms_nobody)
 STEPPED(joining_after_a_fork_harmed_anywhere_harms_nobody)
@@ -449,13 +461,14 @@ STEPPED(tidying_up_harmed_anywhere_harms_nobody)
 STEPPED(taking_a_dead_place_harmed_anywhere_harms_nobody)
 STEPPED(looking_on_harmed_anywhere_harms_nobody)
 
-// harmed_centers.c
+TOPIC(harmed_centers)
 STEPPED(a_birth_harmed_anywhere_harms_nobody)
 STEPPED(a_birth_for_readers_harmed_anywhere_harms_nobody)
 STEPPED(a_removal_harmed_anywhere_harms_nobody)
 STEPPED(a_removal_with_readers_harmed_anywhere_harms_nobody)
 
-// Whoever reads the list says anew what a line is to be.
+// Each reader of the list defines these anew.
+#undef TOPIC
 #undef STORY
 #undef STEPPED
 #undef MOUNTING

@@ -6,12 +6,95 @@ import Testing
     private let canStep = false
 #endif
 
-// Three suites side by side, in each one story at a time: a story keeps two processors busy at most, and some of them wait most of the time.
+/// A filter refuses system calls, for some stories in mounts of their own. A sanitizer needs those calls.
+private let canFilter: ConditionTrait = .enabled("a filter refuses system calls, some in mounts of their own") {
+    try Story.may("filters") && Story.may("mounts")
+}
+
+// Three suites run side by side. Each tells one story at a time: a story keeps at most two processors busy, and many stories mostly
+// wait. In a suite, each test function tells one group of topics (`Story.Group`).
 
 /// What several processes do with one center, and what becomes of it when they stop or die.
 @Suite(.serialized) struct StoryTests {
-    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain))
-    func comesTrue(story: Story) async throws {
+    /// So that no story is written and then never told.
+    @Test func everyTopicIsInOneGroup() throws {
+        let grouped = Story.Group.allCases.flatMap(\.topics)
+        let listed = Set(try Story.all().filter { [.plain, .stepped, .retold].contains($0.kind) }.map(\.topic))
+        #expect(grouped.sorted() == listed.sorted())
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .creation))
+    func creation(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .access))
+    func access(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .sealed))
+    func sealed(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .ends))
+    func ends(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .payloads))
+    func payloads(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .lossless))
+    func lossless(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .retained))
+    func retained(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .names))
+    func names(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .loss))
+    func loss(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .bounds))
+    func bounds(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .waking))
+    func waking(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .deaths))
+    func deaths(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .prefixes))
+    func prefixes(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .forks))
+    func forks(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .crowds))
+    func crowds(story: Story) async throws {
         try await story.tell()
     }
 
@@ -43,20 +126,47 @@ import Testing
     func comesTrueAtItsLimits(story: Story) async throws {
         try await story.tell()
     }
-
 }
 
 /// The same where something is missing, or processes do not see each other.
 @Suite(.serialized) struct RetoldStoryTests {
-    /// A story of the others, where a kernel, a file system or a processor is missing.
-    @Test(
-        .timeLimit(Story.limit),
-        .enabled("a filter refuses system calls, some in mounts of their own; a sanitizer needs those calls") {
-            try Story.may("filters") && Story.may("mounts")
-        },
-        arguments: try Story.all(.retold)
-    )
-    func comesTrueWithout(story: Story) async throws {
+    @Test(.timeLimit(Story.limit), canFilter, arguments: try Story.all(.retold, .withoutMembarrier))
+    func withoutMembarrier(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), canFilter, arguments: try Story.all(.retold, .withoutRobustLists))
+    func withoutRobustLists(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), canFilter, arguments: try Story.all(.retold, .withoutPartsOfFiles))
+    func withoutPartsOfFiles(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), canFilter, arguments: try Story.all(.retold, .withoutProc))
+    func withoutProc(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), canFilter, arguments: try Story.all(.retold, .onAnOldKernel))
+    func onAnOldKernel(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), canFilter, arguments: try Story.all(.retold, .withoutInotify))
+    func withoutInotify(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), canFilter, arguments: try Story.all(.retold, .onOneProcessor))
+    func onOneProcessor(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), canFilter, arguments: try Story.all(.retold, .withoutTheWallClock))
+    func withoutTheWallClock(story: Story) async throws {
         try await story.tell()
     }
 
@@ -76,8 +186,38 @@ import Testing
 @Suite(
     .serialized, .enabled(if: canStep, "single steps into a sleep are told from the registers, known for x86-64 only"))
 struct SteppedStoryTests {
-    @Test(.timeLimit(Story.limit), arguments: try Story.all(.stepped))
-    func comesTrue(story: Story) async throws {
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.stepped, .chains))
+    func chains(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.stepped, .steppedPosts))
+    func steppedPosts(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.stepped, .steppedObservers))
+    func steppedObservers(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.stepped, .harmedPosts))
+    func harmedPosts(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.stepped, .harmedObservers))
+    func harmedObservers(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.stepped, .harmedLives))
+    func harmedLives(story: Story) async throws {
+        try await story.tell()
+    }
+
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.stepped, .harmedCenters))
+    func harmedCenters(story: Story) async throws {
         try await story.tell()
     }
 }

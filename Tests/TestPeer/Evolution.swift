@@ -51,6 +51,14 @@ extension TestPeer {
     }
 
     static func postSample<Message: Build>(_ center: SharedNotificationCenter, _ type: Message.Type) throws {
+        center.onDiagnostic = { diagnostic in
+            if case .mistake(.nameOfTwoTypes(_, let first, let second)) = diagnostic {
+                let names = [first, second].map { $0.split(separator: ".").last ?? "" }
+                say("two types: \(names[0]), \(names[1])")
+            } else {
+                say("\(diagnostic)")
+            }
+        }
         try center.post(Message.sample)
         say("posted")
     }

@@ -6,6 +6,7 @@ import Testing
 @testable import tidings
 
 /// That it measures and cleans up; never how long anything takes.
+@Suite(.serialized)
 struct BenchTests {
     /// A whole run, as short as it can be.
     private static let short = ["bench", "--rounds", "1", "--shorter", "1000"]

@@ -6,6 +6,7 @@ import Tidings
 @testable import tidings
 
 /// The commands that look at centers: centers, stat, state, doctor, remove.
+@Suite(.serialized)
 struct CenterCommandTests {
     @Test(.timeLimit(.minutes(10)))
     func centersListsThemSorted() async throws {

@@ -6,6 +6,7 @@ import Tidings
 @testable import tidings
 
 /// What shells ask the command for.
+@Suite(.serialized)
 struct CompletionTests {
     /// Where it stands, or `nil`.
     private static func path(of shell: String) -> String? {

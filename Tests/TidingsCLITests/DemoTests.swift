@@ -4,6 +4,7 @@ import Testing
 
 @testable import tidings
 
+@Suite(.serialized)
 struct DemoTests {
     @Test(.timeLimit(.minutes(10)))
     func keepsEveryPromiseAndLeavesNothing() async throws {
@@ -27,6 +28,7 @@ struct DemoTests {
     }
 }
 
+@Suite(.serialized)
 struct TextTests {
     @Test(arguments: [
         ("plain ä 😀", "plain ä 😀"), ("a\u{0}\n\u{7F}", #"a\u0000\u000a\u007f"#), ("\u{85}\u{2028}", #"\u0085\u2028"#),

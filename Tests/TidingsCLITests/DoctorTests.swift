@@ -6,6 +6,7 @@ import Tidings
 @testable import tidings
 
 /// The doctor on real debris: named by kind, mended while others go on, and then nothing is left but the center's file.
+@Suite(.serialized)
 struct DoctorTests {
     private static let dead = "stale: 1 dead participant (CTestPeer "
 

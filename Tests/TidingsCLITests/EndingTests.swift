@@ -6,6 +6,7 @@ import Tidings
 @testable import tidings
 
 /// How commands end: 0 done, 1 failed with one line, 2 time-out, 64 wrong usage.
+@Suite(.serialized)
 struct EndingTests {
     @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
     func aSignalEndsAnObserverCleanly(signal: Int32) async throws {

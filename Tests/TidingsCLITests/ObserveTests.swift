@@ -5,6 +5,7 @@ import Tidings
 
 @testable import tidings
 
+@Suite(.serialized)
 struct ObserveTests {
     @Test(.timeLimit(.minutes(10)))
     func jsonHasTheseFields() async throws {

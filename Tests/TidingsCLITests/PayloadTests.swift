@@ -3,6 +3,7 @@ import Testing
 import Tidings
 
 /// What `post` posts, `observe` prints as JSON.
+@Suite(.serialized)
 struct PayloadTests {
     @Test(
         .timeLimit(.minutes(10)),

@@ -6,6 +6,7 @@ import Tidings
 @testable import tidings
 
 /// `observe 'com.example.*'`.
+@Suite(.serialized)
 struct PrefixTests {
     @Test func aSelectionKnowsWhatWasAskedFor() {
         let selection = NameSelection(["a", "com.example.*", "b"])

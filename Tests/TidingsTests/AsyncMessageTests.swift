@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Spelled as `SubjectMessages.swift` says.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct AsyncMessageTests {
     @Test func observersOfObjectsTypesAndEverything() async throws {
         let center = SharedNotificationCenter()

@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// Messages that travel as their bytes, however the compiler finds the way: with the type known to it, or not.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BitwiseTests {
     struct Reading: Center.BitwiseMessage, Equatable {
         static let name: Center.Name = "test.reading"

@@ -5,7 +5,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// To and from Foundation's center.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BridgeTests {
     private static let ticks = Foundation.Notification.Name("ticks")
 

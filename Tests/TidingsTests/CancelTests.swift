@@ -4,7 +4,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct CancelTests {
     /// The ways a closure can run that `cancel()` waits for from any thread.
     enum Kind: CaseIterable {

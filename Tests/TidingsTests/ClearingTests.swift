@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// To keep `nil` is to forget what is kept.
-@MainActor @Suite(.timeLimit(.minutes(10)))
+@MainActor @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ClearingTests {
     private struct Kept: Center.Message, Equatable {
         static let name: Center.Name = "kept"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ClosureTests {
     @Test func plainClosureGetsEveryMessageOnceInOrder() async throws {
         let test = try TestCenter()

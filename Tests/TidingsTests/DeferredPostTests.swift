@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Posts that wait and coalesce.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct DeferredPostTests {
     struct Ticks: Center.Message {
         static let name: Center.Name = "ticks"

@@ -6,7 +6,7 @@ import Testing
 @testable import Tidings
 
 /// What observers and posters learn when their center is removed, deleted or replaced.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct EndOfCenterTests {
     enum End: CaseIterable { case removed, deleted, replaced }
 
@@ -334,9 +334,9 @@ struct EndOfCenterTests {
 
     /// After the next post, neither observers nor cached topics keep the last center open.
     @Test func theLastCenterIsClosed() async throws {
-        let test = try TestCenter()
+        let test = try TestCenter(expecting: ["reopened"])
         let configuration = Center.Configuration(directory: test.directory, followsName: true)
-        let center = try Center(named: "followed", configuration: configuration)
+        let center = test.recorded(try Center(named: "followed", configuration: configuration))
         let numbers = Events<Int>()
         let token = try center.addObserver(for: Track.self) { numbers.add($0.number) }
         try center.post(Track(1), subject: "1")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ErrorTests {
     private func code(_ body: () throws -> Void) -> SharedNotificationError.Code? {
         let error = #expect(throws: SharedNotificationError.self) { try body() }

@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Two builds of the same message, in two processes: fields that only one of them has, and one of another type.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct EvolutionTests {
     /// What both were before, in the tests' own program.
     struct Seek: Center.Message {
@@ -37,6 +37,13 @@ struct EvolutionTests {
         let peer = try Peer(test, "post-build", "new", "post-build", "other", "post-build", "old")
         await peer.waitForEnd()
         expectEqual(await got.wait(for: 2), ["new", "old"])
+        // The poster used three types under one name, and was told of each pair once.
+        expectEqual(
+            await peer.lines.wait(for: 6),
+            [
+                "posted", "two types: NewSeek, OtherSeek", "posted", "two types: NewSeek, OldSeek",
+                "two types: OtherSeek, OldSeek", "posted",
+            ])
         let reported = undecodable.all
         #expect(reported.count == 1 && reported.first?.notification.payload.json == #"{"title":7}"#)
         guard case .typeMismatch(_, let context) = reported.first?.error as? DecodingError else {

@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// Closures on actors, and on executors.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct IsolationTests {
     struct Ticks: Center.Message {
         static let name: Center.Name = "ticks"

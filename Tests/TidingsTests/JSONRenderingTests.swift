@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite struct JSONRenderingTests {
+@Suite(.serialized) struct JSONRenderingTests {
     private func cbor(_ hexadecimal: String) -> String {
         let digits = Array(hexadecimal.utf8)
         let bytes = stride(from: 0, to: digits.count, by: 2).map {
@@ -84,24 +84,26 @@ import Testing
         #expect(Center.RawPayload.json("[\u{FEFF}1]").json.hasPrefix(#"{"bytes":""#))
     }
 
-    @Test(arguments: [
-        (
-            " { \"a\" :\n [ 1 , -2.5e+3, true,false , null ] , \"b\" : { } } ",
-            #"{"a":[1,-2.5e+3,true,false,null],"b":{}}"#
-        ),
-        ("\"a\u{2028}b\u{2029}\u{85}\u{7f}é¨\u{2027}\"", #""a\u2028b\u2029\u0085\u007fé¨"# + "\u{2027}\""),
-        ("\"two words\"", "\"two words\""), ("0", "0"), (#""\u00fc\n\\""#, #""\u00fc\n\\""#),
-    ])
-    func jsonBecomesOneLine(_ text: String, _ json: String) {
-        #expect(Center.RawPayload.json(text).json == json)
+    @Test(
+        arguments: [
+            (
+                " { \"a\" :\n [ 1 , -2.5e+3, true,false , null ] , \"b\" : { } } ",
+                #"{"a":[1,-2.5e+3,true,false,null],"b":{}}"#
+            ),
+            ("\"a\u{2028}b\u{2029}\u{85}\u{7f}é¨\u{2027}\"", #""a\u2028b\u2029\u0085\u007fé¨"# + "\u{2027}\""),
+            ("\"two words\"", "\"two words\""), ("0", "0"), (#""\u00fc\n\\""#, #""\u00fc\n\\""#),
+        ] as [(Quoted, String)])
+    func jsonBecomesOneLine(_ quoted: Quoted, _ json: String) {
+        #expect(Center.RawPayload.json(quoted.text).json == json)
     }
 
-    @Test(arguments: [
-        "", "{", "[1,]", "{\"a\"}", "{a:1}", "01", "1.", "+1", "tru", "\"", "\"\n\"", "1 2", "nul", #""\x""#,
-        #""\u12g4""#,
-    ])
-    func whatIsNotJSONIsShownAsBytes(_ text: String) {
-        #expect(Center.RawPayload.json(text).json.hasPrefix(#"{"bytes":""#))
+    @Test(
+        arguments: [
+            "", "{", "[1,]", "{\"a\"}", "{a:1}", "01", "1.", "+1", "tru", "\"", "\"\n\"", "1 2", "nul", #""\x""#,
+            #""\u12g4""#,
+        ] as [Quoted])
+    func whatIsNotJSONIsShownAsBytes(_ quoted: Quoted) {
+        #expect(Center.RawPayload.json(quoted.text).json.hasPrefix(#"{"bytes":""#))
     }
 
     @Test func others() {

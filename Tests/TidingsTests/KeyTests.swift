@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Names with typed arguments.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct KeyTests {
     @Test func deliveriesOfAnotherProcess() async throws {
         let test = try TestCenter()
@@ -71,7 +71,13 @@ struct KeyTests {
     }
 
     @Test func argumentsReachAnotherProcess() async throws {
-        let test = try TestCenter()
+        let longest = "Key<Int, String, Optional<String>, Double, Array<Int>>"
+        // Five keys of one name are posted: each pair that does not go together is reported.
+        let reports = [
+            "Key<Int, String, String>, \(longest)", "Key<Int, String>, Key<String, Int>",
+            "Key<Int, String, String>, Key<String, Int>", "\(longest), Key<String, Int>", "Key<Int>, Key<String, Int>",
+        ].map { "two keys: test.progress: \($0)" }
+        let test = try TestCenter(expecting: Set(reports))
         let peer = try Peer(test, "observe-key", "test.progress", "6")
         expectEqual(await peer.line(), "observing")
         // It has one more, which is optional.
@@ -91,6 +97,7 @@ struct KeyTests {
                 "observing", "got 1 one -", "got 2 two more", "got 3 three -", "undecodable", "undecodable",
                 "got 6 six -",
             ])
+        #expect(test.reports.all.sorted() == reports.sorted())
     }
 
     @Test func jsonFromElsewhereIsUnderstood() async throws {
@@ -108,7 +115,8 @@ struct KeyTests {
     }
 
     @Test func defaultsStandInForWhatIsNotThereYet() async throws {
-        let test = try TestCenter()
+        let report = "two keys: test.progress: Key<Int, String, Double, Optional<Bool>>, Key<Int>"
+        let test = try TestCenter(expecting: [report])
         let key = Center.Key<Int, String, Double, Bool?>("test.progress", defaults: (nil, nil, 1, true))
         let got = Events<String>()
         let token = try test.center.addObserver(
@@ -120,6 +128,7 @@ struct KeyTests {
         let all = await got.wait(for: 3)
         #expect(all[0] == "0 stage 1.0 Optional(true)" && all[1] == "2 two 0.5 nil")
         #expect(all[2].contains("the payload ends before argument 1, which has no default"))
+        #expect(test.reports.all == [report])
         token.cancel()
     }
 
@@ -147,7 +156,8 @@ struct KeyTests {
     }
 
     @Test func subjectsAndRetainedValues() async throws {
-        let test = try TestCenter()
+        let report = "two keys: test.progress: Key<Int, String>, Key<Array<Int>, String>"
+        let test = try TestCenter(expecting: [report])
         try test.center.post(Self.progress, 1, "kept", retain: true)
         #expect(try test.center.state(for: Self.progress) ?? (0, "") == (1, "kept"))
         let got = Events<String>()
@@ -166,6 +176,7 @@ struct KeyTests {
             _ = try test.center.state(for: Center.Key<[Int], String>("test.progress"))
             Issue.record("decoded as something else")
         } catch { #expect(error.code == .decodingFailed) }
+        #expect(test.reports.all == [report])
     }
 
     @Test @MainActor func mainActorAndAsynchronousClosures() async throws {
@@ -184,7 +195,8 @@ struct KeyTests {
     }
 
     @Test func aSequenceOfTuples() async throws {
-        let test = try TestCenter()
+        let report = "two keys: test.progress: Key<Int, String>, Key<String>"
+        let test = try TestCenter(expecting: [report])
         var iterator = test.center.messages(of: Self.progress, onUndecodable: { _ in }).makeAsyncIterator()
         try test.center.post(Self.progress, 1, "one")
         try test.center.post(Center.Key<String>("test.progress"), "no")
@@ -192,6 +204,7 @@ struct KeyTests {
         let first = await iterator.next()
         let second = await iterator.next()
         #expect(first?.0 == 1 && first?.1 == "one" && second?.0 == 2 && second?.1 == "two")
+        #expect(test.reports.all == [report])
     }
 
     @Test func aSequenceTellsLosses() async throws {

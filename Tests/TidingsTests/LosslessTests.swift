@@ -4,7 +4,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct LosslessTests {
     @Test func postersAreToldFullRatherThanLapIt() async throws {
         let test = try TestCenter(smallRing)

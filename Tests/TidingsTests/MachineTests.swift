@@ -4,7 +4,7 @@ import Testing
 
 // The parts that decide, as values, without threads.
 
-@Suite struct RolesTests {
+@Suite(.serialized) struct RolesTests {
     @Test func aClosureThatReturnsIsNeverDeposed() {
         var roles = Roles()
         let tenure = roles.lead()
@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-@Suite struct ObservationMachineTests {
+@Suite(.serialized) struct ObservationMachineTests {
     fileprivate func machine(inline: Bool = true, lossless: Bool = false, items: Int = 4) -> ObservationMachine {
         ObservationMachine(
             isInline: inline, needsDrain: true, isLossless: lossless,
@@ -208,7 +208,7 @@ extension ObservationMachineTests {
     }
 }
 
-@Suite struct DeliveryBufferTests {
+@Suite(.serialized) struct DeliveryBufferTests {
     private func arrival(_ number: UInt64, name: Center.Name = "a", size: Int = 0) -> Item {
         .arrival(
             Arrival(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct MissedTests {
     /// A closure that stands still while the ring goes round several times is told exactly what it missed, of its own name, before the next.
     @Test func aLappedClosureIsToldExactly() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// What programs hardly mean to do is told, once.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct MistakeTests {
     /// What a center's hook was told.
     private static func told(_ center: Center) -> Events<Center.Mistake> {

@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Names and subjects are bytes. Strings of other bytes are `==` if Unicode holds them for equal, which no two of these are taken for.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct NameTests {
     private static let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
     // Of as many bytes as each other.

@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// A C program that knows nothing but `notify.h`, and this library, on the same names.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct NotifyTests {
     /// The center whose names are those of notify(3), and the program.
     private struct Both {
@@ -13,11 +13,14 @@ struct NotifyTests {
         let program: Peer
         private let answers = Events<Void>()
 
-        init(_ configuration: Center.Configuration = .init(), seed: UInt32 = .random(in: 1 ... .max)) throws {
-            test = try TestCenter()
+        init(
+            _ configuration: Center.Configuration = .init(), expecting expected: Set<String> = [],
+            seed: UInt32 = .random(in: 1 ... .max)
+        ) throws {
+            test = try TestCenter(expecting: expected)
             var configuration = configuration
             configuration.directory = test.directory
-            center = try Center(named: "default", configuration: configuration)
+            center = test.recorded(try Center(named: "default", configuration: configuration))
             program = try Peer(executable: "NotifyPeer", arguments: ["--serve", "\(seed)", test.directory])
         }
 
@@ -63,7 +66,12 @@ struct NotifyTests {
     }
 
     @Test func aPlainPostIsANotificationWithoutPayload() async throws {
-        let both = try Both()
+        // Each pair of the four types that observe one name.
+        let reports = [
+            "Changed, Optionally", "Changed, Key<>", "Optionally, Key<>", "Changed, Volume", "Optionally, Volume",
+            "Key<>, Volume",
+        ].map { "two types: com.example.changed: \($0)" }
+        let both = try Both(expecting: Set(reports))
         let (raw, untyped) = (Events<Center.RawNotification>(), Events<Center.Notification>())
         let (messages, optional, keys) = (Events<Changed>(), Events<Optionally>(), Events<Void>())
         let (full, undecodable) = (Events<Volume>(), Events<Center.UndecodableMessage>())
@@ -95,6 +103,7 @@ struct NotifyTests {
         expectEqual(await optional.wait(for: 2), [Optionally(), Optionally()])
         await keys.wait(for: 2)
         #expect(full.count == 0 && "\(undecodable.all[0].error)".contains("there is no payload"))
+        #expect(both.test.reports.all.sorted() == reports.sorted())
         for token in tokens { token.cancel() }
     }
 
@@ -107,7 +116,10 @@ struct NotifyTests {
 
     /// With a payload or without, small or large, with a subject, kept, cleared: it is a post.
     @Test func aPostHereWakesWhoRegisteredThere() async throws {
-        let both = try Both()
+        // The posts below are of three types.
+        let reports = ["Volume, Changed", "Volume, Key<Int, String>", "Changed, Key<Int, String>"]
+            .map { "two types: com.example.changed: \($0)" }
+        let both = try Both(expecting: Set(reports))
         let name: Center.Name = "com.example.changed"
         let (check, descriptor) = try await both.registrants(of: "com.example.changed")
         let posts: [(what: String, post: @Sendable (Center) throws -> Void)] = [
@@ -134,6 +146,7 @@ struct NotifyTests {
             expectEqual(await both.tell("asked \(check)"), "nothing", "\(what), once")
         }
         expectEqual(await both.tell("silent"), "silent")
+        #expect(both.test.reports.all.sorted() == reports.sorted())
         expectEqual(await both.tell("cancel \(descriptor)"), "canceled")
         try both.center.post(name: name, payload: .empty)
         expectEqual(await both.tell("asked \(check)"), "new")

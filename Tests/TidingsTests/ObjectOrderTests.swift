@@ -5,7 +5,7 @@ import Testing
 @testable import Tidings
 
 /// The registrations of one object keep one order; and a closure whose thread only waits for a processor is not taken for one that hangs.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ObjectOrderTests {
     struct Play: Center.Message {
         static let name: Center.Name = "order.play"
@@ -306,9 +306,9 @@ struct ObjectOrderTests {
 
     /// The center is replaced while one of a target's actions runs, and the target registers for more: the thread that goes on to the next center serves that, too.
     @Test func aTargetThatRegistersWhileItsCenterObjectGoesOnKeepsOneOrder() async throws {
-        let test = try TestCenter()
+        let test = try TestCenter(expecting: ["reopened"])
         let configuration = Center.Configuration(directory: test.directory, followsName: true)
-        let center = try Center(named: test.name, configuration: configuration)
+        let center = test.recorded(try Center(named: test.name, configuration: configuration))
         let player = Player()
         try center.addTarget(player, action: Player.play, for: Play.self)
         let (begun, witness) = (Events<Int>(), Events<Int>())
@@ -325,6 +325,7 @@ struct ObjectOrderTests {
         for _ in 0..<1000 where player.heard.count == 0 { await Task.yield() }
         player.gate.open()
         expectEqual(await player.heard.wait(for: 2), ["play 0", "stop 1"])
+        #expect(test.reports.all == ["reopened"])
         center.removeTarget(player)
         for token in [before, after] { token.cancel() }
     }

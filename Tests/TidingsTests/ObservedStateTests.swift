@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// State that can be tracked.
-@MainActor @Suite(.timeLimit(.minutes(10)))
+@MainActor @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ObservedStateTests {
     @Test func itChangesWhenAnotherProcessSetsIt() async throws {
         let test = try TestCenter()

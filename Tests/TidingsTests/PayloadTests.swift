@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct PayloadTests {
     struct Point: Center.BitwiseMessage, Equatable {
         static let name: Center.Name = "test.point"
@@ -124,7 +124,7 @@ struct PayloadTests {
             var x: Double
             var y: Int64
         }
-        let test = try TestCenter()
+        let test = try TestCenter(expecting: ["two types: test.point: Point, Wider"])
         let got = Events<Point>()
         let bad = Events<Center.PayloadFormat>()
         let token = try test.center.addObserver(
@@ -133,6 +133,7 @@ struct PayloadTests {
         try test.center.post(Point(x: 1, y: 2))
         expectEqual(await got.wait(for: 1), [Point(x: 1, y: 2)])
         #expect(bad.all == [.bitwise])
+        #expect(test.reports.all == ["two types: test.point: Point, Wider"])
         token.cancel()
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Tidings
 
 /// Observers in others' event loops.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct PollableTests {
     private static func isReadable(_ descriptor: Int32, waiting milliseconds: Int32 = 0) -> Bool {
         var one = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

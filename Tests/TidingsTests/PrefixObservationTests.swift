@@ -5,7 +5,7 @@ import Testing
 @testable import Tidings
 
 /// All names that begin with something.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct PrefixObservationTests {
     /// "NAME NUMBER" of what comes, or "missed COUNT NAME".
     private static func text(_ delivery: Center.RawDelivery) -> String {

@@ -9,7 +9,7 @@ struct Numbered: Codable, Equatable {
 }
 
 /// More than one process. What they do is in `TestPeer`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ProcessTests {
     struct Ticks: Center.Message, Equatable {
         static let name: Center.Name = "ticks"

@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// A center that was opened for reading alone, beside the one that its owner posts to.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ReadOnlyTests {
     private func reader(of test: TestCenter) throws -> Center {
         try Center(named: test.name, configuration: .init(directory: test.directory, isReadOnly: true))

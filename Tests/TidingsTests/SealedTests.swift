@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SealedTests {
     private func pair() -> (Int32, Int32) {
         var ends: [Int32] = [-1, -1]

@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// Center objects that hold back for a while.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SuspensionTests {
     /// What an observer got: "NAME/OBJECT NUMBER", or "missed COUNT".
     private final class Seen: Sendable {

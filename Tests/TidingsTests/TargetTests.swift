@@ -5,7 +5,7 @@ import Testing
 @testable import Tidings
 
 /// Methods of objects.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct TargetTests {
     struct Ticks: Center.Message {
         static let name: Center.Name = "ticks"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct TokenTests {
     @Test func releaseOfTheLastCopyCancels() async throws {
         let test = try TestCenter()

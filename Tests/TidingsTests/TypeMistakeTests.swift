@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Two types under one name are told, once for each pair, wherever they are met; those that go together are not.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct TypeMistakeTests {
     final class Player: Sendable, Identifiable {
         let id: String

@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Where to start, whose posts, and whether without loss: for observers of a name, of all names, and by prefix.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct UntypedOptionsTests {
     /// Which of the two functions is called.
     enum Names: CaseIterable, Sendable {

@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// Names with an object and a dictionary.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct UntypedTests {
     /// As `TestPeer.everything`.
     static let everything: Center.UserInfo = [
@@ -138,8 +138,9 @@ struct UntypedTests {
             ("1e", nil), ("1e400", nil), ("1 1", nil), ("[]]", nil), (#"""#, nil), ("\"\n\"", nil), (#""\x""#, nil),
             (#""\u12g4""#, nil),
             (#""\ud83d""#, nil), (#""\ude00""#, nil), (#""\ud83d\u0041""#, nil), ("[1}", nil), ("NaN", nil),
-        ] as [(String, Center.PropertyValue?)])
-    func foreignJSON(_ text: String, _ expected: Center.PropertyValue?) {
+        ] as [(Quoted, Center.PropertyValue?)])
+    func foreignJSON(_ quoted: Quoted, _ expected: Center.PropertyValue?) {
+        let text = quoted.text
         let payload = Center.RawPayload.json(text)
         #expect((try? payload.decode(Center.PropertyValue.self)) == expected)
         #expect((try? payload.decode(Center.UserInfo.self)) == expected?.dictionary)

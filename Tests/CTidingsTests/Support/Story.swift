@@ -7,7 +7,10 @@ struct Story: CustomTestStringConvertible, Sendable {
         case plain, stepped, mounting, others, limited, retold, apart
     }
 
+    let kind: Kind
     let name: String
+    /// The file that holds it, or the condition under which it is told (`Tests/CTestPeer/stories.h`).
+    let topic: String
 
     /// Each ends itself much sooner, unless it was asked for every instruction.
     static var limit: TimeLimitTrait.Duration {
@@ -18,13 +21,21 @@ struct Story: CustomTestStringConvertible, Sendable {
         name.replacing("_", with: " ")
     }
 
-    /// As `CTestPeer` lists them, so that none can be written and then never told.
-    static func all(_ kind: Kind) throws -> [Story] {
+    /// All that `CTestPeer` lists.
+    static func all() throws -> [Story] {
         let (status, list) = try ask("--list")
-        let stories = list.split(separator: "\n").map { $0.split(separator: " ") }
-            .filter { $0.first == Substring(kind.rawValue) }.map { Story(name: String($0[1])) }
-        // An empty list would be a test that passes because it does nothing.
-        guard status == 0, !stories.isEmpty else { throw NoStories(kind: kind) }
+        guard status == 0 else { throw NoStories(what: "the list ended with status \(status)") }
+        return try list.split(separator: "\n").map { line in
+            let words = line.split(separator: " ").map(String.init)
+            guard words.count == 3, let kind = Kind(rawValue: words[0]) else { throw NoStories(what: String(line)) }
+            return Story(kind: kind, name: words[1], topic: words[2])
+        }
+    }
+
+    /// Those of a kind. An empty list is an error: a test of it would pass because it does nothing.
+    static func all(_ kind: Kind, _ group: Group? = nil) throws -> [Story] {
+        let stories = try all().filter { $0.kind == kind && (group?.topics.contains($0.topic) ?? true) }
+        guard !stories.isEmpty else { throw NoStories(what: "\(kind) \(group.map { "\($0)" } ?? "")") }
         return stories
     }
 
@@ -82,7 +93,7 @@ struct Story: CustomTestStringConvertible, Sendable {
 }
 
 struct NoStories: Error {
-    let kind: Story.Kind
+    let what: String
 }
 
 /// A directory under /dev/shm, removed with the last reference.

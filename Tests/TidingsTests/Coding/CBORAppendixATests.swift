@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// The examples of RFC 8949, Appendix A.
-@Suite struct CBORAppendixATests {
+@Suite(.serialized) struct CBORAppendixATests {
     /// One example: a type that can hold it, and whether our encoder writes the very same bytes.
     struct Example: CustomTestStringConvertible, Sendable {
         let hex: String

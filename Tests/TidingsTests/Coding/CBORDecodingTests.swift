@@ -5,7 +5,7 @@ import Testing
 @testable import TidingsCoding
 
 /// What the decoder puts up with, and what it says when it doesn't.
-@Suite struct CBORDecodingTests {
+@Suite(.serialized) struct CBORDecodingTests {
     struct Track: Codable, Equatable {
         var id: Int
         var title: String

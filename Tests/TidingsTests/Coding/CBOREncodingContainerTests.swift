@@ -5,7 +5,7 @@ import Testing
 @testable import TidingsCoding
 
 /// What `Encodable` code may do with its containers, in orders that synthesized code never uses.
-@Suite struct CBOREncodingContainerTests {
+@Suite(.serialized) struct CBOREncodingContainerTests {
     /// Encodes by a closure.
     struct Custom: Encodable {
         let body: (any Encoder) throws -> Void

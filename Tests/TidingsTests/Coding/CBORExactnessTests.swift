@@ -5,7 +5,7 @@ import Testing
 @testable import TidingsCoding
 
 /// What is decoded is what was encoded: dates to the last bit, each key once, numbers by one rule.
-@Suite struct CBORExactnessTests {
+@Suite(.serialized) struct CBORExactnessTests {
     typealias Custom = CBOREncodingContainerTests.Custom
 
     // MARK: Dates

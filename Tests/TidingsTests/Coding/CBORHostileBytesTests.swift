@@ -5,7 +5,7 @@ import Testing
 @testable import TidingsCoding
 
 /// Bytes from somebody who means harm: an error or a value, at once, and never anything else.
-@Suite struct CBORHostileBytesTests {
+@Suite(.serialized) struct CBORHostileBytesTests {
     /// A type that looks at everything in whatever comes.
     indirect enum Anything: Codable, Equatable {
         case null

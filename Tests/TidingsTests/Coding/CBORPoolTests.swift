@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 @testable import TidingsCoding
 
-@Suite struct CBORPoolTests {
+@Suite(.serialized) struct CBORPoolTests {
     struct Item: CBORPooled {
         var next: UnsafeMutablePointer<Item>?
         var isTaken = false

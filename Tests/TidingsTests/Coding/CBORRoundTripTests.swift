@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tidings
 
-@Suite struct CBORRoundTripTests {
+@Suite(.serialized) struct CBORRoundTripTests {
     @Test func integersOfAllWidthsAtTheirEnds() throws {
         func ends<I: FixedWidthInteger & Codable>(_ type: I.Type) throws {
             for value in [I.min, I.max, 0, 1, 23, 24, I.max / 2] {

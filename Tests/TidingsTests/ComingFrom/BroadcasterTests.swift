@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// For programs that come from `LKBroadcaster`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BroadcasterTests {
     static let volumeChanged = Center.Key<Double>("com.example.volume")
 

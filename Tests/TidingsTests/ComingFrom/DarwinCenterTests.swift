@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// For programs that come from `CFNotificationCenterGetDarwinNotifyCenter`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct DarwinCenterTests {
     @Test func aNamePostedReachesOtherProcesses() async throws {
         let test = try TestCenter()

@@ -5,7 +5,7 @@ import Testing
 @testable import Tidings
 
 /// For programs that come from `DistributedNotificationCenter`, or GNUstep's with `gdnc`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct DistributedCenterTests {
     @Test func theSameCallsAcrossProcesses() async throws {
         let test = try TestCenter()

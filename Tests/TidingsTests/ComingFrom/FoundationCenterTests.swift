@@ -5,7 +5,7 @@ import Testing
 @testable import Tidings
 
 /// For programs that come from `NotificationCenter` and `NotificationQueue`. Messages with subjects: `MainActorMessageTests`, `AsyncMessageTests`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct FoundationCenterTests {
     struct TrackChanged: Center.Message {
         static let name: Center.Name = "track.changed"

@@ -78,10 +78,13 @@ extension FoundationMessageTests {
     /// In its own buffer, that is, when the post returns: no queue of the center's stands between.
     @Test func whatWasPostedIsInTheBuffer() async throws {
         let center = SharedNotificationCenter()
+        let missed = Events<Int>()
+        center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
         var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: 2).makeAsyncIterator()
         for number in 1...5 { center.post(BookAdded(number: number)) }
         // Whatever had come later would have come besides.
         for number in 4...5 { expectEqual(try await iterator.next()?.number, number) }
+        #expect(missed.all == [3])
     }
 
     @Test func allWaysToAskForASequence() async throws {

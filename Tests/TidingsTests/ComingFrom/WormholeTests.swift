@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// For programs that come from `MMWormhole`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct WormholeTests {
     struct Volume: Center.Message {
         static let name: Center.Name = "volume"

@@ -10,7 +10,7 @@
     }
 
     /// For programs that come from `BlockNotificationCenter` (ATKit), whose arguments have names, also where they are posted.
-    @Suite(.timeLimit(.minutes(10)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct NotificationProtocolArgumentsTests {
         final class Listener: ImportObserver, Sendable {
             let heard = Events<String>()

@@ -93,7 +93,7 @@
         }
     }
 
-    @Suite(.timeLimit(.minutes(10)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct NotificationProtocolTests {
         @Test func methodsAreCalledInOrder() async throws {
             let test = try TestCenter()

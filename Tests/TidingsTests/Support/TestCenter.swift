@@ -11,8 +11,14 @@ final class TestCenter: Sendable {
     let center: Center
     let directory: String
     let name: String
+    let reports: Reports
 
-    init(_ configuration: Center.Configuration = .init()) throws {
+    /// - Parameter expected: what the center may report to its hook, as `Reports` writes it. Any other report fails the test.
+    init(
+        _ configuration: Center.Configuration = .init(), expecting expected: Set<String> = [],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        reports = Reports(expecting: expected, sourceLocation: sourceLocation)
         directory = "/dev/shm/tidings-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         // Whatever the umask: a directory that a group may write to is refused.
         try FileManager.default.createDirectory(
@@ -26,15 +32,23 @@ final class TestCenter: Sendable {
             try? FileManager.default.removeItem(atPath: directory)
             throw error
         }
+        reports.record(center)
     }
 
     deinit {
+        reports.close()
         try? FileManager.default.removeItem(atPath: directory)
     }
 
     /// The same center, as another participant.
     func other() throws -> Center {
-        try Center(named: name, configuration: .init(directory: directory, creation: .never))
+        try recorded(Center(named: name, configuration: .init(directory: directory, creation: .never)))
+    }
+
+    /// The given center object, which makes its reports to this test.
+    func recorded(_ center: Center) -> Center {
+        reports.record(center)
+        return center
     }
 }
 
