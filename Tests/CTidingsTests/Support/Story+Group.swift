@@ -1,5 +1,5 @@
 extension Story {
-    /// Topics that one test function tells. There are several groups so that none takes more than a fifth of the run's time.
+    /// Topics that one test function tells. There are several groups so that none takes more than a fifth of all stories' time.
     enum Group: CaseIterable {
         // Plain stories.
         case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
