@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -181,6 +182,10 @@ int main(int count, char **arguments) {
         fprintf(stderr, "usage: CoreUnitTests [--list | LAYER | LAYER/FILE | NAME]\n");
         return 64;
     }
+    // Foundation's Process starts this program with all signals blocked, the watchdog's among them.
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     // A directory that a group may write to is refused.
     (void)umask(022);
     (void)strcpy(directory, "/dev/shm/tidings-unit-XXXXXX");
