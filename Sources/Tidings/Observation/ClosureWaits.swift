@@ -22,7 +22,9 @@ final class ClosureWaits: Sendable {
     /// A task gives its thread up while it waits, and goes on on another.
     private static func callers(inTask: Bool) -> Set<Waiter> {
         var callers: Set<Waiter> = inTask ? [] : [.thread(.current)]
-        if let run = Observation.current { callers.insert(.closure(ObjectIdentifier(run.observation), run: run.number)) }
+        if let run = Observation.current {
+            callers.insert(.closure(ObjectIdentifier(run.observation), run: run.number))
+        }
         return callers
     }
 
