@@ -157,37 +157,41 @@ struct CancelTests {
     @Test func aHandlerOfLossesAndAClosureThatCancelEachOther() async throws {
         let test = try TestCenter()
         let tokens = Locked<[Center.ObservationToken]>([])
-        let (begun, opened, ended) = (Events<Int32>(), Events<Void>(), Events<Int>())
+        let (begun, opened, ended) = (Events<Void>(), Events<Void>(), Events<Int>())
+        let numbers = Events<Int32>()
         let first = try test.center.addObserver(
             for: Track.self,
             onMissed: { _ in
-                begun.block(for: 2)
+                numbers.block(for: 1)
                 let (own, other) = tokens.withLock { ($0[0], $0[1]) }
                 while !own.isCancelled { usleep(1000) }
                 // Asleep, most likely in `cancel()`.
-                while ThreadTime.look(at: begun.all[1])?.isReady == true { usleep(1000) }
+                while ThreadTime.look(at: numbers.all[0])?.isReady == true { usleep(1000) }
                 other.cancel()
                 ended.add(0)
             },
             using: { (track: Track) async in
-                begun.add(0)
+                begun.add(())
                 await opened.wait(for: 1)
             })
         let second = try test.center.addObserver(forNames: ["second"], queue: DispatchQueue(label: "second")) { _ in
-            begun.add(WorkerThread.currentNumber ?? 0)
+            numbers.add(WorkerThread.currentNumber ?? 0)
             tokens.withLock { $0[0] }.cancel()
             ended.add(1)
         }
         tokens.withLock { $0 = [first, second] }
         try test.center.post(Track(0))
         await begun.wait(for: 1)
-        // One more than what waits for a closure at most.
-        for number in 0...DeliveryBuffer.Bounds.closure.items { try test.center.post(Track(number)) }
-        // Served after those: by then the loss has been noted.
+        // One more than waits for a closure at most, and never so many at a time that the ring goes round: the loss is what comes next.
         let routed = Events<Void>()
         let witness = try test.center.addObserver(forNames: ["witness"]) { _ in routed.add(()) }
-        try test.center.post(name: "witness", payload: .empty)
-        await routed.wait(for: 1)
+        for number in 1...DeliveryBuffer.Bounds.closure.items + 1 {
+            try test.center.post(Track(number))
+            if number % 1000 == 0 || number > DeliveryBuffer.Bounds.closure.items {
+                try test.center.post(name: "witness", payload: .empty)
+                await routed.wait(for: (number + 999) / 1000)
+            }
+        }
         opened.add(())
         try test.center.post(name: "second", payload: .empty)
         expectEqual(await ended.wait(for: 2).sorted(), [0, 1])
