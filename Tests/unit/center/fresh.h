@@ -17,7 +17,7 @@ static inline tidings_center *fresh_center(void) {
     return center;
 }
 
-static inline tidings_topic *publisher(tidings_center *center, const char *name) {
+static inline tidings_topic *opened_publisher(tidings_center *center, const char *name) {
     static tidings_topic *topic;  // one that is lost would be a leak
     CHECK_EQUAL(tidings_topic_open(center, name, strlen(name), NULL, 0, &topic), 0);
     return topic;

@@ -8,7 +8,7 @@ static int post(tidings_topic *topic, const char *text) { return tidings_post(to
 
 TEST(a_post_commits_its_record_and_leaves_the_post) {
     tidings_center *center = fresh_center();
-    CHECK_EQUAL(post(publisher(center, "name"), "payload"), 0);
+    CHECK_EQUAL(post(opened_publisher(center, "name"), "payload"), 0);
     const tidings__cell *cell = &center->segment.cells[0];
     CHECK_EQUAL(tidings__look(&center->segment, 0), TIDINGS__VALID);
     tidings__record record;
@@ -23,7 +23,7 @@ TEST(a_post_commits_its_record_and_leaves_the_post) {
 TEST(a_post_under_an_observed_name_carries_its_entry_and_no_text) {
     tidings_center *center = fresh_center();
     const uint32_t entry = joined(center, "name", false, 1);
-    CHECK_EQUAL(post(publisher(center, "name"), "payload"), 0);
+    CHECK_EQUAL(post(opened_publisher(center, "name"), "payload"), 0);
     tidings__record record;
     tidings__record_read(&center->segment.cells[0], &record);
     CHECK_EQUAL(record.name, entry);
@@ -37,7 +37,7 @@ TEST(a_post_rings_the_observers_of_its_name) {
     (void)joined(center, "other", false, 2);
     (void)tidings__doorbell_announce(s, 1);
     (void)tidings__doorbell_announce(s, 2);
-    CHECK_EQUAL(post(publisher(center, "name"), "payload"), 0);
+    CHECK_EQUAL(post(opened_publisher(center, "name"), "payload"), 0);
     CHECK_EQUAL(*tidings__doorbell(s, 1) & TIDINGS__ASLEEP, 0);
     CHECK_EQUAL(*tidings__doorbell(s, 2) & TIDINGS__ASLEEP, TIDINGS__ASLEEP);
 }
@@ -49,7 +49,7 @@ TEST(a_post_rings_the_observers_of_a_prefix_and_of_all_names) {
     CHECK_EQUAL(tidings__name_join_all(s, 2), 0);
     (void)tidings__doorbell_announce(s, 1);
     (void)tidings__doorbell_announce(s, 2);
-    CHECK_EQUAL(post(publisher(center, "name"), "payload"), 0);
+    CHECK_EQUAL(post(opened_publisher(center, "name"), "payload"), 0);
     CHECK_EQUAL(*tidings__doorbell(s, 1) & TIDINGS__ASLEEP, 0);
     CHECK_EQUAL(*tidings__doorbell(s, 2) & TIDINGS__ASLEEP, 0);
 }
@@ -59,7 +59,7 @@ TEST(a_payload_that_no_cell_takes_is_posted_in_a_chunk) {
     tidings__segment *s = &center->segment;
     char large[600];
     memset(large, 'x', sizeof large);
-    CHECK_EQUAL(tidings_post(publisher(center, "name"), large, sizeof large, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_post(opened_publisher(center, "name"), large, sizeof large, NULL, NULL), 0);
     tidings__record record;
     tidings__record_read(&s->cells[0], &record);
     CHECK_EQUAL(record.flags, TIDINGS__RECORD_CHUNK);
@@ -73,7 +73,7 @@ TEST(a_post_evicts_from_a_full_ring) {
     tidings__segment *s = &center->segment;
     for (uint64_t p = 0; p < s->shape.slots; p++) unit_post(s, p, 0);
     uint64_t sequence = 0;
-    CHECK_EQUAL(tidings_post(publisher(center, "name"), "x", 1, NULL, &sequence), 0);
+    CHECK_EQUAL(tidings_post(opened_publisher(center, "name"), "x", 1, NULL, &sequence), 0);
     CHECK_EQUAL(sequence, s->shape.slots);
     CHECK(tidings__oldest(s) > 0);
 }

@@ -8,7 +8,7 @@ static uint64_t resolve(tidings_topic *topic) { return tidings__resolve(topic, g
 
 TEST(a_publisher_finds_the_entries_of_its_name_and_of_all_names) {
     tidings_center *center = fresh_center();
-    tidings_topic *topic = publisher(center, "name");
+    tidings_topic *topic = opened_publisher(center, "name");
     CHECK_EQUAL(resolve(topic), 0);
     const uint32_t entry = joined(center, "name", false, 1);
     CHECK_EQUAL(resolve(topic), entry);
@@ -21,7 +21,7 @@ TEST(a_publisher_finds_the_entries_of_its_name_and_of_all_names) {
 
 TEST(a_publisher_keeps_its_route_until_the_generation_moves) {
     tidings_center *center = fresh_center();
-    tidings_topic *topic = publisher(center, "name");
+    tidings_topic *topic = opened_publisher(center, "name");
     (void)resolve(topic);
     CHECK_EQUAL(topic->resolved_at, generation_of(center));
     topic->resolved = 42;
@@ -32,7 +32,7 @@ TEST(a_publisher_keeps_its_route_until_the_generation_moves) {
 
 TEST(an_older_route_does_not_replace_a_newer_one) {
     tidings_center *center = fresh_center();
-    tidings_topic *topic = publisher(center, "name");
+    tidings_topic *topic = opened_publisher(center, "name");
     (void)joined(center, "name", false, 1);
     topic->resolved = 42;
     topic->resolved_at = generation_of(center) + 1;

@@ -62,17 +62,6 @@ TEST(taking_out_ends_with_its_effort_in_a_chain_that_leads_to_itself) {
     CHECK(little < 1000);
 }
 
-TEST(recycling_takes_out_no_more_entries_than_asked) {
-    tidings__segment *s = unit_segment();
-    const uint32_t needed = joined(s, "a", false, 1);
-    (void)joined(s, "b", false, TIDINGS__TO_COUNT);
-    (void)joined(s, "c", false, TIDINGS__TO_COUNT);
-    (void)joined(s, "d", false, TIDINGS__TO_COUNT);
-    CHECK_EQUAL(tidings__name_recycle(s, OWN, 2), 2);
-    CHECK_EQUAL(tidings__name_recycle(s, OWN, 2), 1);
-    CHECK_EQUAL(state_in(&s->names[needed]), TIDINGS__NAME_LINKED);
-}
-
 static const tidings__observer_set none;
 
 TEST(reclaiming_finishes_what_dead_participants_did_to_entries) {
