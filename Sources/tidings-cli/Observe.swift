@@ -27,7 +27,7 @@ struct Observe: ParsableCommand {
 
             If the center is removed, the command says so and ends with status 1. With --follow it goes on in the next center of the \
             name, which it creates if the center is yours; with --read-only, or for another owner, it waits until there is one. It says when \
-            it does, and begins with the values kept there.
+            it does, and begins with the values kept there. If a file that is no center takes the name, the command ends with status 1.
 
             SIGINT (Control-C) and SIGTERM end it with status 0; so does a reader of its output that goes away. A command of --exec \
             that is under way gets a second to come to its end, and is left alone if it takes longer; no other is started.
@@ -107,7 +107,9 @@ struct Observe: ParsableCommand {
         let name = options.center
         center.onDiagnostic = { diagnostic in
             switch diagnostic {
-            case .dispatchFailed(let error): finish.end(.failed(error.message))
+            case .dispatchFailed(let error):
+                let hint = error.code == .removed && !follow ? ", or use --follow" : ""
+                finish.end(.failed(error.message + hint))
             case .reopened(let incarnation):
                 Terminal.note(
                     "center \(name) was removed; observing the next one (incarnation \(String(incarnation, radix: 16)))"

@@ -1,12 +1,15 @@
 import ArgumentParser
+import Glibc
 import Tidings
 
 struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Delete a center.",
         discussion: """
-            No process can open it any more. Processes that have it open are told: an observer at once, a poster by its next post. As that \
-            ends what they do, the command names them and refuses, unless --force is given. It deletes nothing that isn't a center.
+            No process can open it any more. Processes that have it open are told: an observer at once, a poster by its \
+            next post. As that ends what they do, the command names them and refuses, unless --force is given. It also \
+            refuses if it can't tell which processes have the center open. Readers of another user can't be seen: the \
+            kernel shows them to root alone. The command deletes nothing that isn't a center.
 
               tidings remove com.example.player
             """)
@@ -22,12 +25,25 @@ struct Remove: ParsableCommand {
         try Center.remove(named: center)
     }
 
-    /// What can't be opened is nobody's to keep: removing it says itself what is wrong with it.
     private func refuseIfOpen() throws {
-        // Removing works in every directory. So it asks in every directory who has the center open.
-        let existing = Center.Configuration(allowsSharedDirectory: true, creation: .never)
-        guard let open = try? Center(named: center, configuration: existing) else { return }
-        let users = try open.participants.filter { $0.isAlive && !$0.isOwn }
+        let open: Center
+        do {
+            guard let opened = try openToLook() else { return }
+            open = opened
+        } catch {
+            throw Failure(
+                """
+                can't remove center "\(center)": which processes have it open can't be told (\(error.message)); mend that, \
+                or use --force
+                """)
+        }
+        // A reader is no participant, so it is found by its mapping alone. A participant in another pid namespace, or
+        // of another user, is found by its entry alone.
+        var users = try open.participants.filter { $0.isAlive && !$0.isOwn }
+            .map { MappingProcesses.Process(pid: $0.pid, executable: $0.executable) }
+        users += MappingProcesses(of: open.path).all
+        var named: Set<Int32> = [getpid()]
+        users = users.filter { named.insert($0.pid).inserted }
         guard !users.isEmpty else { return }
         let names = users.prefix(8).map { "\($0.executable.isEmpty ? "process" : $0.executable.printable) (\($0.pid))" }
         let more = users.count > names.count ? " and \(users.count - names.count) more" : ""
@@ -36,5 +52,22 @@ struct Remove: ParsableCommand {
             can't remove center "\(center)": \(names.joined(separator: ", "))\(more) \(users.count == 1 ? "has" : "have") it open; end \
             \(users.count == 1 ? "it" : "them"), or use --force
             """)
+    }
+
+    /// - Returns: `nil` if there is no such center, or if the file is none. Removing it says so.
+    private func openToLook() throws(SharedNotificationError) -> Center? {
+        // Removing works in every directory, so the command looks in every directory.
+        var existing = Center.Configuration(allowsSharedDirectory: true, creation: .never)
+        do {
+            do {
+                return try Center(named: center, configuration: existing)
+            } catch let error where error.code == .tooManyParticipants {
+                // Live participants hold all entries. A read-only look takes none.
+                existing.isReadOnly = true
+                return try Center(named: center, configuration: existing)
+            }
+        } catch let error where [.notFound, .notACenter, .invalidName].contains(error.code) {
+            return nil
+        }
     }
 }

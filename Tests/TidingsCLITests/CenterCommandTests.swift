@@ -123,6 +123,50 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func removeRefusesAFullCenterAndNamesItsParticipants() async throws {
+        let directory = try CenterDirectory()
+        let participants = [try directory.center(participants: 2), try directory.center()]
+        let refused = try await tidings("remove", "default", in: directory)
+        #expect(refused.status == 1)
+        let names = "(\(getpid())) has it open; end it, or use --force"
+        #expect(refused.errors.joined().contains(names), "\(refused.errors)")
+        #expect(directory.files == ["tidings.\(getuid()).default"])
+        #expect(throws: Never.self) { try participants[0].post(name: "a", payload: .empty) }
+        expectEqual(try await tidings("remove", "--force", "default", in: directory).status, 0)
+        #expect(directory.files.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func removeRefusesWhileAReadOnlyObserverHasTheCenterOpen() async throws {
+        let directory = try CenterDirectory()
+        _ = try directory.center(permissions: 0o644)
+        let observer = try await observe("a", "--read-only", in: directory)
+        let refused = try await tidings("remove", "default", in: directory)
+        #expect(refused.status == 1)
+        let names = "tidings (\(observer.process.pid)) has it open; end it, or use --force"
+        #expect(refused.errors.joined().contains(names), "\(refused.errors)")
+        observer.send(SIGTERM)
+        expectEqual(await observer.ending(), 0)
+        expectEqual(try await tidings("remove", "default", in: directory).status, 0)
+        #expect(directory.files.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func removeRefusesACenterOfAnotherFormat() async throws {
+        let directory = try CenterDirectory()
+        let path = try directory.center().path
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: 8)  // the format's version, after the magic number
+        try file.write(contentsOf: Data([0xEE, 0xEE, 0, 0]))
+        try file.close()
+        let refused = try await tidings("remove", "default", in: directory)
+        #expect(refused.status == 1)
+        #expect(refused.errors.joined().contains("which processes have it open can't be told"), "\(refused.errors)")
+        expectEqual(try await tidings("remove", "--force", "default", in: directory).status, 0)
+        #expect(directory.files.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func aDirectoryWhereOthersMayRenameIsAskedFor() async throws {
         let directory = try CenterDirectory()
         #expect(chmod(directory.path, 0o777) == 0)

@@ -37,6 +37,7 @@ struct EndingTests {
         #expect(status == 1)
         let lines = await observer.errors.all()
         #expect(lines.count == 2 && lines.last?.contains("removed") == true, "\(lines)")
+        #expect(lines.last?.hasSuffix("or use --follow") == true, "\(lines)")
     }
 
     @Test(.timeLimit(.minutes(10)))

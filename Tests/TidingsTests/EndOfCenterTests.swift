@@ -155,11 +155,14 @@ struct EndOfCenterTests {
             try observe(from: .after(sequences[1], in: test.center.incarnation &+ 1))
         }
         #expect(other?.code == .otherIncarnation)
+        #expect(other?.message.hasSuffix("; start with .now or .oldest") == true, "\(String(describing: other))")
         for beyond in [sequences[3] + 1, .max - 1, .max] {
             let error = #expect(throws: SharedNotificationError.self) {
                 try observe(from: .after(beyond, in: test.center.incarnation))
             }
             #expect(error?.code == .invalidArgument)
+            #expect(error?.message.hasSuffix("; start with .now or .oldest") == true, "\(String(describing: error))")
+            #expect(error?.message.contains("UINT64_MAX") == false)
         }
     }
 

@@ -108,7 +108,7 @@ static int seek(tidings_observer *observer, uint64_t sequence, uint64_t asked) {
     uint64_t end = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
     uint64_t oldest = tidings__oldest(s);
     if (sequence != UINT64_MAX && sequence > end)
-        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" to sequence %llu: the next one here will be %llu; start at the end (UINT64_MAX, in Swift .now) or at the oldest (0, in Swift .oldest)",
+        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" to sequence %llu: the next one here will be %llu; start at the end (UINT64_MAX) or at the oldest (0)",
                              s->name, (unsigned long long)asked, (unsigned long long)end);
     uint64_t cursor = sequence > end ? end : sequence;
     if ((int64_t)(cursor - oldest) < 0) cursor = oldest;
@@ -126,10 +126,10 @@ int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation
     tidings__clear_error();
     const tidings__segment *s = &observer->center->segment;
     if (incarnation != s->instance)
-        return tidings__fail(ESTALE, "can't seek an observer of center \"%s\" after sequence %llu of incarnation %016llx: this is incarnation %016llx; start at the end (UINT64_MAX, in Swift .now) or at the oldest (0, in Swift .oldest)", s->name,
+        return tidings__fail(ESTALE, "can't seek an observer of center \"%s\" after sequence %llu of incarnation %016llx: this is incarnation %016llx; start at the end (UINT64_MAX) or at the oldest (0)", s->name,
                              (unsigned long long)sequence, (unsigned long long)incarnation, (unsigned long long)s->instance);
     if (sequence >= UINT64_MAX - 1)
-        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" after sequence %llu: its order is shorter; start at the end (UINT64_MAX, in Swift .now) or at the oldest (0, in Swift .oldest)", s->name,
+        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" after sequence %llu: its order is shorter; start at the end (UINT64_MAX) or at the oldest (0)", s->name,
                              (unsigned long long)sequence);
     return seek(observer, sequence + 1, sequence);
 }

@@ -79,7 +79,12 @@ final class ObserverHandle: @unchecked Sendable {
 
     func seek(after sequence: UInt64, in incarnation: UInt64) throws(SharedNotificationError) {
         let result = tidings_observer_seek_after(observer, incarnation, sequence)
-        guard result == 0 else { throw SharedNotificationError(errno: -result, stale: .otherIncarnation) }
+        guard result == 0 else {
+            let error = SharedNotificationError(errno: -result, stale: .otherIncarnation)
+            // The line ends with what to do, in the terms of C.
+            guard [ERANGE, ESTALE].contains(-result), let hint = error.message.lastIndex(of: ";") else { throw error }
+            throw SharedNotificationError(error.code, message: error.message[..<hint] + "; start with .now or .oldest")
+        }
     }
 
     /// Looks at a name, or at all (`nil`). Returns the interest's number.

@@ -12,6 +12,9 @@ extension SharedNotificationCenter {
     /// its task is cancelled. Each iterator observes for itself. If observing can't start, ``onDiagnostic`` is told why
     /// (``Diagnostic/sequenceFailed(_:)``, with the codes that `addObserver` throws) and the sequence is empty.
     ///
+    /// If the center ends, so does the sequence, after what was still waiting. `nil` carries no reason. ``onDiagnostic`` is told it
+    /// (``Diagnostic/dispatchFailed(_:)``), and a sequence of deliveries ends with it (``Delivery/centerEnded(_:)``).
+    ///
     /// - Parameters:
     ///   - type: the message type; its ``Message/name`` is what is observed.
     ///   - subject: only those posted with this subject; `nil`: all.

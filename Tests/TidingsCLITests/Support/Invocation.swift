@@ -21,8 +21,13 @@ final class CenterDirectory: Sendable {
     }
 
     /// The same center that the command means by that name.
-    func center(_ name: String = "default", slots: Int? = nil) throws -> SharedNotificationCenter {
-        try SharedNotificationCenter(named: name, configuration: .init(directory: path, slots: slots))
+    func center(
+        _ name: String = "default", slots: Int? = nil, participants: Int? = nil, permissions: UInt32? = nil
+    ) throws -> SharedNotificationCenter {
+        try SharedNotificationCenter(
+            named: name,
+            configuration: .init(
+                directory: path, slots: slots, participants: participants, permissions: permissions))
     }
 
     var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
