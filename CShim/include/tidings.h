@@ -36,6 +36,9 @@
 /// bytes of UTF-8 without NUL, a subject 0 to 255 likewise, a center's name also without '/' and not starting with '.', up to 200 bytes. A notification stays in
 /// the ring until the ring has gone round (4,096 notifications unless configured), or, for payloads that don't fit a slot, until their place is needed (16 of the largest, 512 of 1 KiB).
 ///
+/// Memory of an observer for payloads: at most the largest payload so far, 12 % and a page. With `tidings_observer_lend`
+/// large payloads lie in memory of the caller instead.
+///
 /// Every function returns 0 or a negative `errno` unless it says otherwise; `tidings_last_error()` then has one line that says what was
 /// tried on what, why it failed, and what to do. Handles are opaque. All functions may be called from any thread; an observer's
 /// `tidings_next` and `tidings_wait` from one thread at a time. Only functions marked *async-signal-safe* may be called in a signal handler.
@@ -318,7 +321,7 @@ typedef struct tidings_delivery {
     size_t name_length;
     const char *subject;  ///< UTF-8, NUL-terminated too; "" if none
     size_t subject_length;
-    const void *payload;  ///< a copy of ours, aligned to 16 bytes
+    const void *payload;  ///< a copy of ours, aligned to 16 bytes; or in memory of the caller (`tidings_observer_lend`)
     size_t size;
     uint64_t posted_at_ns;  ///< CLOCK_REALTIME; exact for a thread's first post in a kernel tick, that same time for others of the tick
     int32_t pid;            ///< the poster's, in its own pid namespace, as it says itself
@@ -334,6 +337,24 @@ typedef struct tidings_delivery {
 /// to `timeout_ns`; with 0 never, but for a post in the ring that is not finished: a few
 /// milliseconds until it is revoked.
 int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
+
+/// Gives memory of `size` bytes, aligned to 16, or NULL. See `tidings_observer_lend`.
+typedef void *(*tidings_allocate)(void *context, size_t size);
+
+#define TIDINGS_LEND_MIN 4096u  ///< bytes: smaller payloads always go to the observer's own memory
+
+/// From the next delivery on, the observer copies each payload of `from` bytes or more into memory of the caller, who can
+/// keep a large payload without a second copy. NULL for `allocate`: into the observer's own memory, as in the beginning.
+/// Promise: `tidings_next` calls `allocate` with `context` for each such payload, and returns the payload at the address
+/// that it got. `size` is the payload's size and at most 528 bytes more. The memory is the caller's: the observer never
+/// frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a payload is lost while it is
+/// copied, one `tidings_next` calls `allocate` more than once. The observer frees its own memory for payloads first: it
+/// never has both.
+/// -EINVAL: `from` is less than TIDINGS_LEND_MIN. If `allocate` returns NULL, the payload counts as missed, and
+/// `tidings_next` returns -ENOMEM. `allocate` must return, and must call no function of this library. An observer without
+/// payloads (TIDINGS_OBSERVE_BARE) never calls it. For the thread that calls `tidings_next`, between two calls.
+/// Bound: constant. Never waits.
+int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_allocate allocate, void *context);
 
 /// Where the observer looks next: everything before this place in the order has been delivered, told as missed, or was of other names. For the thread that calls `tidings_next`, between two calls.
 /// Bound: constant. Never waits.

@@ -122,6 +122,7 @@ static void observing_with(uint32_t flags) {
     BOUNDED(tidings_observer_add(observer, "com", 3, NULL, 0, history | TIDINGS_ADD_PREFIX, &interest[2]));
     BOUNDED(tidings_observer_add(observer, "one more", 8, NULL, 0, history, &interest[3]));
     BOUNDED(tidings_observer_spin(observer, 0));
+    BOUNDED(tidings_observer_lend(observer, 1, NULL, NULL));
     for (int i = 0; i < 3; i++) BOUNDED(tidings_next(observer, 0, &delivery));
     BOUNDED(tidings_observer_position(observer));
     BOUNDED(tidings_nothing_since(center, tidings_observer_position(observer)));

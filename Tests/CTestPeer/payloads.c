@@ -235,3 +235,75 @@ void an_observer_takes_little_more_memory_than_a_payload(void) {
         tidings_observer_close(observer);
     }
 }
+
+// Memory that a program lends to an observer, for one payload at a time.
+typedef struct loan {
+    tidings_observer *observer;
+    void *memory;
+    size_t size;
+    int asked;
+    bool refuses;
+} loan;
+
+static void *lend(void *context, size_t size) {
+    loan *of = context;
+    CHECK(of->observer->buffer == NULL, "asked for memory with a buffer of %zu bytes", of->observer->capacity);
+    of->asked++;
+    of->size = size;
+    free(of->memory);
+    of->memory = of->refuses ? NULL : malloc(size);
+    return of->memory;
+}
+
+void large_payloads_lie_in_memory_that_the_program_lends(void) {
+    tidings_center *center = join_center(256);
+    tidings_topic *topic = topic_with(center, NAME, "subject");
+    tidings_observer *observer = observer_of(center, NULL);
+    loan own = {.observer = observer};
+    CHECK(tidings_observer_lend(observer, TIDINGS_LEND_MIN - 1, lend, &own) == -EINVAL, "it lends for small payloads");
+    OK(tidings_observer_lend(observer, 8000, lend, &own));
+    static uint8_t bytes[1 << 20];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 31 + (i >> 9));
+    const size_t sizes[] = {8000, 10, 7999, 8001, sizeof bytes, 7999, 10, 300, sizeof bytes - 1, 0};
+    int asked = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        OK(tidings_post(topic, bytes, sizes[i], NULL, NULL));
+        const tidings_delivery delivery = receive(observer);
+        CHECK(delivery.size == sizes[i] && memcmp(delivery.payload, bytes, sizes[i]) == 0, "%zu bytes came as %zu, or damaged", sizes[i], delivery.size);
+        CHECK(strcmp(delivery.name, NAME) == 0 && strcmp(delivery.subject, "subject") == 0, "%s, %s", delivery.name, delivery.subject);
+        const bool is_large = sizes[i] >= 8000;
+        asked += is_large;
+        CHECK(own.asked == asked, "asked %d times instead of %d", own.asked, asked);
+        CHECK(is_large == (delivery.payload == own.memory), "%zu bytes lie in the other memory", sizes[i]);
+        CHECK(!is_large || (own.size >= sizes[i] && own.size <= sizes[i] + 528), "asked for %zu bytes of %zu", own.size, sizes[i]);
+    }
+    // A payload without memory counts as missed, and the next one comes.
+    own.refuses = true;
+    OK(tidings_post(topic, bytes, 8000, NULL, NULL));
+    OK(tidings_post(topic, "next", 4, NULL, NULL));
+    tidings_delivery delivery;
+    const int result = tidings_next(observer, 0, &delivery);
+    CHECK(result == -ENOMEM, "%d", result);
+    OK(tidings_next(observer, 0, &delivery));
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1, "not told as missed");
+    CHECK(memcmp(receive(observer).payload, "next", 4) == 0, "another came");
+    // Back to the observer's own memory. What was lent last stays the program's, also when the observer goes.
+    own.refuses = false;
+    OK(tidings_post(topic, bytes, 9000, NULL, NULL));
+    CHECK(receive(observer).payload == own.memory, "not lent");
+    OK(tidings_observer_lend(observer, 0, NULL, NULL));
+    OK(tidings_post(topic, bytes, 9000, NULL, NULL));
+    CHECK(receive(observer).payload != own.memory, "still lent");
+    OK(tidings_observer_lend(observer, 8000, lend, &own));
+    OK(tidings_post(topic, bytes, 9000, NULL, NULL));
+    CHECK(receive(observer).payload == own.memory, "not lent");
+    tidings_observer_close(observer);
+    CHECK(memcmp(own.memory, bytes, 9000) == 0, "the observer used memory of the program after its end");
+    free(own.memory);
+    // Without payloads an observer needs no memory for them.
+    tidings_observer *bare = observer_with(center, NULL, TIDINGS_OBSERVE_BARE, 0);
+    own = (loan){.observer = bare};
+    OK(tidings_observer_lend(bare, 8000, lend, &own));
+    OK(tidings_post(topic, bytes, 9000, NULL, NULL));
+    CHECK(receive(bare).size == 9000 && own.asked == 0, "asked %d times", own.asked);
+}

@@ -116,6 +116,7 @@ STORY(sleeping_observers_use_no_processor)
 
 TOPIC(payloads)
 STORY(an_observer_takes_little_more_memory_than_a_payload)
+STORY(large_payloads_lie_in_memory_that_the_program_lends)
 STORY(payloads_of_every_size_arrive_whole)
 STORY(a_delivery_says_who_posted_what_and_when)
 STORY(a_reservation_grows_and_arrives)

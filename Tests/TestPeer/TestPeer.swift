@@ -49,6 +49,10 @@ import Tidings
 //                                                                                    → suspended, "now NUMBER", resumed, "got NUMBER",
 //                                                                                      "missed COUNT NAME"
 //   observers             asks how many observers there are in all processes         → observers N
+//   observe-memory NAME KIND N
+//                         observes NAME with a closure, "untouched" (a closure that reads no byte), a queue, a sequence or a pollable
+//                         observer, until N have come                                → observing, then "got" each, then the KiB of its own
+//                                                                                      memory that it took at most
 //   objects N             posts about N objects of its own                           → posted N
 //   copied-object         observes an object and posts 1 and 4 about it; a forked child posts 2 and 3 about its copy
 //                                                                                    → child ended with STATUS, got [1, 4]
@@ -146,6 +150,7 @@ struct TestPeer {
             case "urgent": try postUrgent(center, word(), word(), number())
             case "observe-suspended": try observeSuspended(center, word(), number(), number())
             case "observers": say("observers \(try center.statistics.observers)")
+            case "observe-memory": try observeMemory(center, word(), word(), number())
             case "objects":
                 let count = number()
                 MainActor.assumeIsolated { postAboutObjects(center, count) }

@@ -50,6 +50,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     observer->spin_ns = TIDINGS__SPIN_ADAPTIVE;
     observer->last_wait_ns = UINT64_MAX;
     observer->stuck.at = UINT64_MAX;
+    observer->lent_from = SIZE_MAX;
     pthread_mutex_init(&observer->lock, NULL);
     tidings__set_relaxed(&observer->table, table);
     observer->lossless = flags & TIDINGS_OBSERVE_LOSSLESS;
@@ -91,7 +92,7 @@ void tidings_observer_close(tidings_observer *observer) {
     if (!ours) tidings__observer_release(s, observer->index + s->shape.observers);
 #endif
     tidings__table_free(table);
-    free(observer->buffer);
+    tidings__buffer_free(observer);
     free(observer->matched);
     free(observer->matched_ids);
     pthread_mutex_destroy(&observer->lock);
@@ -392,6 +393,17 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     if (others == 0 && !observer->reader && tidings__has_place(observer->center)) leave(observer, gone);
     tidings__interest_bury(observer, gone);
     pthread_mutex_unlock(&observer->lock);
+    return 0;
+}
+
+int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_allocate allocate, void *context) {
+    // What fits a slot is copied without a look at the size.
+    if (allocate && from < TIDINGS_LEND_MIN)
+        return tidings__fail(EINVAL, "can't lend an observer of center \"%s\" memory for payloads of %zu bytes: it takes memory for %u bytes or more",
+                             observer->center->segment.name, from, TIDINGS_LEND_MIN);
+    observer->lent_from = allocate ? from : SIZE_MAX;
+    observer->allocate = allocate;
+    observer->allocate_context = context;
     return 0;
 }
 

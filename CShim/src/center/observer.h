@@ -103,8 +103,14 @@ struct tidings_observer {
     uint32_t spin_ns;  // UINT32_MAX - 1: adaptive
     uint64_t last_wait_ns;
 
-    uint8_t *buffer;  // payload, name, subject as they lay in the record
+    // The copy of a record: payload, name, subject. The observer's own memory, of `capacity` bytes; or, if `lent`, memory that
+    // `allocate` gave for one payload (`capacity` is 0, so the next copy takes other memory). The observer never frees that.
+    uint8_t *buffer;
     size_t capacity;
+    bool lent;
+    size_t lent_from;  // payloads of this many bytes or more go to memory of `allocate`; SIZE_MAX: none
+    tidings_allocate allocate;
+    void *allocate_context;
     uint32_t *matched_ids;
     tidings__interest **matched;
     uint32_t matched_capacity;
@@ -169,6 +175,8 @@ void tidings__interests_free(tidings_observer *observer);
 #define TIDINGS__BUFFER_LEAST 1024u  // more than the longest name and subject
 // Takes the buffer that an observer without payloads gets by with. False: no memory.
 bool tidings__buffer_begin(tidings_observer *observer);
+// Gives the observer's own memory back. Memory that was lent stays its owner's.
+void tidings__buffer_free(tidings_observer *observer);
 enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 // Goes on from the cursor to `limit` at most, until there is something to deliver.
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);

@@ -13,22 +13,37 @@
 
 #define BUFFER_STEP 4096u
 
+void tidings__buffer_free(tidings_observer *o) {
+    if (!o->lent) free(o->buffer);
+    o->buffer = NULL;
+    o->capacity = 0;
+    o->lent = false;
+}
+
 static bool room_for(tidings_observer *o, size_t size) {
     if (size <= o->capacity) return true;
     size_t capacity = TIDINGS__BUFFER_LEAST;
     while (capacity < size && capacity < BUFFER_STEP) capacity *= 2;
     // A payload takes at most its size, 12 % and a page: a sixteenth more than asked, so that payloads that grow bit by bit don't need a new buffer each.
     if (capacity < size) capacity = (size + size / 16 + BUFFER_STEP - 1) & ~((size_t)BUFFER_STEP - 1);
-    // Nothing in it is needed any more: never two at a time.
-    free(o->buffer);
+    // The old buffer holds nothing that is still needed. It goes first: never two at a time.
+    tidings__buffer_free(o);
     o->buffer = aligned_alloc(64, capacity);
-    o->capacity = 0;
     if (!o->buffer) {
         o->without_memory = true;
         return false;
     }
     o->capacity = capacity;
     return true;
+}
+
+// Memory of the program for one payload and its text.
+static bool lend(tidings_observer *o, size_t size) {
+    tidings__buffer_free(o);
+    o->buffer = o->allocate(o->allocate_context, size);
+    o->lent = o->buffer != NULL;
+    o->without_memory |= !o->lent;
+    return o->lent;
 }
 
 bool tidings__buffer_begin(tidings_observer *o) {
@@ -51,7 +66,9 @@ static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t p
 #endif
     if (end > capacity) return false;
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
-    if (!room_for(o, total - skipped + 8) || tidings__back_chunk(s, r->chunk, end) != 0) return false;
+    // Without its payload a record is small, whatever its size says.
+    const bool lends = r->size >= o->lent_from && skipped == 0;
+    if (!(lends ? lend(o, total) : room_for(o, total - skipped + 8)) || tidings__back_chunk(s, r->chunk, end) != 0) return false;
     tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
 #ifdef MUTANT_CHUNK_NOT_CHECKED_AFTER_COPY  // Found by: interleaving large
     return true;

@@ -16,6 +16,7 @@ final class ObserverHandle: @unchecked Sendable {
     private let flags: UInt32
     @exclusivity(unchecked) private var observer: OpaquePointer?
     private let delivery: UnsafeMutablePointer<tidings_delivery>
+    private let lent = LentMemory()
 
     enum Outcome {
         case delivery
@@ -29,6 +30,7 @@ final class ObserverHandle: @unchecked Sendable {
         self.center = center
         delivery = .allocate(capacity: 1)
         delivery.initialize(to: tidings_delivery())
+        lent.lend(to: observer)
     }
 
     private static func open(_ center: CenterHandle, _ flags: UInt32) throws(SharedNotificationError) -> OpaquePointer {
@@ -43,6 +45,7 @@ final class ObserverHandle: @unchecked Sendable {
         let opened = try Self.open(next, flags)
         tidings_observer_close(observer)
         observer = opened
+        lent.lend(to: opened)
         defer { center = next }
         return center
     }
@@ -237,6 +240,19 @@ extension ObserverHandle {
 
     var payload: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: delivery.pointee.payload, count: delivery.pointee.size)
+    }
+
+    /// Whether the payload lies in an array already: a large one.
+    var isPayloadLent: Bool { delivery.pointee.size >= LentMemory.least }
+
+    /// The payload as bytes that may be kept: a copy, or a large payload itself.
+    var ownedPayload: [UInt8] {
+        isPayloadLent ? lent.payload(delivery.pointee.size) ?? Array(payload) : Array(payload)
+    }
+
+    /// The delivery is done with. Before the next one, or two large payloads would be there at a time.
+    func dropPayload() {
+        lent.drop()
     }
 
     /// Repairs what is not UTF-8: another process may have written it past the library.

@@ -1,12 +1,10 @@
-/// A thread's own copy of the payload it serves closures with.
+/// A thread's own copy of the payload that it calls closures with. A large payload has its own array (``LentMemory``).
 ///
-/// User code, a decoder or a closure, never reads the C observer's buffer: while it hangs another thread may have gone on to the next
-/// notification, which is copied to the same place.
+/// User code, a decoder or a closure, never reads the C observer's buffer: while the user code hangs, another thread
+/// may take the next notification, which is copied into the same buffer.
 struct PayloadScratch: ~Copyable {
-    // Enough for what fits a slot, and most of what does not.
+    // Bytes: enough for what fits a slot, and most of what does not. It grows to `LentMemory.least` at most.
     private static let usual = 4096
-    // More than this is given back at once.
-    private static let kept = 1 << 20
 
     private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: usual, alignment: 16)
 
@@ -16,9 +14,9 @@ struct PayloadScratch: ~Copyable {
 
     /// Valid until the next call.
     mutating func copy(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        if payload.count > memory.count || memory.count > Self.kept {
+        if payload.count > memory.count {
             memory.deallocate()
-            memory = .allocate(byteCount: max(payload.count, Self.usual), alignment: 16)
+            memory = .allocate(byteCount: payload.count, alignment: 16)
         }
         memory.copyMemory(from: payload)
         return UnsafeRawBufferPointer(rebasing: memory[..<payload.count])

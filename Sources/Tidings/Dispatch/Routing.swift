@@ -83,10 +83,18 @@ extension Dispatcher {
                     pulse.add(1, ordering: .releasing)
                     observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name) }
                 } else {
-                    let bytes = borrowed ?? scratch.copy(observer.payload)
-                    borrowed = bytes
+                    let payload: Arrival.Bytes
+                    if observer.isPayloadLent {
+                        let bytes = owned ?? observer.ownedPayload
+                        owned = bytes
+                        payload = .owned(bytes)
+                    } else {
+                        let bytes = borrowed ?? scratch.copy(observer.payload)
+                        borrowed = bytes
+                        payload = .borrowed(bytes)
+                    }
                     let arrival = arrival(
-                        for: name, .borrowed(bytes),
+                        for: name, payload,
                         .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
                     let sequence = observer.isOwn ? observer.sequence : nil
                     pulse.add(1, ordering: .releasing)
@@ -104,14 +112,17 @@ extension Dispatcher {
                 if let missed = observer.missed {
                     keep(.missed(missed, name ?? observer.missedPattern), for: observation)
                 } else {
-                    let bytes = owned ?? Array(observer.payload)
+                    let bytes = owned ?? observer.ownedPayload
                     owned = bytes
                     let envelope = observer.facts.envelope(subject: observer.subject, executables)
                     keep(
                         .arrival(arrival(for: name, .owned(bytes), .envelope(envelope))), for: observation,
                         isImmediate: observer.isImmediate)
                 }
-            case .done(let routed): return routed
+            case .done(let routed):
+                // This thread still leads: it isn't deposed between two closures.
+                if owned != nil { observer.dropPayload() }
+                return routed
             case .drain: return .deposed
             }
         }

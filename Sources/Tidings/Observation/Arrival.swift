@@ -9,7 +9,7 @@ struct Arrival: @unchecked Sendable {
     /// What an envelope is made of. Few closures look at one, and its strings cost more than delivery does.
     enum Origin {
         case envelope(SharedNotificationCenter.Envelope)
-        /// With `borrowed` bytes only: the names are alive as long as the thread that leads, and do not belong to the arrival.
+        /// For a closure that runs at once only: the names are alive as long as the thread that leads, and do not belong to the arrival.
         case facts(Facts, subject: String?, Unmanaged<ExecutableNames>)
     }
 

@@ -94,9 +94,10 @@ extension SharedNotificationCenter {
         }
 
         private var notification: RawNotification {
-            RawNotification(
+            defer { observer.dropPayload() }
+            return RawNotification(
                 name: Name(observer.name),
-                payload: RawPayload(format: PayloadFormat(rawValue: observer.format), bytes: Array(observer.payload)),
+                payload: RawPayload(format: PayloadFormat(rawValue: observer.format), bytes: observer.ownedPayload),
                 envelope: observer.facts.envelope(subject: observer.subject, executables))
         }
     }
