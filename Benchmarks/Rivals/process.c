@@ -84,7 +84,7 @@ static void end_group(pid_t group) {
     for (int ms = 0; ms < PATIENCE_MS && kill(-group, SIGKILL) == 0; ms++) nanosleep(&step, NULL);
 }
 
-static _Noreturn void keep_tidy(int end) {
+static _Noreturn void keep_reclaim(int end) {
     setsid();
     for (int number = 1; number < 32; number++) signal(number, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
@@ -114,7 +114,7 @@ void rival_begin(void) {
     rival_try(janitor >= 0, "fork");
     if (janitor == 0) {
         close(ends[1]);
-        keep_tidy(ends[0]);
+        keep_reclaim(ends[0]);
     }
     close(ends[0]);
     lifeline = ends[1];

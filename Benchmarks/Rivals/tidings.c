@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static tidings_center *center;
-static tidings_topic *topic;
+static tidings_publisher *publisher;
 static tidings_observer *observer;
 
 static void attempt(int result) {
@@ -24,16 +24,16 @@ static void start(void) {
 }
 
 static void open_side(int side) {
-    uint32_t interest;
+    uint32_t subscription;
     attempt(tidings_open("rival", NULL, &center));
-    attempt(tidings_topic_open(center, side == 0 ? "ping" : "pong", 4, NULL, 0, &topic));
+    attempt(tidings_publisher_open(center, side == 0 ? "ping" : "pong", 4, NULL, 0, &publisher));
     attempt(tidings_observer_open(center, side == 1 ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer));
-    attempt(tidings_observer_add(observer, side == 0 ? "pong" : "ping", 4, NULL, 0, 0, &interest));
+    attempt(tidings_observer_add(observer, side == 0 ? "pong" : "ping", 4, NULL, 0, 0, &subscription));
 }
 
 static void send_one(const void *bytes, size_t size) {
     const tidings_post_options wait = {.deadline_ns = -1};
-    attempt(tidings_post(topic, bytes, size, &wait, NULL));
+    attempt(tidings_post(publisher, bytes, size, &wait, NULL));
 }
 
 static const void *receive(size_t *size) {

@@ -59,7 +59,7 @@ extern "C" {
 #define TIDINGS_EXECUTABLE_MAX 79    ///< bytes kept of a participant's executable name
 
 typedef struct tidings_center tidings_center;      ///< an open center: one participant
-typedef struct tidings_topic tidings_topic;        ///< a name, with or without a subject, prepared for posting
+typedef struct tidings_publisher tidings_publisher;        ///< a name, with or without a subject, prepared for posting
 typedef struct tidings_observer tidings_observer;  ///< a place in the order, and the names it looks at
 
 // MARK: Opening
@@ -176,21 +176,21 @@ void tidings_last_error_set(const char *line);
 
 /// Prepares a name (and a subject, or NULL) for posting. Blocks for no other process. -EINVAL for a name or subject that is empty (name only), too long, holds a NUL, or isn't UTF-8.
 /// Bound: constant. Never waits.
-int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
-                       tidings_topic **topic);
+int tidings_publisher_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
+                       tidings_publisher **publisher);
 /// Bound: constant. Never waits.
-void tidings_topic_close(tidings_topic *topic);
+void tidings_publisher_close(tidings_publisher *publisher);
 
-/// The same in memory of the caller's, for who has no heap at hand (a signal handler) or wants it on the stack: `memory` is aligned to 8 bytes and holds `tidings_topic_size` ones, or -EINVAL.
+/// The same in memory of the caller's, for who has no heap at hand (a signal handler) or wants it on the stack: `memory` is aligned to 8 bytes and holds `tidings_publisher_size` ones, or -EINVAL.
 /// Never closed: it ends with its memory. Async-signal-safe, as long as it succeeds.
 /// Bound: constant. Never waits.
-int tidings_topic_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
-                        size_t size, tidings_topic **topic);
-/// Bytes that a topic with a name and subject of these lengths takes; at most TIDINGS_TOPIC_SIZE_MAX. Async-signal-
+int tidings_publisher_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
+                        size_t size, tidings_publisher **publisher);
+/// Bytes that a topic with a name and subject of these lengths takes; at most TIDINGS_PUBLISHER_SIZE_MAX. Async-signal-
 /// safe.
 /// Bound: constant. Never waits.
-size_t tidings_topic_size(size_t name_length, size_t subject_length);
-#define TIDINGS_TOPIC_SIZE_MAX 768
+size_t tidings_publisher_size(size_t name_length, size_t subject_length);
+#define TIDINGS_PUBLISHER_SIZE_MAX 768
 
 enum {
     TIDINGS_FORMAT_BYTES = 0,    ///< whatever both sides agreed on
@@ -221,7 +221,7 @@ typedef struct tidings_post_options {
 /// Bound: copy, and a rare walk. It wakes each observer that sleeps on the name: four or more of a group of 64 observers
 /// may share one system call, each other one takes its own. Waits only for lossless observers, until the deadline. Dead
 /// ones cost it one walk together, however many a peer makes meanwhile.
-int tidings_post(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence);
+int tidings_post(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence);
 
 /// Memory of the center to build a payload in, private to the caller until it is posted. Two threads can't share one.
 typedef struct tidings_reservation {
@@ -238,7 +238,7 @@ int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity);
 /// Posts the first `size` bytes. The reservation is used up, also on failure. Small ones are moved into a slot, others stay where they are.
 /// Bound and waiting: as `tidings_post`; a large payload is not copied.
-int tidings_post_reserved(tidings_topic *topic, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
+int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
                           uint64_t *sequence);
 /// Gives it back unposted.
 /// Bound: constant. Never waits.
@@ -281,11 +281,11 @@ enum {
 /// that it observes. Waits up to 100 ms in all for unfinished posts in the ring, which are then revoked. Waits for a
 /// `tidings_next` under way only while that reads the names.
 int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
-                         uint32_t flags, uint32_t *interest);
+                         uint32_t flags, uint32_t *subscription);
 /// No longer looks at it: nothing of this interest is delivered after this returned. -ENOENT.
 /// Bound: a copy of the names that it observes, and as `tidings_observer_close` for this one. Waits for
 /// the moments in which `tidings_next` looks at the names.
-int tidings_observer_remove(tidings_observer *observer, uint32_t interest);
+int tidings_observer_remove(tidings_observer *observer, uint32_t subscription);
 
 /// Moves the cursor: UINT64_MAX to the end, 0 to the oldest that is still there, otherwise to that sequence (or the oldest after it). Before the first
 /// `tidings_observer_add` only: -EBUSY later. -ERANGE: a sequence beyond the end, which belongs to another center or was never posted.
@@ -315,8 +315,8 @@ typedef struct tidings_delivery {
     uint32_t flags;             ///< TIDINGS_DELIVERY_RETAINED, …_OWN, …_IMMEDIATE, …_CLEARED
     uint64_t sequence;          ///< its place in the order (of a MISSED: where delivery goes on)
     uint64_t missed;            ///< how many (MISSED only)
-    const uint32_t *interests;  ///< the interests it matches
-    size_t interest_count;      ///< at least 1
+    const uint32_t *subscriptions;  ///< the interests it matches
+    size_t subscription_count;      ///< at least 1
     const char *name;           ///< UTF-8, NUL-terminated too
     size_t name_length;
     const char *subject;  ///< UTF-8, NUL-terminated too; "" if none
@@ -389,10 +389,10 @@ void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 /// Keeps a value for the topic's name, and tells observers: `tidings_post` with TIDINGS_POST_RETAIN. Size 0 with payload NULL clears it; observers are told (TIDINGS_DELIVERY_CLEARED).
 /// A name has one value. A topic with a subject has none: -EINVAL, here, of a retained post and of `tidings_state_get`. Values that stand side by side have names of their own.
 /// Bound and waiting: as `tidings_post`.
-int tidings_state_set(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options);
+int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options);
 /// Copies the kept value of a name. `size` holds the buffer's size, and gets the value's: -ENOBUFS if it doesn't fit (buffer may be NULL). -ENOENT: none was set, or it was cleared. `format` and `sequence` may be NULL.
 /// Bound: copy, and a walk along the ring. Never waits.
-int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);
+int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);
 
 // MARK: Looking at a center
 
@@ -459,7 +459,7 @@ typedef struct tidings_name_info {
 int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info);
 
 /// What participants that died, or stand still, have left in a center. It harms nobody: whom it concerns tidies it up in passing. True only approximately while others are at work.
-typedef struct tidings_remains {
+typedef struct tidings_orphans {
     uint32_t participants;        ///< dead ones, whose places nobody has taken yet
     uint32_t observers;           ///< observers of theirs, and
     uint32_t observers_lossless;  ///< how many of these were lossless. They hold no post back: who meets one asks whether it lives
@@ -468,35 +468,35 @@ typedef struct tidings_remains {
     uint32_t claims;              ///< slots that an unfinished post of theirs holds; observers wait 2 ms at each, once
     uint32_t evictions;           ///< 1: the oldest notifications were being counted out, and nobody has finished that; the next post that needs room does
     uint32_t verdicts;            ///< posts that somebody was about to revoke; the next to look finishes that
-    uint32_t slots_held;          ///< slots of posts that were revoked because their poster stood still; they are free as soon as it goes on, or dies. Not mended by `tidings_tidy`
+    uint32_t slots_held;          ///< slots of posts that were revoked because their poster stood still; they are free as soon as it goes on, or dies. Not mended by `tidings_reclaim`
     int32_t holder;               ///< of one of these: its thread, or (from another pid namespace) its process
-} tidings_remains;
+} tidings_orphans;
 
 /// Bound: walk. Waits 10 ms if something may be half-way, to look at it twice.
-int tidings_remains_get(tidings_center *center, tidings_remains *remains);
+int tidings_orphans_get(tidings_center *center, tidings_orphans *orphans);
 
 /// Tidies up all of that but slots of posters that live. Happens by itself whenever it matters; returns how many participants were tidied, or a negative errno. Others go on undisturbed.
 /// Bound: walk. Never waits.
-int tidings_tidy(tidings_center *center);
+int tidings_reclaim(tidings_center *center);
 
 enum {
-    TIDINGS_LEFTOVER_UNFINISHED = 1,  ///< a creator was killed before its center was finished, on a file system without unnamed files
-    TIDINGS_LEFTOVER_COMPANION = 2,   ///< the second file of a center (its `mode` lets somebody read who may not write) that is gone, or was never finished
-    TIDINGS_LEFTOVER_REMOVED = 3,     ///< a center that was being removed; who opens the name finishes that
+    TIDINGS_STALE_FILE_UNFINISHED = 1,  ///< a creator was killed before its center was finished, on a file system without unnamed files
+    TIDINGS_STALE_FILE_WRITERS_FILE = 2,   ///< the second file of a center (its `mode` lets somebody read who may not write) that is gone, or was never finished
+    TIDINGS_STALE_FILE_REMOVED = 3,     ///< a center that was being removed; who opens the name finishes that
 };
 
 /// A file that nobody needs any more.
-typedef struct tidings_leftover {
-    int32_t kind;      ///< TIDINGS_LEFTOVER_…
+typedef struct tidings_stale_file {
+    int32_t kind;      ///< TIDINGS_STALE_FILE_…
     bool deleted;      ///< by this call
     uint64_t memory;   ///< bytes of memory it takes, or took
     const char *file;  ///< its name in the directory; valid during the call
-} tidings_leftover;
+} tidings_stale_file;
 
 /// Finds files that creators and removers of this user's centers left when they were killed, and deletes them if asked to. What somebody is just at work on is left alone.
 /// `directory` as in a configuration. Calls `each` for every one until that returns false; returns how many, or a negative errno.
 /// Bound: for each file of the directory constant, for each companion a walk along the directory. Never waits.
-int tidings_leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context);
+int tidings_stale_files(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_stale_file *stale_file), void *context);
 
 #ifdef __cplusplus
 }

@@ -22,11 +22,11 @@ struct Doctor: ParsableCommand {
     func run() throws {
         let directory = Center.defaultDirectory
         // First: opening a center that is half removed finishes that, and it should be told.
-        let leftovers = try repair ? Center.deleteLeftovers() : Center.leftovers()
-        let halfRemoved = Set(leftovers.filter { $0.kind == .halfRemovedCenter }.map(\.file))
+        let staleFiles = try repair ? Center.deleteStaleFiles() : Center.staleFiles()
+        let halfRemoved = Set(staleFiles.filter { $0.kind == .halfRemovedCenter }.map(\.file))
         let names = try Center.centers(in: directory).filter { !halfRemoved.contains("tidings.\(geteuid()).\($0)") }
         try Terminal.print("\(directory.printable): \(space(in: directory)), \(counted(names.count, "center"))")
-        for leftover in leftovers { try Terminal.print(line(leftover)) }
+        for staleFile in staleFiles { try Terminal.print(line(staleFile)) }
         let width = names.map(\.printable.count).max() ?? 0
         var broken = 0
         for name in names {
@@ -52,13 +52,13 @@ struct Doctor: ParsableCommand {
             named: name, configuration: .init(allowsSharedDirectory: sharedDirectory, creation: .never))
         let others = try center.participants.filter { !$0.isOwn }
         let dead = others.filter { !$0.isAlive }
-        let remains = try center.remains
-        let stale = DoctorFindings.lines(remains, dead: dead)
+        let orphans = try center.orphans
+        let stale = DoctorFindings.lines(orphans, dead: dead)
         var finding = "opens: \(counted(others.count - dead.count, "participant")) alive, \(dead.count.grouped) dead"
         var lines: [String] = []
         if repair {
-            finding += " (\(try center.tidy().grouped) tidied up)"
-            let left = try center.remains
+            finding += " (\(try center.reclaim().grouped) tidied up)"
+            let left = try center.orphans
             lines = stale.filter { !$0.isForItsHolder }.map { "mended: \($0.text)" }
             lines += DoctorFindings.lines(left, dead: []).filter(\.isForItsHolder).map { "left: \($0.text)" }
         } else {
@@ -69,18 +69,18 @@ struct Doctor: ParsableCommand {
         return [finding + ", \(counted(statistics.names, "name")), \(statistics.memory.asBytes)"] + lines
     }
 
-    private func line(_ leftover: Center.Leftover) -> String {
+    private func line(_ staleFile: Center.StaleFile) -> String {
         let why =
-            switch leftover.kind {
+            switch staleFile.kind {
             case .unfinishedCenter: "its creator was killed before the center was finished"
-            case .companion: "it belongs to a center that is gone, or was never finished"
+            case .writersFile: "it belongs to a center that is gone, or was never finished"
             case .halfRemovedCenter: "its remover was killed half-way; those who have it open know that it is removed"
             }
         let fate =
-            leftover.isDeleted
+            staleFile.isDeleted
             ? "deleted" : repair ? "can't be deleted, check the directory's permissions" : "--repair deletes it"
         return
-            "\(leftover.isDeleted ? "mended" : "stale"): file \(leftover.file.printable), \(leftover.memory.asBytes): \(why); \(fate)"
+            "\(staleFile.isDeleted ? "mended" : "stale"): file \(staleFile.file.printable), \(staleFile.memory.asBytes): \(why); \(fate)"
     }
 
     private func space(in directory: String) -> String {

@@ -130,7 +130,7 @@ static void write_word(words *c, uint64_t offset, uint64_t value)
 }
 
 // The companion of the center that others may read: doorbells, and the words on which posters wait.
-static uint8_t *map_companion(uint64_t *size)
+static uint8_t *map_writers_file(uint64_t *size)
 {
     char pattern[128];
     glob_t found;
@@ -149,9 +149,9 @@ static uint8_t *map_companion(uint64_t *size)
 }
 
 // Any of its words: near what it was, or anything.
-static void write_companion(uint8_t *companion, uint64_t size, uint64_t *random)
+static void write_writers_file(uint8_t *writers_file, uint64_t size, uint64_t *random)
 {
-    uint32_t *at = (uint32_t *)(void *)(companion + random_from(random) % (size / TIDINGS__LINE) * TIDINGS__LINE) + random_from(random) % 2;
+    uint32_t *at = (uint32_t *)(void *)(writers_file + random_from(random) % (size / TIDINGS__LINE) * TIDINGS__LINE) + random_from(random) % 2;
     const uint32_t was = __atomic_load_n(at, __ATOMIC_SEQ_CST);
     const uint32_t values[] = {was ^ 1, was + 2, 0, UINT32_MAX, (uint32_t)random_from(random)};
     __atomic_store_n(at, values[random_from(random) % 5], __ATOMIC_SEQ_CST);
@@ -166,10 +166,10 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
     if (!c.base) _exit(0);
     c.shape = ((const tidings__header *)(const void *)c.base)->shape;
     tidings__geometry_of(&c.shape, &c.geometry);
-    uint64_t companion_size = 0;
-    uint8_t *companion = strcmp(center, "open") == 0 ? map_companion(&companion_size) : NULL;
+    uint64_t writers_file_size = 0;
+    uint8_t *writers_file = strcmp(center, "open") == 0 ? map_writers_file(&writers_file_size) : NULL;
     for (;;) {
-        if (companion && random_from(&random) % 4 == 0) write_companion(companion, companion_size, &random);
+        if (writers_file && random_from(&random) % 4 == 0) write_writers_file(writers_file, writers_file_size, &random);
         for (uint64_t burst = 1 + random_from(&random) % 64; burst-- > 0;) {
             c.posted = (word_read(&c, offsetof(tidings__header, eviction)) >> TIDINGS__EV_START_SHIFT) + random_from(&random) % c.shape.slots;
             if (kinds & ANYWHERE) {
@@ -210,7 +210,7 @@ static void *sleeper(void *nothing)
     for (;;) {
         uint8_t *at = read_center.base + offsetof(tidings__header, waiting_posters);
         const uint64_t kind = random_from(&random) % 4;
-        if (kind < 2) at = read_center.base + offsetof(tidings__header, bells) + random_from(&random) % TIDINGS__BELLS * sizeof(tidings__bell);
+        if (kind < 2) at = read_center.base + offsetof(tidings__header, name_futexes) + random_from(&random) % TIDINGS__NAME_FUTEXES * sizeof(tidings__name_futex);
         if (kind == 2) at = read_center.base + read_center.geometry.cells + random_from(&random) % read_center.shape.slots * sizeof(tidings__cell);
         const struct timespec moment = {.tv_nsec = (long)(random_from(&random) % 100000000)};
         (void)syscall(SYS_futex, at, FUTEX_WAIT, __atomic_load_n((uint32_t *)(void *)at, __ATOMIC_SEQ_CST), &moment, NULL, 0);

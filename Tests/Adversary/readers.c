@@ -22,7 +22,7 @@
 #define WORDS_MOST 128
 #define LOSSLESS_POSTS 40000u
 
-typedef enum place { BELL, CLAIMS, WAITING_POSTERS } place;
+typedef enum place { NAME_FUTEX, CLAIMS, WAITING_POSTERS } place;
 
 typedef struct sleepers {
     const char *name;
@@ -36,8 +36,8 @@ typedef struct sleepers {
 static const sleepers kinds[] = {
     {"1 honest reader", .first = true, .readers = 1},
     {"20 honest readers", .readers = 20},
-    {"500 hostile threads, the bell", .hostile = 500, .words = 1, .on = BELL},
-    {"500 hostile threads, the bell 128 times", .hostile = 500, .words = WORDS_MOST, .on = BELL},
+    {"500 hostile threads, the bell", .hostile = 500, .words = 1, .on = NAME_FUTEX},
+    {"500 hostile threads, the bell 128 times", .hostile = 500, .words = WORDS_MOST, .on = NAME_FUTEX},
     {"8 observers", .first = true, .observers = 8},
     {"8, 500 hostile threads, a claim each", .observers = 8, .hostile = 500, .words = 1, .on = CLAIMS},
     {"8, 500 hostile threads, 128 claims each", .observers = 8, .hostile = 500, .words = WORDS_MOST, .on = CLAIMS},
@@ -53,7 +53,7 @@ typedef struct board {
 
 static board *shared;
 static tidings_center *read_only;
-static uint32_t bell;
+static uint32_t name_futex;
 static const sleepers *now;
 
 static void fail(const char *what) {
@@ -70,7 +70,7 @@ static uint64_t nanoseconds(void) {
 static _Atomic uint32_t *word_at(uint64_t frontier, unsigned i) {
     const tidings__segment *s = &read_only->segment;
     if (now->on == CLAIMS) return tidings__claim_futex(tidings__cell_at(s, frontier + i));
-    return now->on == BELL ? &s->header->bells[bell].word : (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
+    return now->on == NAME_FUTEX ? &s->header->name_futexes[name_futex].word : (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
 }
 
 static void *hostile(void *nothing) {
@@ -95,10 +95,10 @@ static void *hostile(void *nothing) {
 
 static void *honest(void *center) {
     tidings_observer *observer;
-    uint32_t interest;
+    uint32_t subscription;
     tidings_delivery delivery;
     if (tidings_observer_open(center, now->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer)) fail("observe");
-    if (tidings_observer_add(observer, "name", 4, NULL, 0, 0, &interest)) fail("observe");
+    if (tidings_observer_add(observer, "name", 4, NULL, 0, 0, &subscription)) fail("observe");
     if (!now->lossless) tidings_observer_spin(observer, 0);
     atomic_fetch_add(&shared->ready, 1);
     while (tidings_next(observer, -1, &delivery) == 0) {
@@ -142,7 +142,7 @@ static int by_size(const void *left, const void *right) {
 }
 
 // Microseconds of a post; `*last`: until the last honest thread was awake.
-static double median_post(tidings_topic *topic, unsigned posts, double *last) {
+static double median_post(tidings_publisher *publisher, unsigned posts, double *last) {
     double *took = calloc(posts, sizeof *took), *until = calloc(posts, sizeof *until);
     const unsigned honests = now->readers + now->observers;
     for (unsigned i = 0; i < posts; i++) {
@@ -150,7 +150,7 @@ static double median_post(tidings_topic *topic, unsigned posts, double *last) {
         atomic_store(&shared->awake, 0);
         atomic_store(&shared->last, 0);
         const uint64_t begun = nanoseconds();
-        if (tidings_post(topic, "x", 1, NULL, NULL)) fail("post");
+        if (tidings_post(publisher, "x", 1, NULL, NULL)) fail("post");
         took[i] = (double)(nanoseconds() - begun) / 1e3;
         // Asleep meanwhile: a loop here would take one of the processors from the readers.
         while (atomic_load(&shared->awake) < honests) usleep(500);
@@ -165,10 +165,10 @@ static double median_post(tidings_topic *topic, unsigned posts, double *last) {
     return median;
 }
 
-static double lossless_post(tidings_topic *topic) {
+static double lossless_post(tidings_publisher *publisher) {
     const uint64_t begun = nanoseconds();
     for (unsigned i = 0; i < LOSSLESS_POSTS; i++)
-        if (tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL)) fail("post");
+        if (tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL)) fail("post");
     return (double)(nanoseconds() - begun) / 1e3 / LOSSLESS_POSTS;
 }
 
@@ -184,17 +184,17 @@ int main(int count, char **arguments) {
     double first = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         tidings_center *center;
-        tidings_topic *topic;
+        tidings_publisher *publisher;
         now = &kinds[k];
         if (tidings_open("readers", &(tidings_configuration){.mode = 0644, .slots = now->lossless ? 256 : 0}, &center)) fail("open a center");
-        if (tidings_topic_open(center, "name", 4, NULL, 0, &topic)) fail("open a center");
-        bell = tidings__bell_of(&topic->key);
+        if (tidings_publisher_open(center, "name", 4, NULL, 0, &publisher)) fail("open a center");
+        name_futex = tidings__name_futex_of(&publisher->key);
         atomic_store(&shared->ready, 0);
         const pid_t observers = threads_of_another_process(true, now->observers + now->lossless, honest);
         const pid_t readers = threads_of_another_process(false, now->readers, honest);
         const pid_t hostiles = threads_of_another_process(false, now->hostile, hostile);
         double last = 0;
-        const double post = now->lossless ? lossless_post(topic) : median_post(topic, posts, &last);
+        const double post = now->lossless ? lossless_post(publisher) : median_post(publisher, posts, &last);
         tidings_statistics statistics;
         if (tidings_statistics_get(center, &statistics)) fail("look at the center");
         if (now->first) first = post;
@@ -205,7 +205,7 @@ int main(int count, char **arguments) {
         end(hostiles);
         end(readers);
         end(observers);
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
         tidings_close(center);
         if (tidings_remove("readers", NULL)) fail("remove the center");
     }

@@ -79,8 +79,8 @@ static void post(own *me, tidings_center *center, bool read_only)
 {
     static const uint8_t payload[65536];
     const char *name = names[below(me, OF(names))], *subject = below(me, 3) ? NULL : "subject";
-    tidings_topic *topic = NULL;
-    if (CALL(me, tidings_topic_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &topic)) != 0) return;
+    tidings_publisher *publisher = NULL;
+    if (CALL(me, tidings_publisher_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &publisher)) != 0) return;
     for (uint32_t i = below(me, 40); i-- > 0;) {
         const tidings_post_options options = {.flags = below(me, 8) ? 0 : TIDINGS_POST_RETAIN, .deadline_ns = below(me, 4) ? 0 : 2000000};
         const size_t size = sizes[below(me, OF(sizes))];
@@ -89,23 +89,23 @@ static void post(own *me, tidings_center *center, bool read_only)
         case 0: {
             uint8_t *buffer = malloc(65536);
             size_t room = 65536;
-            if (buffer && CALL(me, tidings_state_get(topic, buffer, &room, NULL, NULL)) == 0) use_bytes(me, buffer, room);
+            if (buffer && CALL(me, tidings_state_get(publisher, buffer, &room, NULL, NULL)) == 0) use_bytes(me, buffer, room);
             free(buffer);
             break;
         }
-        case 1: CALL(me, tidings_state_set(topic, size ? payload : NULL, size, &options)); break;
+        case 1: CALL(me, tidings_state_set(publisher, size ? payload : NULL, size, &options)); break;
         case 2: {
             tidings_reservation reservation;
             if (CALL(me, tidings_reserve(center, size, &reservation)) != 0) break;
             memset(reservation.bytes, 1, reservation.capacity < size ? reservation.capacity : size);
-            if (below(me, 2)) CALL(me, tidings_post_reserved(topic, &reservation, size < reservation.capacity ? size : reservation.capacity, &options, &sequence));
+            if (below(me, 2)) CALL(me, tidings_post_reserved(publisher, &reservation, size < reservation.capacity ? size : reservation.capacity, &options, &sequence));
             else RUN(me, tidings_abandon(center, &reservation));
             break;
         }
-        default: CALL(me, tidings_post(topic, payload, size, &options, &sequence)); break;
+        default: CALL(me, tidings_post(publisher, payload, size, &options, &sequence)); break;
         }
     }
-    RUN(me, tidings_topic_close(topic));
+    RUN(me, tidings_publisher_close(publisher));
 }
 
 static void look(own *me, tidings_observer *observer, uint32_t times)
@@ -117,7 +117,7 @@ static void look(own *me, tidings_observer *observer, uint32_t times)
         use_bytes(me, d.name, d.name_length + 1);
         use_bytes(me, d.subject, d.subject_length + 1);
         use_bytes(me, d.payload, d.size);
-        use_bytes(me, d.interests, d.interest_count * sizeof d.interests[0]);
+        use_bytes(me, d.subscriptions, d.subscription_count * sizeof d.subscriptions[0]);
     }
 }
 
@@ -126,12 +126,12 @@ static void observe(own *me, tidings_center *center)
     tidings_observer *observer = NULL;
     if (CALL(me, tidings_observer_open(center, me->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer)) != 0) return;
     if (below(me, 4) == 0) CALL(me, tidings_observer_seek(observer, below(me, 2) ? 0 : next_random(me) >> below(me, 64)));
-    uint32_t interests[4], count = 0;
+    uint32_t subscriptions[4], count = 0;
     for (uint32_t i = 1 + below(me, 3); i-- > 0;) {
         const char *name = below(me, 5) ? names[below(me, OF(names))] : NULL;
         const bool prefix = name && !me->reads_only && below(me, 4) == 0;
         const uint32_t flags = (below(me, 2) ? TIDINGS_ADD_RETAINED : 0) | (below(me, 3) ? 0 : TIDINGS_ADD_HISTORY) | (prefix ? TIDINGS_ADD_PREFIX : 0);
-        if (CALL(me, tidings_observer_add(observer, name, name ? prefix ? 1 : strlen(name) : 0, NULL, 0, flags, &interests[count])) == 0) count++;
+        if (CALL(me, tidings_observer_add(observer, name, name ? prefix ? 1 : strlen(name) : 0, NULL, 0, flags, &subscriptions[count])) == 0) count++;
     }
     int descriptor;
     if (below(me, 8) == 0 && CALL(me, tidings_observer_descriptor(observer, &descriptor)) == 0) {
@@ -140,7 +140,7 @@ static void observe(own *me, tidings_center *center)
         CALL(me, poll(&readable, 1, 5));
     }
     look(me, observer, 1 + below(me, 200));
-    if (count && below(me, 2)) CALL(me, tidings_observer_remove(observer, interests[0]));
+    if (count && below(me, 2)) CALL(me, tidings_observer_remove(observer, subscriptions[0]));
     look(me, observer, 5);
     RUN(me, tidings_observer_close(observer));
 }
@@ -148,7 +148,7 @@ static void observe(own *me, tidings_center *center)
 static void look_around(own *me, tidings_center *center)
 {
     tidings_statistics s;
-    tidings_remains remains;
+    tidings_orphans orphans;
     if (CALL(me, tidings_statistics_get(center, &s)) != 0) return;
     for (uint32_t i = 0; i < 70; i++) {
         tidings_participant_info participant;
@@ -160,8 +160,8 @@ static void look_around(own *me, tidings_center *center)
         tidings_name_info name;
         if (CALL(me, tidings_name(center, i, &name)) == 0) use_bytes(me, name.name, strlen(name.name) + 1);
     }
-    CALL(me, tidings_remains_get(center, &remains));
-    if (!me->reads_only) CALL(me, tidings_tidy(center));
+    CALL(me, tidings_orphans_get(center, &orphans));
+    if (!me->reads_only) CALL(me, tidings_reclaim(center));
 }
 
 // A mistake of a program that trusts what others can write: each is what the core must never do.

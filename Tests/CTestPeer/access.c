@@ -36,7 +36,7 @@ void a_center_can_be_shared_with_a_group(void) {
     ends_well(start(is_refused_as_a_stranger));
     CHECK(files_there() == 1, "%u files", files_there());
     works(center);
-    CHECK(tidings_tidy(center) == 1, "it can tell that the member is gone");
+    CHECK(tidings_reclaim(center) == 1, "it can tell that the member is gone");
 }
 
 static pipe_pair go;
@@ -46,14 +46,14 @@ static void tries_to_remove(void) {
     tidings_center *center = join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_OWNER});
     tell(&go);
     for (uint32_t i = 0; i < 300; i++) REFUSED(tidings_remove("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}), EPERM, "only its owner, user 0");
-    post_number(topic_of(center, "end"), 1);
+    post_number(publisher_of(center, "end"), 1);
 }
 
 // In a directory where each may delete only what is his (/dev/shm): posters aren't told, not even for a moment, that their center is gone.
 void who_may_write_and_not_delete_removes_nothing(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *end = observer_of(center, "end");
     tidings_delivery delivery;
     go = pipe_open();
@@ -61,26 +61,26 @@ void who_may_write_and_not_delete_removes_nothing(void) {
     told(&go);
     siginfo_t ended = {0};
     while (tidings_next(end, 0, &delivery) != 0) {
-        post_number(topic, 1);
+        post_number(publisher, 1);
         CHECK(waitid(P_PID, (id_t)member, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && (ended.si_pid == 0 || ended.si_status == 0), "the member failed");
     }
     ends_well(member);
     OK(tidings_remove("story", NULL));
-    REFUSED(tidings_post(topic, "x", 1, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), ESTALE, "removed");
 }
 
 // MARK: The companion
 
-static bool is_companion(const char *file) {
+static bool is_writers_file(const char *file) {
     const size_t length = strlen(file);
     return length > 8 && strcmp(file + length - 8, ".writers") == 0;
 }
 
-static const char *companion_path(void) {
+static const char *writers_file_path(void) {
     DIR *directory = opendir(getenv("TIDINGS_DIRECTORY"));
     CHECK(directory, "%s", strerror(errno));
     const char *path = NULL;
-    for (const struct dirent *entry; !path && (entry = readdir(directory)) != NULL;) path = is_companion(entry->d_name) ? path_of(entry->d_name) : NULL;
+    for (const struct dirent *entry; !path && (entry = readdir(directory)) != NULL;) path = is_writers_file(entry->d_name) ? path_of(entry->d_name) : NULL;
     closedir(directory);
     CHECK(path, "there is no companion");
     return path;
@@ -88,18 +88,18 @@ static const char *companion_path(void) {
 
 static void finds_no_way_to_write(void) {
     become(ANOTHER_USER);
-    CHECK(open(companion_path(), O_RDONLY | O_CLOEXEC) < 0 && open(companion_path(), O_RDWR | O_CLOEXEC) < 0, "it is for those who may post");
+    CHECK(open(writers_file_path(), O_RDONLY | O_CLOEXEC) < 0 && open(writers_file_path(), O_RDWR | O_CLOEXEC) < 0, "it is for those who may post");
 }
 
 // Deleted, another user's, another inode: who would post is refused, who only observes needs none.
-void a_companion_that_is_another_file_is_refused(void) {
+void a_writers_file_that_is_another_file_is_refused(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0644}), *reader;
     works(center);
     CHECK(files_there() == 2, "%u files", files_there());
     ends_well(start(finds_no_way_to_write));
     char path[512], aside[520];
-    snprintf(path, sizeof path, "%s", companion_path());
+    snprintf(path, sizeof path, "%s", writers_file_path());
     snprintf(aside, sizeof aside, "%s.aside", path);
     CHECK(rename(path, aside) == 0, "%s", strerror(errno));
     for (int round = 0; round < 4; round++) {
@@ -118,19 +118,19 @@ void a_companion_that_is_another_file_is_refused(void) {
     OK(try_open(0));
     OK(tidings_remove("story", NULL));
     CHECK(files_there() == 0, "%u files", files_there());
-    REFUSED(tidings_post(topic_of(center, NAME), "x", 1, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_post(publisher_of(center, NAME), "x", 1, NULL, NULL), ESTALE, "removed");
     // Without it a center can still be removed.
     tidings_center *second = join_center_with((tidings_configuration){.slots = 256, .mode = 0644});
-    CHECK(unlink(companion_path()) == 0, "%s", strerror(errno));
+    CHECK(unlink(writers_file_path()) == 0, "%s", strerror(errno));
     OK(tidings_remove("story", NULL));
     CHECK(files_there() == 0, "%u files", files_there());
-    REFUSED(tidings_post(topic_of(second, NAME), "x", 1, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_post(publisher_of(second, NAME), "x", 1, NULL, NULL), ESTALE, "removed");
 }
 
 static void creates_or_opens(void) {
     told(&go);
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0644});
-    post_number(topic_of(center, NAME), 1);
+    post_number(publisher_of(center, NAME), 1);
 }
 
 // Whoever loses the race for the name takes its companion away again.

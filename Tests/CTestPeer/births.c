@@ -22,7 +22,7 @@ static void opens_with_the_others(void) {
     struct stat status;
     CHECK(stat(tidings_path(center), &status) == 0, "%s", strerror(errno));
     atomic_store(&borns->inode[number], status.st_ino);
-    post_number(topic_of(center, NAME), number);
+    post_number(publisher_of(center, NAME), number);
     tell(&opened);
     told(&leave);
     tidings_close(center);
@@ -102,8 +102,8 @@ void a_center_is_born_with_its_memory_and_touches_little(void) {
         // The first one also has the program's own pages.
         CHECK(round == 0 || faults < pages / 4, "%lu faults, %lu pages", (unsigned long)faults, (unsigned long)pages);
         tidings_observer *observer = observer_of(center, NAME);
-        tidings_topic *topic = topic_of(center, NAME);
-        for (uint32_t i = 0; i < 2 * center->segment.shape.slots; i++) post_number(topic, i);
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        for (uint32_t i = 0; i < 2 * center->segment.shape.slots; i++) post_number(publisher, i);
         const account account = drain(observer);
         CHECK(account.received + account.missed == 2 * center->segment.shape.slots, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
         struct stat used;

@@ -56,8 +56,8 @@ static void within(double used, double bound, const char *call) {
     } while (0)
 #define BOUNDED(call) MEASURED(bound_ms, call)
 
-static bool count_it(void *context, const tidings_leftover *leftover) {
-    (void)leftover;
+static bool count_it(void *context, const tidings_stale_file *stale_file) {
+    (void)stale_file;
     ++*(uint32_t *)context;
     return true;
 }
@@ -77,21 +77,21 @@ static void opening(const char *name) {
     BOUNDED(tidings_last_error());
     BOUNDED(tidings_last_error_set("a line"));
     BOUNDED(tidings_default_directory());
-    uint32_t leftovers = 0;
-    BOUNDED(tidings_leftovers(NULL, false, count_it, &leftovers));
+    uint32_t stale_files = 0;
+    BOUNDED(tidings_stale_files(NULL, false, count_it, &stale_files));
 }
 
 static void posting(void) {
-    static _Alignas(8) char memory[TIDINGS_TOPIC_SIZE_MAX];
+    static _Alignas(8) char memory[TIDINGS_PUBLISHER_SIZE_MAX];
     static char large[100000];
-    tidings_topic *topic = NULL, *other = NULL;
-    BOUNDED(tidings_topic_open(center, NAME, strlen(NAME), "subject", 7, &topic));
-    BOUNDED(tidings_topic_size(3, 3));
-    BOUNDED(tidings_topic_place(center, "new", 3, NULL, 0, memory, sizeof memory, &other));
+    tidings_publisher *publisher = NULL, *other = NULL;
+    BOUNDED(tidings_publisher_open(center, NAME, strlen(NAME), "subject", 7, &publisher));
+    BOUNDED(tidings_publisher_size(3, 3));
+    BOUNDED(tidings_publisher_place(center, "new", 3, NULL, 0, memory, sizeof memory, &other));
     const tidings_post_options retain = {.flags = TIDINGS_POST_RETAIN};
     tidings_reservation reservation = {0};
     for (int i = 0; i < 2; i++) {
-        tidings_topic *of = i == 0 ? topic : other;
+        tidings_publisher *of = i == 0 ? publisher : other;
         BOUNDED(tidings_post(of, "x", 1, NULL, NULL));
         BOUNDED(tidings_post(of, large, sizeof large, NULL, NULL));
         BOUNDED(tidings_post(of, "x", 1, &retain, NULL));
@@ -104,29 +104,29 @@ static void posting(void) {
         BOUNDED(tidings_reserve_more(center, &reservation, 10, 30000));
         BOUNDED(tidings_post_reserved(of, &reservation, 20000, NULL, NULL));
     }
-    BOUNDED(tidings_topic_close(topic));
+    BOUNDED(tidings_publisher_close(publisher));
 }
 
 static void observing_with(uint32_t flags) {
     tidings_observer *observer = NULL;
     tidings_delivery delivery;
-    uint32_t interest[4] = {0};
+    uint32_t subscription[4] = {0};
     int descriptor;
     BOUNDED(tidings_observer_open(center, flags, &observer));
     if (!observer) return;
     BOUNDED(tidings_observer_seek_after(observer, tidings_incarnation(center), 0));
     BOUNDED(tidings_observer_seek(observer, 0));
     const uint32_t history = TIDINGS_ADD_HISTORY | TIDINGS_ADD_RETAINED;
-    BOUNDED(tidings_observer_add(observer, NAME, strlen(NAME), "subject", 7, history, &interest[0]));
-    BOUNDED(tidings_observer_add(observer, NULL, 0, NULL, 0, history, &interest[1]));
-    BOUNDED(tidings_observer_add(observer, "com", 3, NULL, 0, history | TIDINGS_ADD_PREFIX, &interest[2]));
-    BOUNDED(tidings_observer_add(observer, "one more", 8, NULL, 0, history, &interest[3]));
+    BOUNDED(tidings_observer_add(observer, NAME, strlen(NAME), "subject", 7, history, &subscription[0]));
+    BOUNDED(tidings_observer_add(observer, NULL, 0, NULL, 0, history, &subscription[1]));
+    BOUNDED(tidings_observer_add(observer, "com", 3, NULL, 0, history | TIDINGS_ADD_PREFIX, &subscription[2]));
+    BOUNDED(tidings_observer_add(observer, "one more", 8, NULL, 0, history, &subscription[3]));
     BOUNDED(tidings_observer_spin(observer, 0));
     BOUNDED(tidings_observer_lend(observer, 1, NULL, NULL));
     for (int i = 0; i < 3; i++) BOUNDED(tidings_next(observer, 0, &delivery));
     BOUNDED(tidings_observer_position(observer));
     BOUNDED(tidings_nothing_since(center, tidings_observer_position(observer)));
-    for (int i = 0; i < 4; i++) BOUNDED(tidings_observer_remove(observer, interest[i]));
+    for (int i = 0; i < 4; i++) BOUNDED(tidings_observer_remove(observer, subscription[i]));
     BOUNDED(tidings_next(observer, 0, &delivery));
     BOUNDED(tidings_observer_interrupt(observer));
     BOUNDED(tidings_next(observer, -1, &delivery));
@@ -140,14 +140,14 @@ static void looking(void) {
     tidings_participant_info participant;
     tidings_participant_observers observers;
     tidings_name_info name;
-    tidings_remains remains;
+    tidings_orphans orphans;
     BOUNDED(tidings_statistics_get(center, &statistics));
     for (uint32_t i = 0; i < 2; i++) {
         BOUNDED(tidings_participant(center, i, &participant));
         BOUNDED(tidings_participant_observers_get(center, i, &observers));
     }
     for (uint32_t i = 0; i < 4; i++) BOUNDED(tidings_name(center, i, &name));
-    BOUNDED(tidings_remains_get(center, &remains));
+    BOUNDED(tidings_orphans_get(center, &orphans));
     uint32_t values, values_max;
     BOUNDED(tidings_values(center, &values, &values_max));
 }
@@ -156,8 +156,8 @@ static void looking(void) {
 
 // Prepares for one call: everything else is done to the world again and again, as a call mends some of it.
 static void fill_ring(const char *name) {
-    tidings_topic *topic = topic_of(center, name);
-    for (uint32_t i = 0; i < center->segment.shape.slots; i++) OK(tidings_post(topic, "x", 1, NULL, NULL));
+    tidings_publisher *publisher = publisher_of(center, name);
+    for (uint32_t i = 0; i < center->segment.shape.slots; i++) OK(tidings_post(publisher, "x", 1, NULL, NULL));
 }
 
 // Each entry of the table linked, in chains of the length that as many honest ones would have, and named by a text of
@@ -180,7 +180,7 @@ static void fill_names(void) {
         atomic_store(&name->state, TIDINGS__NAME_LINKED);
         atomic_store(chain, i);
         atomic_store(&name->members[i / 64 % TIDINGS__MAP_WORDS], UINT64_C(1) << i % 64);
-        atomic_store(&name->crowd, 1u << i / 64 % TIDINGS__MAP_WORDS);
+        atomic_store(&name->wake_group, 1u << i / 64 % TIDINGS__MAP_WORDS);
     }
     atomic_store(&s->header->names_used.word, s->shape.names);
 }
@@ -264,7 +264,7 @@ static void of_prefixes(void) {
         atomic_store(&name->state, TIDINGS__NAME_LINKED);
         atomic_store(&name->next, last);
         for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) atomic_store(&name->members[word], UINT64_MAX);
-        atomic_store(&name->crowd, 0xffff);
+        atomic_store(&name->wake_group, 0xffff);
         last = i;
     }
     atomic_store(&s->names[TIDINGS__NAME_ALL].next, last);
@@ -327,7 +327,7 @@ static void of_sleepers(void) {
         atomic_store(&s->header->asleep[word], UINT64_MAX);
         atomic_store(&s->names[TIDINGS__NAME_ALL].members[word], UINT64_MAX);
     }
-    atomic_store(&s->names[TIDINGS__NAME_ALL].crowd, 0xffff);
+    atomic_store(&s->names[TIDINGS__NAME_ALL].wake_group, 0xffff);
 }
 
 // Each place for a payload is a dead one's, or holds a value of no name.
@@ -341,9 +341,9 @@ static void of_chunks(void) {
 // A value that is where it can't be found: each look at the ring ends at a chunk of another position.
 static void of_a_value_nowhere(void) {
     tidings__segment *s = &center->segment;
-    tidings_topic *topic = topic_of(center, NAME);
-    OK(tidings_state_set(topic, "x", 1, NULL));
-    const uint32_t entry = tidings__name_find(s, &topic->key);
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    OK(tidings_state_set(publisher, "x", 1, NULL));
+    const uint32_t entry = tidings__name_find(s, &publisher->key);
     fill_ring(NAME);
     fill_ring(NAME);
     const uint64_t retained = atomic_load(&s->names[entry].retained);
@@ -413,7 +413,7 @@ static void each_call_in_each_world(tidings_configuration configuration, double 
                 case 2: observing_with(0); break;
                 case 3: observing_with(TIDINGS_OBSERVE_LOSSLESS); break;
                 case 4: looking(); break;
-                default: BOUNDED(tidings_tidy(center)); break;
+                default: BOUNDED(tidings_reclaim(center)); break;
             }
             if (part < 5 && largest) continue;
             BOUNDED(tidings_remove(name, NULL));
@@ -438,19 +438,19 @@ static void observes_and_dies(void) {
         tidings_observer *observer = observer_of_nothing(own);
         for (uint32_t k = 0; k < names_each; k++) {
             char name[32];
-            uint32_t interest;
+            uint32_t subscription;
             const int length = snprintf(name, sizeof name, "of %u %u", born, names_each * i + k);
-            OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &interest));
+            OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &subscription));
         }
     }
     _exit(0);
 }
 
 static void remain(tidings_center *own, uint32_t participants, uint32_t observers, uint32_t names) {
-    tidings_remains remains;
-    OK(tidings_remains_get(own, &remains));
-    CHECK(remains.participants == participants && remains.observers == observers && remains.names == names, "%u dead with %u observers of %u names, not %u, %u, %u",
-          remains.participants, remains.observers, remains.names, participants, observers, names);
+    tidings_orphans orphans;
+    OK(tidings_orphans_get(own, &orphans));
+    CHECK(orphans.participants == participants && orphans.observers == observers && orphans.names == names, "%u dead with %u observers of %u names, not %u, %u, %u",
+          orphans.participants, orphans.observers, orphans.names, participants, observers, names);
 }
 
 static tidings_center *after_the_deaths(uint32_t names) {
@@ -526,7 +526,7 @@ static void makes_dead_observers(void) {
     // Entries that are no process's: nobody holds their locks, whatever the entries say. Many, so that while one is
     // found dead the others look alive again.
     const uint32_t first = s->shape.participants / 4, many = s->shape.participants / 2;
-    atomic_store(&s->names[TIDINGS__NAME_ALL].crowd, 0xffff);
+    atomic_store(&s->names[TIDINGS__NAME_ALL].wake_group, 0xffff);
     for (uint64_t instance = 1;; instance += 2) {
         for (uint32_t i = 0; i < s->shape.observers; i++) {
             const uint32_t dead = first + i % many, owner = atomic_load(&s->observers[i].owner);
@@ -552,16 +552,16 @@ void a_peer_that_makes_dead_lossless_observers_holds_no_post(void) {
     atomic_store(&s->header->names_used.word, s->shape.names);
     const pid_t peer = start(makes_dead_observers);
     // For payloads in slots, and in chunks: each place is needed again and again.
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     static char large[100000];
     uint32_t refused = 0;
     for (uint32_t i = 0; i < 4 * s->shape.slots && refused < 20; i++) {
         int result;
-        MEASURED(DEFAULT_MS, result = tidings_post(topic, large, i % 64 == 63 ? sizeof large : 1, NULL, NULL));
+        MEASURED(DEFAULT_MS, result = tidings_post(publisher, large, i % 64 == 63 ? sizeof large : 1, NULL, NULL));
         CHECK(result == 0 || result == -EAGAIN, "%d", result);
         refused += result == -EAGAIN;
     }
-    const int result = tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = 20000000}, NULL);
+    const int result = tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = 20000000}, NULL);
     CHECK(result == 0 || result == -ETIMEDOUT, "%d", result);
     kill_and_reap(peer);
 }

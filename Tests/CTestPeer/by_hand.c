@@ -19,7 +19,7 @@ void write_record(tidings_center *center, uint64_t position) {
     tidings__set_relaxed(&cell->time, tidings__relaxed(&model->time));
     tidings__set_relaxed(&cell->size_pid, tidings__relaxed(&model->size_pid));
     tidings__set_relaxed(&cell->poster, tidings__relaxed(&model->poster));
-    tidings__set_relaxed(&cell->topic, tidings__relaxed(&model->topic));
+    tidings__set_relaxed(&cell->route, tidings__relaxed(&model->route));
     for (uint32_t i = 0; i < TIDINGS__BODY_WORDS; i++) tidings__set_relaxed(&cell->body[i], tidings__relaxed(&model->body[i]));
 }
 
@@ -30,5 +30,5 @@ void commit_at(tidings_center *center, uint64_t position) {
 
 void claims_of_the_dead(tidings__segment *s, uint32_t participant) {
     const tidings__participant_set dead = tidings__participant_only(participant);
-    tidings__claims_tidy(s, &dead);
+    tidings__claims_reclaim(s, &dead);
 }

@@ -32,9 +32,9 @@ static pipe_pair got;
 static void joins(void) {
     tidings_center *center = join_center(0);
     tidings_observer *observer = observer_of_nothing(center);
-    uint32_t interest;
+    uint32_t subscription;
     section_begin();
-    const int result = tidings_observer_add(observer, chain[0], strlen(chain[0]), NULL, 0, 0, &interest);
+    const int result = tidings_observer_add(observer, chain[0], strlen(chain[0]), NULL, 0, 0, &subscription);
     section_end();
     OK(result);
     atomic_store(stage, 1);
@@ -49,7 +49,7 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
     stage = shared_memory(4096);
     got = pipe_open();
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 128, .names = 64});
-    tidings_topic *topic = topic_of(center, chain[0]), *filler = topic_of(center, "filler");
+    tidings_publisher *publisher = publisher_of(center, chain[0]), *filler = publisher_of(center, "filler");
     uint64_t length = 0;
     uint32_t stops = 1;
     for (uint32_t stop = 0; stop <= stops; stop++) {
@@ -69,9 +69,9 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
             for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
             // Fills the table, so that entries are taken out of it, and used again.
             while (used < 64) {
-                uint32_t interest;
+                uint32_t subscription;
                 tidings_observer *observer = observer_of_nothing(center);
-                if (tidings_observer_add(observer, elsewhere[used], strlen(elsewhere[used]), NULL, 0, 0, &interest) != 0) {
+                if (tidings_observer_add(observer, elsewhere[used], strlen(elsewhere[used]), NULL, 0, 0, &subscription) != 0) {
                     tidings_observer_close(observer);
                     break;
                 }
@@ -89,7 +89,7 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
         }
         while (atomic_load(stage) == 0) usleep(100);
         while (used > 0) tidings_observer_close(users[--used]);
-        post_number(topic, stop);
+        post_number(publisher, stop);
         const tidings_delivery delivery = receive(last);
         CHECK(stamp_of(&delivery).number == stop, "%u at %u", stamp_of(&delivery).number, stop);
         told(&got);
@@ -100,16 +100,16 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
         CHECK(entries <= 1, "stopped after %lu of %lu: %u entries of one name", (unsigned long)done, (unsigned long)length, entries);
         tidings_observer_close(last);
         tidings_observer_close(head);
-        CHECK(tidings_tidy(center) == 1, "it left without closing");
+        CHECK(tidings_reclaim(center) == 1, "it left without closing");
     }
 }
 
 static void sets_a_value(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
-    OK(tidings_state_set(topic_of(center, "warm-up"), "w", 1, NULL));
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    OK(tidings_state_set(publisher_of(center, "warm-up"), "w", 1, NULL));
     section_begin();
-    const int result = tidings_state_set(topic, "kept", 4, NULL);
+    const int result = tidings_state_set(publisher, "kept", 4, NULL);
     section_end();
     OK(result);
 }
@@ -118,12 +118,12 @@ static void sets_a_value(void) {
 void a_value_set_while_its_name_is_being_cleared_away_is_kept(void) {
     choose_names();
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 128, .names = 64});
-    tidings_topic *topic = topic_of(center, NAME), *filler = topic_of(center, "filler");
+    tidings_publisher *publisher = publisher_of(center, NAME), *filler = publisher_of(center, "filler");
     uint64_t length = 0;
     uint32_t stops = 1;
     for (uint32_t stop = 0; stop <= stops; stop++) {
-        OK(tidings_state_set(topic, "old", 3, NULL));
-        OK(tidings_state_set(topic, NULL, 0, NULL));
+        OK(tidings_state_set(publisher, "old", 3, NULL));
+        OK(tidings_state_set(publisher, NULL, 0, NULL));
         const pid_t pid = start_traced(sets_a_value);
         const uint64_t done = step(pid, stop == 0 ? UINT64_MAX : moment(stop - 1, stops, length), false);
         if (stop == 0) {
@@ -133,9 +133,9 @@ void a_value_set_while_its_name_is_being_cleared_away_is_kept(void) {
         for (int turn = 0; turn < 3; turn++) {
             for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
             for (uint32_t i = 0; i < 64; i++) {
-                uint32_t interest;
+                uint32_t subscription;
                 tidings_observer *observer = observer_of_nothing(center);
-                (void)tidings_observer_add(observer, elsewhere[i], strlen(elsewhere[i]), NULL, 0, 0, &interest);
+                (void)tidings_observer_add(observer, elsewhere[i], strlen(elsewhere[i]), NULL, 0, 0, &subscription);
                 tidings_observer_close(observer);
             }
         }
@@ -144,11 +144,11 @@ void a_value_set_while_its_name_is_being_cleared_away_is_kept(void) {
         for (int turn = 0; turn < 2; turn++) {
             char value[8];
             size_t size = sizeof value;
-            const int result = tidings_state_get(topic, value, &size, NULL, NULL);
+            const int result = tidings_state_get(publisher, value, &size, NULL, NULL);
             CHECK(result == 0 && size == 4 && memcmp(value, "kept", 4) == 0, "stopped after %lu of %lu, turn %d: %d, %zu bytes", (unsigned long)done,
                   (unsigned long)length, turn, result, size);
             for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
         }
-        CHECK(tidings_tidy(center) == 1, "it left without closing");
+        CHECK(tidings_reclaim(center) == 1, "it left without closing");
     }
 }

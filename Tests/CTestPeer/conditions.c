@@ -152,7 +152,7 @@ void condition_is_noticed(const tidings_center *center) {
     if (!holds) return;
     CHECK(tidings__barrier_registered() != refuses(SYS_membarrier), "barrier %u", atomic_load(&tidings__barrier_state));
     CHECK((tidings__thread_self()->pending == NULL) == refuses(SYS_get_robust_list), "the kernel would mark our claims, or wouldn't");
-    if (holds->bring_about == without_proc) CHECK(access("/proc/self", F_OK) != 0 && !center->home, "whose numbers these are can't be known");
+    if (holds->bring_about == without_proc) CHECK(access("/proc/self", F_OK) != 0 && !center->in_creation_pid_namespace, "whose numbers these are can't be known");
     if (holds->bring_about == one_processor) CHECK(tidings__processors() == 1, "%u processors", tidings__processors());
 }
 

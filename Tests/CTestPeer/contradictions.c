@@ -28,8 +28,8 @@ static double used(void) {
     } while (0)
 
 static void fill(tidings_center *center) {
-    tidings_topic *topic = topic_of(center, NAME);
-    for (uint32_t i = 0; i < center->segment.shape.slots; i++) OK(tidings_post(topic, "x", 1, NULL, NULL));
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    for (uint32_t i = 0; i < center->segment.shape.slots; i++) OK(tidings_post(publisher, "x", 1, NULL, NULL));
 }
 
 static void back_all_names(tidings__segment *s) {
@@ -61,8 +61,8 @@ void posting_where_each_slot_looks_held_is_refused(void) {
             if (how == 0) atomic_store(&cell->verdict, tidings__v_of(atomic_load(&cell->commit) >> 1, TIDINGS__V_DEAD));
             else atomic_fetch_xor(&cell->commit, 1);
         }
-        tidings_topic *topic = topic_of(center, "refused");
-        const int result = tidings_post(topic, "x", 1, NULL, NULL);
+        tidings_publisher *publisher = publisher_of(center, "refused");
+        const int result = tidings_post(publisher, "x", 1, NULL, NULL);
         CHECK(result == -EBUSY && strstr(tidings_last_error(), "256 slots"), "%d: %s", result, tidings_last_error());
         OK(tidings_remove(center->segment.name, NULL));
     }
@@ -84,7 +84,7 @@ void names_that_all_go_in_one_chain_are_left_after_a_while(void) {
     uint32_t entry;
     tidings__key_make(&key, "one more", 8, NULL, 0);
     ENDS(tidings__name_join(s, center->participant, &key, TIDINGS__TO_COUNT, &entry));
-    ENDS(tidings_tidy(center));
+    ENDS(tidings_reclaim(center));
 }
 
 // A prefix on its way out that leads to itself, and is sought in the chain of all names.
@@ -92,8 +92,8 @@ void a_prefix_that_goes_and_comes_again_is_left_after_a_while(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 65536});
     tidings__segment *s = &center->segment;
     tidings_observer *observer = observer_of_nothing(center);
-    uint32_t interest;
-    OK(tidings_observer_add(observer, "prefix", 6, NULL, 0, TIDINGS_ADD_PREFIX, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(observer, "prefix", 6, NULL, 0, TIDINGS_ADD_PREFIX, &subscription));
     back_all_names(s);
     const uint32_t last = s->shape.names - 1;
     for (uint32_t i = TIDINGS__NAME_FIRST + 1; i < last; i++) {
@@ -106,7 +106,7 @@ void a_prefix_that_goes_and_comes_again_is_left_after_a_while(void) {
     atomic_store(&s->names[last].lengths, 1);
     atomic_store(&s->names[last].next, TIDINGS__NEXT_MARK | last);
     atomic_store(&s->names[TIDINGS__NAME_ALL].next, last);
-    ENDS(tidings_observer_remove(observer, interest));
+    ENDS(tidings_observer_remove(observer, subscription));
 }
 
 // Each name says that the ring may hold its value, or nobody can tell: nobody walks around it for each.
@@ -123,8 +123,8 @@ void names_that_all_ask_for_the_ring_are_not_all_answered(void) {
     ENDS(tidings_statistics_get(center, &statistics));
     atomic_store(&tidings__cell_at(s, tidings__oldest(s))->commit, TIDINGS__C_NEVER);
     tidings_observer *observer = observer_of_nothing(center);
-    uint32_t interest;
-    ENDS(tidings_observer_add(observer, "one more", 8, NULL, 0, 0, &interest));
+    uint32_t subscription;
+    ENDS(tidings_observer_add(observer, "one more", 8, NULL, 0, 0, &subscription));
 }
 
 // All observers are one's, lossless, and far behind.
@@ -154,9 +154,9 @@ void names_that_all_observe_are_counted_without_asking_for_each(void) {
         atomic_store(&s->names[i].state, TIDINGS__NAME_LINKED);
         for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) atomic_store(&s->names[i].members[word], UINT64_MAX);
     }
-    tidings_remains remains;
-    ENDS(tidings_remains_get(center, &remains));
-    CHECK(remains.observers == 0 && remains.names == 0, "%u observers, %u names of nobody dead", remains.observers, remains.names);
+    tidings_orphans orphans;
+    ENDS(tidings_orphans_get(center, &orphans));
+    CHECK(orphans.observers == 0 && orphans.names == 0, "%u observers, %u names of nobody dead", orphans.observers, orphans.names);
 }
 
 // Of three prefixes in a ring one is nobody's, so that the bound of the walk is reached in the middle of those that are counted together.
@@ -172,10 +172,10 @@ void a_ring_of_prefixes_is_left_by_who_evicts(void) {
         atomic_store(&name->next, 5 + (i + 1) % 3);
         if (i == 2) continue;
         atomic_store(&name->members[0], 1);
-        atomic_store(&name->crowd, 1);
+        atomic_store(&name->wake_group, 1);
     }
-    tidings_topic *topic = topic_of(center, NAME);
-    ENDS(tidings_post(topic, "x", 1, NULL, NULL));
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    ENDS(tidings_post(publisher, "x", 1, NULL, NULL));
 }
 
 // A thousand lossless observers that nobody has looked at all there is to evict.
@@ -213,14 +213,14 @@ void who_has_no_place_is_not_rung(void) {
         atomic_store(&name->members[i], UINT64_MAX);
         atomic_store(&s->header->asleep[i], UINT64_MAX);
     }
-    atomic_store(&name->crowd, UINT32_MAX);
+    atomic_store(&name->wake_group, UINT32_MAX);
     static tidings__observer_entry behind[64];
     for (uint32_t i = 0; i < 64; i++) {
         atomic_store(&s->observers[places + i].doorbell, TIDINGS__ASLEEP);
-        atomic_store(&s->observers[places + i].beds[0], (uint32_t)(name - s->names));
+        atomic_store(&s->observers[places + i].group_waits[0], (uint32_t)(name - s->names));
     }
     memcpy(behind, &s->observers[places], sizeof behind);
-    tidings_topic *topic = topic_of(center, NAME);
-    ENDS(tidings_post(topic, "x", 1, NULL, NULL));
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    ENDS(tidings_post(publisher, "x", 1, NULL, NULL));
     CHECK(memcmp(behind, &s->observers[places], sizeof behind) == 0, "somebody was rung behind the last place");
 }

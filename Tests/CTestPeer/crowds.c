@@ -8,11 +8,11 @@ static tidings_center *center;
 
 static void takes_part(void) {
     tidings_center *own = join_center(0);
-    tidings_topic *topic = topic_of(own, NAME);
+    tidings_publisher *publisher = publisher_of(own, NAME);
     tidings_observer *observer = observer_of(own, "go");
     tell(&ready);
     receive(observer);
-    for (uint32_t i = 0; i < 10; i++) post_number(topic, i);
+    for (uint32_t i = 0; i < 10; i++) post_number(publisher, i);
     // Half of them go without a word.
     if (getpid() % 2) _exit(0);
     tidings_observer_close(observer);
@@ -27,10 +27,10 @@ void three_hundred_processes_share_one_center(void) {
     for (int i = 0; i < 300; i++) pids[i] = start(takes_part);
     for (int i = 0; i < 300; i++) told(&ready);
     CHECK(statistics_of(center).participants == 301 && statistics_of(center).observers == 301, "%u", statistics_of(center).participants);
-    post_number(topic_of(center, "go"), 0);
+    post_number(publisher_of(center, "go"), 0);
     for (int i = 0; i < 3000; i++) receive(observer);
     for (int i = 0; i < 300; i++) ends_well(pids[i]);
-    CHECK(tidings_tidy(center) > 0, "those who didn't close");
+    CHECK(tidings_reclaim(center) > 0, "those who didn't close");
     CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 1 && statistics_of(center).names == 1, "all left");
 }
 
@@ -70,9 +70,9 @@ void a_hundred_thousand_names_are_posted(void) {
     uint64_t received = 0, missed = 0;
     for (uint32_t i = 0; i < 100000; i++) {
         snprintf(name, sizeof name, "name.%u", i);
-        tidings_topic *topic = topic_of(center, name);
-        post_number(topic, i);
-        tidings_topic_close(topic);
+        tidings_publisher *publisher = publisher_of(center, name);
+        post_number(publisher, i);
+        tidings_publisher_close(publisher);
         if (i % 300 == 0) {
             const account account = drain(all);
             received += account.received;
@@ -101,19 +101,19 @@ void ten_thousand_names_are_observed(void) {
     char name[32];
     for (uint32_t i = 0; i < observers; i++) of[i] = observer_of_nothing(center);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t interest;
+        uint32_t subscription;
         snprintf(name, sizeof name, "name.%u", i);
-        OK(tidings_observer_add(of[i % observers], name, strlen(name), NULL, 0, 0, &interest));
+        OK(tidings_observer_add(of[i % observers], name, strlen(name), NULL, 0, 0, &subscription));
     }
     CHECK(statistics_of(center).names == count, "%u", statistics_of(center).names);
     for (uint32_t n = 0; n < 2000; n++) {
         const uint32_t i = (uint32_t)random_below(count);
         snprintf(name, sizeof name, "name.%u", i);
-        tidings_topic *topic = topic_of(center, name);
-        post_number(topic, i);
+        tidings_publisher *publisher = publisher_of(center, name);
+        post_number(publisher, i);
         const tidings_delivery delivery = receive(of[i % observers]);
         CHECK(stamp_of(&delivery).number == i && strcmp(delivery.name, name) == 0, "%s came as %s", name, delivery.name);
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
     }
     for (uint32_t i = 0; i < observers; i++) {
         CHECK(drain(of[i]).received == 0, "nothing of others");
@@ -124,11 +124,11 @@ void ten_thousand_names_are_observed(void) {
 
 void a_thousand_and_twenty_four_observers_and_no_more(void) {
     center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     static tidings_observer *observers[1025];
     for (uint32_t i = 0; i < 1024; i++) observers[i] = observer_of(center, i % 2 ? NAME : "other");
     CHECK(tidings_observer_open(center, 0, &observers[1024]) == -EUSERS && observers[1024] == NULL, "one too many");
-    post_number(topic, 5);
+    post_number(publisher, 5);
     for (uint32_t i = 0; i < 1024; i++) {
         const account account = drain(observers[i]);
         CHECK(account.received == i % 2, "observer %u: %lu", i, (unsigned long)account.received);
@@ -163,10 +163,10 @@ static void sleeps_in_threads(void) {
 
 static _Atomic uint32_t posts_returned;
 
-static void *posts_to_all(void *topic) {
+static void *posts_to_all(void *publisher) {
     for (uint32_t i = 0; i < ROUNDS(12); i++) {
         while (statistics_of(center).observers_asleep < SLEEPERS) usleep(1000);
-        post_number(topic, i);
+        post_number(publisher, i);
         atomic_store(&posts_returned, i + 1);
     }
     return NULL;
@@ -175,11 +175,11 @@ static void *posts_to_all(void *topic) {
 // Waking them all takes a post longer than the first of them have patience with its claim: it must come to an end all the same, and they must all hear of it.
 void a_thousand_sleepers_hear_of_every_post(void) {
     center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     pid_t pids[SLEEPERS / SLEEPERS_EACH];
     for (int i = 0; i < SLEEPERS / SLEEPERS_EACH; i++) pids[i] = start(sleeps_in_threads);
     pthread_t poster;
-    OK(pthread_create(&poster, NULL, posts_to_all, topic));
+    OK(pthread_create(&poster, NULL, posts_to_all, publisher));
     for (uint32_t returned = 0; returned < ROUNDS(12);) {
         usleep(1000);
         returned = atomic_load(&posts_returned);
@@ -193,9 +193,9 @@ void a_thousand_sleepers_hear_of_every_post(void) {
 
 static void posts_in_turn(void) {
     tidings_center *own = join_center(0);
-    tidings_topic *topics[2] = {topic_of(own, NAME), topic_of(own, "other")};
+    tidings_publisher *publishers[2] = {publisher_of(own, NAME), publisher_of(own, "other")};
     for (stamp stamp = {.poster = (uint32_t)getpid()}; stamp.number < 20000; stamp.number++)
-        OK(tidings_post(topics[stamp.number % 2], &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publishers[stamp.number % 2], &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
 }
 
 static _Atomic uint64_t *digest;

@@ -62,7 +62,7 @@ static pid_t who_leaves(uint32_t what) {
     return pid;
 }
 
-bool leave_remains(const char *what) {
+bool leave_orphans(const char *what) {
     static const char *const names[KINDS] = {"alone", "observers", "payload", "claim", "name", "verdict"};
     for (uint32_t i = 0; i < KINDS; i++) {
         if (strcmp(names[i], what) != 0) continue;
@@ -73,15 +73,15 @@ bool leave_remains(const char *what) {
     return false;
 }
 
-static tidings_remains remains_of(tidings_center *center) {
-    tidings_remains remains;
-    OK(tidings_remains_get(center, &remains));
-    return remains;
+static tidings_orphans orphans_of(tidings_center *center) {
+    tidings_orphans orphans;
+    OK(tidings_orphans_get(center, &orphans));
+    return orphans;
 }
 
 #define IS(field) CHECK(found.field == expected.field, "kind %u: %u " #field " instead of %u", what, (unsigned)found.field, (unsigned)expected.field)
-static void remains_are(tidings_center *center, uint32_t what, tidings_remains expected) {
-    const tidings_remains found = remains_of(center);
+static void orphans_are(tidings_center *center, uint32_t what, tidings_orphans expected) {
+    const tidings_orphans found = orphans_of(center);
     IS(participants);
     IS(observers);
     IS(observers_lossless);
@@ -94,22 +94,22 @@ static void remains_are(tidings_center *center, uint32_t what, tidings_remains e
     IS(holder);
 }
 
-static void nothing_remains(tidings_center *center, uint32_t what) { remains_are(center, what, (tidings_remains){0}); }
+static void nothing_orphans(tidings_center *center, uint32_t what) { orphans_are(center, what, (tidings_orphans){0}); }
 
 static void posts_and_receives(tidings_center *center) {
     tidings_observer *observer = observer_of(center, NAME);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (uint32_t i = 0; i < 600; i++) {
-        post_number(topic, i);
+        post_number(publisher, i);
         const tidings_delivery delivery = receive(observer);
         CHECK(stamp_of(&delivery).number == i, "%u", stamp_of(&delivery).number);
     }
     tidings_observer_close(observer);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
 }
 
-void each_kind_of_remains_is_told_and_tidied_up(void) {
-    static const tidings_remains expected[KINDS] = {
+void each_kind_of_orphans_is_told_and_reclaimed_up(void) {
+    static const tidings_orphans expected[KINDS] = {
         [ALONE] = {.participants = 1},
         [OBSERVERS] = {.participants = 1, .observers = 2, .observers_lossless = 1, .names = 1},
         [PAYLOAD] = {.participants = 1, .payloads = 1},
@@ -123,11 +123,11 @@ void each_kind_of_remains_is_told_and_tidied_up(void) {
     for (uint32_t round = 0; round < 3 * KINDS; round++) {
         const pid_t pid = who_leaves(round % KINDS);
         // Alive it has left nothing, but what nobody can know to be at work.
-        remains_are(center, round % KINDS, (tidings_remains){.verdicts = round % KINDS == VERDICT});
+        orphans_are(center, round % KINDS, (tidings_orphans){.verdicts = round % KINDS == VERDICT});
         kill_and_reap(pid);
-        remains_are(center, round % KINDS, expected[round % KINDS]);
-        CHECK(tidings_tidy(center) == 1, "one died");
-        nothing_remains(center, round % KINDS);
+        orphans_are(center, round % KINDS, expected[round % KINDS]);
+        CHECK(tidings_reclaim(center) == 1, "one died");
+        nothing_orphans(center, round % KINDS);
         CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 0 && statistics_of(center).names == 0 && statistics_of(center).chunks_used == 0, "left");
         posts_and_receives(center);
     }
@@ -140,9 +140,9 @@ void an_eviction_left_half_way_is_told_and_finished(void) {
     posts_and_receives(center);
     for (uint32_t round = 0; round < 10; round++) {
         tidings__set_release(&s->header->eviction.word, tidings__ev_evicting(tidings__oldest(s), 1 + round * 7));
-        remains_are(center, round, (tidings_remains){.evictions = 1});
-        OK(tidings_tidy(center));
-        nothing_remains(center, round);
+        orphans_are(center, round, (tidings_orphans){.evictions = 1});
+        OK(tidings_reclaim(center));
+        nothing_orphans(center, round);
         posts_and_receives(center);
     }
 }
@@ -155,18 +155,18 @@ void a_slot_held_by_who_stands_still_is_told_and_not_mended(void) {
     CHECK(kill(pid, SIGSTOP) == 0, "%s", strerror(errno));
     const uint64_t own = claim_by(center, (uint32_t)getpid());
     posts_and_receives(center);  // laps both
-    tidings_remains held = remains_of(center);
+    tidings_orphans held = orphans_of(center);
     CHECK(held.slots_held == 2 && held.claims == 0 && (held.holder == pid || held.holder == getpid()), "%u slots, by %d", held.slots_held, held.holder);
-    OK(tidings_tidy(center));
-    CHECK(remains_of(center).slots_held == 2, "it isn't theirs any more");
+    OK(tidings_reclaim(center));
+    CHECK(orphans_of(center).slots_held == 2, "it isn't theirs any more");
     commit_at(center, own);
     CHECK(!tidings__verdict_of_owner(tidings__cell_at(&center->segment, own), own), "we are told");
-    held = remains_of(center);
+    held = orphans_of(center);
     CHECK(held.slots_held == 1 && held.holder == pid, "%u slots, by %d", held.slots_held, held.holder);
     kill_and_reap(pid);
-    remains_are(center, CLAIM, (tidings_remains){.participants = 1, .claims = 1});
-    CHECK(tidings_tidy(center) == 1, "it died");
-    nothing_remains(center, CLAIM);
+    orphans_are(center, CLAIM, (tidings_orphans){.participants = 1, .claims = 1});
+    CHECK(tidings_reclaim(center) == 1, "it died");
+    nothing_orphans(center, CLAIM);
     posts_and_receives(center);
 }
 
@@ -176,15 +176,15 @@ static _Atomic uint32_t *over;
 
 static void posts_numbers(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     stamp stamp = {.poster = kind};
     for (stamp.number = 1; !atomic_load(over); stamp.number++) {
-        OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
         if (stamp.number % 100 == 0) usleep(100);
     }
     stamp.number = 0;
-    OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
-    tidings_topic_close(topic);
+    OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    tidings_publisher_close(publisher);
     tidings_close(center);
 }
 
@@ -204,7 +204,7 @@ static void observes_without_a_gap(void) {
     tidings_close(center);
 }
 
-void remains_are_tidied_up_under_those_who_go_on(void) {
+void orphans_are_reclaimed_up_under_those_who_go_on(void) {
     ready = pipe_open();
     over = shared_memory(4096);
     tidings_center *center = join_center(256);
@@ -217,16 +217,16 @@ void remains_are_tidied_up_under_those_who_go_on(void) {
         pid_t pids[4];
         for (uint32_t i = 0; i < dying; i++) pids[i] = who_leaves((uint32_t)random_below(KINDS));
         for (uint32_t i = 0; i < dying; i++) kill_and_reap(pids[i]);
-        CHECK(remains_of(center).participants >= 1, "%u died, and nobody is missed", dying);  // some have been tidied up by who met them
-        CHECK(tidings_tidy(center) >= 0, "tidy");
-        const tidings_remains left = remains_of(center);
+        CHECK(orphans_of(center).participants >= 1, "%u died, and nobody is missed", dying);  // some have been tidied up by who met them
+        CHECK(tidings_reclaim(center) >= 0, "tidy");
+        const tidings_orphans left = orphans_of(center);
         CHECK(left.participants == 0 && left.observers == 0 && left.names == 0 && left.payloads == 0 && left.claims == 0, "round %u: %u participants, %u claims are left", round,
               left.participants, left.claims);
     }
     atomic_store(over, 1);
     for (int i = 0; i < 2; i++) ends_well(posters[i]);
     ends_well(observer);
-    nothing_remains(center, KINDS);
+    nothing_orphans(center, KINDS);
     const tidings_statistics statistics = statistics_of(center);
     CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.names == 0 && statistics.chunks_used == 0, "left");
 }

@@ -25,7 +25,7 @@ static uint32_t descriptors(int list[MOST]) {
 }
 
 static tidings_center *center;
-static tidings_topic *topic;
+static tidings_publisher *publisher;
 static tidings_observer *observer, *polled;
 static int polled_fd;
 static int ours[MOST];
@@ -36,7 +36,7 @@ static void begin(void) {
     int before[MOST], after[MOST];
     const uint32_t count_before = descriptors(before);
     center = join_center(256);
-    topic = topic_of(center, NAME);
+    publisher = publisher_of(center, NAME);
     observer = observer_of(center, NAME);
     polled = observer_of(center, NAME);
     OK(tidings_observer_descriptor(polled, &polled_fd));
@@ -53,7 +53,7 @@ static void begin(void) {
 static void end(void) {
     tidings_observer_close(polled);
     tidings_observer_close(observer);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
 }
 
@@ -61,19 +61,19 @@ static pipe_pair go, done;
 
 static void posts_from_outside(void) {
     tidings_center *own = join_center(0);
-    tidings_topic *own_topic = topic_of(own, NAME);
+    tidings_publisher *own_publisher = publisher_of(own, NAME);
     told(&go);
-    post_number(own_topic, 77);
+    post_number(own_publisher, 77);
     tell(&done);
     told(&go);
     // Takes over whatever is free, or seems to be.
-    CHECK(tidings_tidy(own) >= 0, "tidy");
+    CHECK(tidings_reclaim(own) >= 0, "tidy");
     tidings_observer *observers[8];
     for (int i = 0; i < 8; i++) observers[i] = observer_of(own, NAME);
     tell(&done);
     told(&go);
     for (uint32_t i = 0; i < 8; i++) drain(observers[i]);
-    for (uint32_t i = 0; i < 100; i++) post_number(own_topic, i);
+    for (uint32_t i = 0; i < 100; i++) post_number(own_publisher, i);
     for (int i = 0; i < 8; i++) {
         const account account = drain(observers[i]);
         CHECK(account.received == 100 && account.missed == 0, "observer %d got %lu", i, (unsigned long)account.received);
@@ -88,14 +88,14 @@ static void posts_are_true_to_their_word(void) {
     static uint8_t bytes[100000];
     uint64_t posted = 0;
     tidings_observer *witness = NULL;
-    uint32_t interest;
-    if (tidings_observer_open(center, 0, &witness) != 0 || tidings_observer_add(witness, NAME, strlen(NAME), NULL, 0, 0, &interest) != 0) {
+    uint32_t subscription;
+    if (tidings_observer_open(center, 0, &witness) != 0 || tidings_observer_add(witness, NAME, strlen(NAME), NULL, 0, 0, &subscription) != 0) {
         CHECK(strlen(tidings_last_error()) > 20, "and says why");
         witness = NULL;
     }
     const size_t sizes[] = {8, 300, 5000, 100000, 8};
     for (int i = 0; i < 5; i++) {
-        const int result = tidings_post(topic, bytes, sizes[i], &(tidings_post_options){.flags = i == 4 ? TIDINGS_POST_RETAIN : 0}, NULL);
+        const int result = tidings_post(publisher, bytes, sizes[i], &(tidings_post_options){.flags = i == 4 ? TIDINGS_POST_RETAIN : 0}, NULL);
         CHECK(permitted(result), "%zu bytes: %d", sizes[i], result);
         posted += result == 0;
     }
@@ -125,7 +125,7 @@ static void inherits(void) {
     tidings_delivery delivery;
     CHECK(tidings_next(observer, 0, &delivery) == -ECHILD, "not the child's");
     for (int i = 0; i < 3; i++) {
-        const int result = tidings_post(topic, &(stamp){.number = 5}, sizeof(stamp), NULL, NULL);
+        const int result = tidings_post(publisher, &(stamp){.number = 5}, sizeof(stamp), NULL, NULL);
         CHECK(permitted(result), "%d", result);
     }
     end();
@@ -160,10 +160,10 @@ static void spoiled(void (*spoil)(int fd)) {
     ends_well(outside);
     account account = drain(of_keeper);
     CHECK(account.received > 0, "the keeper got nothing");
-    post_number(topic_of(keeper, NAME), 3);
+    post_number(publisher_of(keeper, NAME), 3);
     account = drain(of_keeper);
     CHECK(account.received == 1 && account.missed == 0, "the keeper got %lu", (unsigned long)account.received);
-    CHECK(tidings_tidy(keeper) >= 0, "tidy");
+    CHECK(tidings_reclaim(keeper) >= 0, "tidy");
     const tidings_statistics statistics = statistics_of(keeper);
     CHECK(statistics.participants == 1 && statistics.observers == 1 && statistics.observers_asleep == 0, "%u participants, %u observers are left", statistics.participants,
           statistics.observers);
@@ -222,17 +222,17 @@ void standard_descriptors_that_are_closed_stay_free(void) {
 void who_was_taken_for_dead_leaves_its_successor_alone(void) {
     tidings_center *dead = join_center(256);
     tidings__segment *s = &dead->segment;
-    tidings_topic *own_topic = topic_of(dead, NAME);
+    tidings_publisher *own_publisher = publisher_of(dead, NAME);
     tidings_observer *of_dead = observer_with(dead, NAME, TIDINGS_OBSERVE_LOSSLESS, 0), *second = observer_of(dead, NAME);
-    uint32_t interest;
-    OK(tidings_observer_add(second, "other", 5, NULL, 0, 0, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(second, "other", 5, NULL, 0, 0, &subscription));
     tidings_observer_spin(of_dead, 0);
     CHECK(close(s->fd) == 0, "%s", strerror(errno));
     tidings_center *living = join_center(0);
-    CHECK(tidings_tidy(living) > 0, "it was taken for dead");
+    CHECK(tidings_reclaim(living) > 0, "it was taken for dead");
     tidings_observer *successors[2] = {observer_with(living, NAME, TIDINGS_OBSERVE_LOSSLESS, 0), observer_of(living, NAME)};
     CHECK(successors[0]->index == of_dead->index && successors[1]->index == second->index, "%u and %u, not %u and %u", successors[0]->index, successors[1]->index, of_dead->index, second->index);
-    OK(tidings_observer_add(successors[1], "other", 5, NULL, 0, 0, &interest));
+    OK(tidings_observer_add(successors[1], "other", 5, NULL, 0, 0, &subscription));
     tidings__observer_entry before[2], after[2];
     for (int i = 0; i < 2; i++) tidings__doorbell_announce(&living->segment, successors[i]->index);
     memcpy(before, &s->observers[of_dead->index], sizeof before);
@@ -242,16 +242,16 @@ void who_was_taken_for_dead_leaves_its_successor_alone(void) {
     for (int act = 0; act < 7; act++) {
         tidings_delivery delivery;
         switch (act) {
-        case 0: (void)tidings_post(own_topic, "x", 1, NULL, NULL); break;
+        case 0: (void)tidings_post(own_publisher, "x", 1, NULL, NULL); break;
         case 1: while (tidings_next(of_dead, 0, &delivery) == 0) {} break;
         case 2:
             for (int i = 0; i < 2; i++) CHECK(tidings_next(both[i], -1, &delivery) == (i == 0 ? -EBADF : 0), "%d sleeps on another's doorbell", i);
             CHECK(tidings_next(second, -1, &delivery) == -EBADF, "it sleeps on another's doorbell");
             break;
-        case 3: CHECK(tidings_observer_add(second, "third", 5, NULL, 0, 0, &interest) == -EBADF, "it observes in another's place"); break;
+        case 3: CHECK(tidings_observer_add(second, "third", 5, NULL, 0, 0, &subscription) == -EBADF, "it observes in another's place"); break;
         case 4: OK(tidings_observer_remove(second, 2)); break;
         case 5: for (int i = 0; i < 2; i++) tidings_observer_close(both[i]); break;
-        default: tidings_topic_close(own_topic), tidings_close(dead), s = &living->segment;
+        default: tidings_publisher_close(own_publisher), tidings_close(dead), s = &living->segment;
         }
         memcpy(after, &s->observers[successors[0]->index], sizeof after);
         // The post rings them, as it should.

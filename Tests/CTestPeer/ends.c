@@ -47,8 +47,8 @@ static void sleeps_until_the_end(void) {
     tell(&ready);
     told_of_the_end(observer);
     REFUSED(tidings_ended(center), ESTALE, "story");
-    uint32_t interest;
-    REFUSED(tidings_observer_add(observer, "other", 5, NULL, 0, 0, &interest), ESTALE, "story");
+    uint32_t subscription;
+    REFUSED(tidings_observer_add(observer, "other", 5, NULL, 0, 0, &subscription), ESTALE, "story");
     tidings_observer *another;
     REFUSED(tidings_observer_open(center, 0, &another), ESTALE, "story");
     tidings_participant_info info;
@@ -108,15 +108,15 @@ void what_was_posted_before_the_end_comes_first(void) {
     for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         tidings_center *center = join_center(256);
         tidings_observer *observer = observer_of(center, NAME);
-        tidings_topic *topic = topic_of(center, NAME);
-        for (uint32_t number = 0; number < 300; number++) post_number(topic, number);
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        for (uint32_t number = 0; number < 300; number++) post_number(publisher, number);
         bring_about(ends[i]);
         REFUSED(tidings_ended(center), ESTALE, "story");
         const account account = drain(observer);
         CHECK(account.received + account.missed == 300 && account.received > 0, "%lu and %lu missed", (unsigned long)account.received, (unsigned long)account.missed);
         told_of_the_end(observer);
         tidings_observer_close(observer);
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
         tidings_close(center);
         clean();
     }
@@ -128,20 +128,20 @@ void each_end_is_told_to_posters(void) {
     for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         for (int kind = 0; kind < 4; kind++) {
             tidings_center *center = join_center(256);
-            tidings_topic *topic = topic_of(center, NAME);
-            post_number(topic, 1);
+            tidings_publisher *publisher = publisher_of(center, NAME);
+            post_number(publisher, 1);
             tidings_reservation reservation;
             bring_about(ends[i]);
             int result = 0;
             while (result == 0) {
-                if (kind == 0) result = tidings_post(topic, "x", 1, NULL, NULL);
-                if (kind == 1) result = tidings_post(topic, large, sizeof large, NULL, NULL);
-                if (kind == 2) result = tidings_state_set(topic, "x", 1, NULL);
-                if (kind == 3 && (result = tidings_reserve(center, 5000, &reservation)) == 0) result = tidings_post_reserved(topic, &reservation, 5000, NULL, NULL);
+                if (kind == 0) result = tidings_post(publisher, "x", 1, NULL, NULL);
+                if (kind == 1) result = tidings_post(publisher, large, sizeof large, NULL, NULL);
+                if (kind == 2) result = tidings_state_set(publisher, "x", 1, NULL);
+                if (kind == 3 && (result = tidings_reserve(center, 5000, &reservation)) == 0) result = tidings_post_reserved(publisher, &reservation, 5000, NULL, NULL);
             }
             REFUSED(result, ESTALE, "story");
-            REFUSED(tidings_post(topic, "x", 1, NULL, NULL), ESTALE, "story");
-            tidings_topic_close(topic);
+            REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), ESTALE, "story");
+            tidings_publisher_close(publisher);
             tidings_close(center);
             clean();
         }
@@ -152,7 +152,7 @@ void each_end_is_told_to_posters(void) {
 void what_does_not_end_a_center_is_not_told_as_an_end(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of(center, NAME);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_delivery delivery;
     CHECK(link(center_path(), path_of("second")) == 0, "link: %s", strerror(errno));
     CHECK(tidings_ended(center) == 0, "by a second name");
@@ -160,18 +160,18 @@ void what_does_not_end_a_center_is_not_told_as_an_end(void) {
     CHECK(chmod(center_path(), 0640) == 0 && chmod(center_path(), 0600) == 0, "chmod: %s", strerror(errno));
     CHECK(rename(center_path(), path_of("away")) == 0 && tidings_ended(center) != 0, "renamed");
     tidings_observer_close(observer);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
     CHECK(rename(path_of("away"), center_path()) == 0, "rename: %s", strerror(errno));
     // It was never marked, so it can be opened again.
     center = join_center(0);
     observer = observer_of(center, NAME);
-    topic = topic_of(center, NAME);
-    post_number(topic, 1);
+    publisher = publisher_of(center, NAME);
+    post_number(publisher, 1);
     (void)receive(observer);
     CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN && tidings_ended(center) == 0, "it goes on");
     tidings_observer_close(observer);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     // Of two names, the center's own goes.
     CHECK(link(center_path(), path_of("second")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
     REFUSED(tidings_ended(center), ESTALE, "story");
@@ -188,12 +188,12 @@ void a_directory_that_is_moved_away_takes_its_center_along(void) {
     const tidings_configuration configuration = {.directory = below, .slots = 256};
     tidings_center *center = join_center_with(configuration);
     tidings_observer *observer = observer_of(center, NAME);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     CHECK(rename(below, moved) == 0 && mkdir(below, 0700) == 0, "rename: %s", strerror(errno));
     tidings_center *another = join_center_with(configuration);
     CHECK(tidings_incarnation(another) != tidings_incarnation(center), "one center");
     CHECK(tidings_ended(center) == 0, "an end");
-    post_number(topic, 1);
+    post_number(publisher, 1);
     const tidings_delivery delivery = receive(observer);
     CHECK(stamp_of(&delivery).number == 1, "another post");
 }
@@ -210,17 +210,17 @@ void a_mount_over_the_directory_is_not_the_end(void) {
         CHECK(setenv("TIDINGS_DIRECTORY", directories[i], 1) == 0, "%s", strerror(errno));
         tidings_center *center = join_center(256);
         tidings_observer *observer = observer_of(center, NAME);
-        tidings_topic *topic = topic_of(center, NAME);
+        tidings_publisher *publisher = publisher_of(center, NAME);
         CHECK(mount("none", real, "tmpfs", 0, "size=64k") == 0, "mount: %s", strerror(errno));
         OK(tidings_ended(center));
-        post_number(topic, 1);
+        post_number(publisher, 1);
         (void)receive(observer);
         CHECK(umount(real) == 0, "umount: %s", strerror(errno));
         OK(tidings_ended(center));
         bring_about(UNLINKED);
         told_of_the_end(observer);
         tidings_observer_close(observer);
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
         tidings_close(center);
     }
 }
@@ -250,7 +250,7 @@ void a_mark_that_is_taken_back_delivers_nothing(void) {
     atomic_store(&enough, true);
     OK(pthread_join(hostile, NULL));
     CHECK(tidings_next(observer, 0, &(tidings_delivery){0}) == -EAGAIN, "it goes on");
-    post_number(topic_of(center, NAME), 7);
+    post_number(publisher_of(center, NAME), 7);
     const tidings_delivery delivery = receive(observer);
     CHECK(stamp_of(&delivery).number == 7, "not what was posted");
 }
@@ -259,25 +259,25 @@ void a_sealed_center_has_no_end(void) {
     tidings_center *center;
     OK(tidings_create_sealed("story", NULL, &center));
     tidings_observer *observer = observer_of(center, NAME);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (uint32_t number = 0; number < 10; number++) {
-        post_number(topic, number);
+        post_number(publisher, number);
         (void)receive(observer);
         CHECK(tidings_ended(center) == 0, "it has ended");
     }
     tidings_observer_close(observer);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
 }
 
 void starting_after_a_sequence_takes_its_incarnation(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     const uint64_t incarnation = tidings_incarnation(center);
     CHECK(incarnation != 0, "no incarnation");
     uint64_t second = 0, last = 0;
     for (uint32_t number = 0; number < 5; number++) {
-        last = post_number(topic, number);
+        last = post_number(publisher, number);
         if (number == 1) second = last;
     }
     tidings_observer *observer = observer_of_nothing(center);
@@ -289,15 +289,15 @@ void starting_after_a_sequence_takes_its_incarnation(void) {
     OK(tidings_observer_seek(observer, UINT64_MAX));
     OK(tidings_observer_seek_after(observer, incarnation, last));
     OK(tidings_observer_seek_after(observer, incarnation, second));
-    uint32_t interest;
-    OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_HISTORY, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_HISTORY, &subscription));
     REFUSED(tidings_observer_seek_after(observer, incarnation, second), EBUSY, "seek");
     for (uint32_t number = 2; number < 5; number++) {
         const tidings_delivery delivery = receive(observer);
         CHECK(stamp_of(&delivery).number == number, "%u instead of %u", stamp_of(&delivery).number, number);
     }
     tidings_observer_close(observer);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
     OK(tidings_remove("story", NULL));
     center = join_center(256);
@@ -409,10 +409,10 @@ void an_observer_waits_for_the_successor(void) {
         make_file(path_of("another"), "another file", 12);
         center = join_center(256);
         told(&ready);
-        tidings_topic *topic = topic_of(center, NAME);
-        post_number(topic, 1);
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        post_number(publisher, 1);
         ends_well(observer);
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
         tidings_close(center);
         CHECK(unlink(path_of("another")) == 0, "unlink: %s", strerror(errno));
         clean();

@@ -22,9 +22,9 @@ void a_death_elsewhere_leaves_an_equal_numbers_claim_alone(void) {
     returned = shared_memory(4096);
     tidings_center *center = join_center(256);
     const tidings__segment *s = &center->segment;
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME);
-    CHECK(center->home, "the center was born here");
+    CHECK(center->in_creation_pid_namespace, "the center was born here");
     const uint64_t length = length_of(posts_once);  // a child of another namespace, and number 1 there: every other one is
     ends_well(start(section_end));                  // the one between
     const uint32_t kills = moments(KILLS / 2, length);
@@ -46,7 +46,7 @@ void a_death_elsewhere_leaves_an_equal_numbers_claim_alone(void) {
         CHECK(atomic_load(&claim.cell->claim) == ours, "killed after %lu of %lu instructions: our claim is marked as a dead one's", (unsigned long)at, (unsigned long)length);
         tidings__abandon(&claim, owner, thread);
         thread->inside--;
-        post_number(topic, kill);
+        post_number(publisher, kill);
         tidings_delivery delivery = receive(observer);
         if (stamp_of(&delivery).poster == 1) delivery = receive(observer);
         CHECK(stamp_of(&delivery).poster == 0 && stamp_of(&delivery).number == kill, "another came");

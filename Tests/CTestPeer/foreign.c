@@ -48,17 +48,17 @@ int try_open(uint32_t flags) {
 
 void works(tidings_center *center) {
     tidings_observer *observer = observer_of(center, NAME);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     static uint8_t bytes[50000];
     random_bytes(bytes, sizeof bytes);
     const size_t sizes[] = {8, sizeof bytes};
     for (int i = 0; i < 2; i++) {
-        OK(tidings_post(topic, bytes, sizes[i], NULL, NULL));
+        OK(tidings_post(publisher, bytes, sizes[i], NULL, NULL));
         const tidings_delivery delivery = receive(observer);
         CHECK(delivery.size == sizes[i] && memcmp(delivery.payload, bytes, sizes[i]) == 0, "%zu bytes came as %zu, or damaged", sizes[i], delivery.size);
     }
     tidings_observer_close(observer);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
 }
 
 void make_file(const char *path, const void *bytes, size_t length) {

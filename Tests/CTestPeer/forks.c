@@ -7,30 +7,30 @@
 #include "peer.h"
 
 static tidings_center *inherited;
-static tidings_topic *inherited_topic;
+static tidings_publisher *inherited_publisher;
 static tidings_observer *inherited_observer;
 static pipe_pair ready, finish;
 
 static void uses_what_it_inherited(void) {
     tidings_delivery delivery;
-    uint32_t interest;
+    uint32_t subscription;
     int fd;
     CHECK(tidings_next(inherited_observer, 0, &delivery) == -ECHILD, "next");
     CHECK(tidings_next(inherited_observer, -1, &delivery) == -ECHILD, "next, without end");
     CHECK(strlen(tidings_last_error()) > 20, "and says why");
-    CHECK(tidings_observer_add(inherited_observer, "x", 1, NULL, 0, 0, &interest) == -ECHILD, "add");
+    CHECK(tidings_observer_add(inherited_observer, "x", 1, NULL, 0, 0, &subscription) == -ECHILD, "add");
     CHECK(tidings_observer_remove(inherited_observer, 1) == -ECHILD, "remove");
     CHECK(tidings_observer_seek(inherited_observer, 0) == -ECHILD, "seek");
     CHECK(tidings_observer_descriptor(inherited_observer, &fd) == -ECHILD, "descriptor");
     tidings_observer_interrupt(inherited_observer);  // harmless
     static uint8_t large[5000];
     for (uint32_t i = 0; i < 50; i++) {
-        post_number(inherited_topic, i);
-        OK(tidings_post(inherited_topic, large, sizeof large, NULL, NULL));
+        post_number(inherited_publisher, i);
+        OK(tidings_post(inherited_publisher, large, sizeof large, NULL, NULL));
     }
-    OK(tidings_state_set(inherited_topic, "child", 5, NULL));
+    OK(tidings_state_set(inherited_publisher, "child", 5, NULL));
     tidings_observer *own = observer_of(inherited, NAME);
-    post_number(inherited_topic, 99);
+    post_number(inherited_publisher, 99);
     delivery = receive(own);
     CHECK(delivery.flags & TIDINGS_DELIVERY_OWN && delivery.pid == getpid(), "its own post");
     tidings_participant_info info;
@@ -38,15 +38,15 @@ static void uses_what_it_inherited(void) {
     CHECK(info.own && info.alive && info.pid == getpid(), "a participant of its own");
     tidings_observer_close(inherited_observer);  // frees, and takes nothing from the parent
     tidings_observer_close(own);
-    tidings_topic_close(inherited_topic);
+    tidings_publisher_close(inherited_publisher);
     tidings_close(inherited);
 }
 
 void a_forked_child_posts_through_what_it_inherited(void) {
     inherited = join_center(256);
-    inherited_topic = topic_of(inherited, NAME);
+    inherited_publisher = publisher_of(inherited, NAME);
     inherited_observer = observer_of(inherited, NAME);
-    post_number(inherited_topic, 1);
+    post_number(inherited_publisher, 1);
     tidings_delivery delivery = receive(inherited_observer);
     CHECK(delivery.flags & TIDINGS_DELIVERY_OWN, "own");
     for (uint32_t round = 0; round < 5; round++) {
@@ -66,27 +66,27 @@ void a_forked_child_posts_through_what_it_inherited(void) {
 
 static void *posts_for_a_while(void *argument) {
     static uint8_t bytes[300];
-    for (uint32_t i = 0; i < 200000 && atomic_load((_Atomic bool *)argument); i++) OK(tidings_post(inherited_topic, bytes, i % 2 ? 8 : 300, NULL, NULL));
+    for (uint32_t i = 0; i < 200000 && atomic_load((_Atomic bool *)argument); i++) OK(tidings_post(inherited_publisher, bytes, i % 2 ? 8 : 300, NULL, NULL));
     return NULL;
 }
 
 static void posts_a_few(void) {
-    for (uint32_t i = 0; i < 20; i++) post_number(inherited_topic, i);
+    for (uint32_t i = 0; i < 20; i++) post_number(inherited_publisher, i);
     tidings_center *another = join_center(0);
-    post_number(topic_of(another, NAME), 1);
+    post_number(publisher_of(another, NAME), 1);
 }
 
 // Forked in the middle of other threads' posts and opens: the child posts all the same.
 void a_child_forked_beside_posting_threads_can_post(void) {
     inherited = join_center(256);
-    inherited_topic = topic_of(inherited, NAME);
+    inherited_publisher = publisher_of(inherited, NAME);
     _Atomic bool going = true;
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) OK(pthread_create(&threads[i], NULL, posts_for_a_while, &going));
     for (uint32_t round = 0; round < 40; round++) ends_well(start(posts_a_few));
     atomic_store(&going, false);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    tidings_tidy(inherited);
+    tidings_reclaim(inherited);
     CHECK(statistics_of(inherited).participants == 1, "%u participants", statistics_of(inherited).participants);
 }
 
@@ -131,7 +131,7 @@ static void execs_and_is_killed(void) {
 static void kept_alive_by_nobody(void (*parent)(void)) {
     survivor = shared_memory(4096);
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (uint32_t round = 0; round < 5; round++) {
         ready = pipe_open();
         finish = pipe_open();
@@ -141,8 +141,8 @@ static void kept_alive_by_nobody(void (*parent)(void)) {
         kill_and_reap(pid);
         CHECK(kill(atomic_load(survivor), 0) == 0, "the grandchild lives");
         // It was lossless: noticed dead by the first poster it would hold back.
-        for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
-        CHECK(tidings_tidy(center) == 0, "noticed before");
+        for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
+        CHECK(tidings_reclaim(center) == 0, "noticed before");
         CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 0, "%u participants", statistics_of(center).participants);
         CHECK(kill(atomic_load(survivor), 0) == 0, "the grandchild still lives");
         kill(atomic_load(survivor), SIGKILL);
@@ -172,12 +172,12 @@ static void checks_descriptors(void) {
 
 void no_descriptor_survives_an_exec(void) {
     inherited = join_center(256);
-    inherited_topic = topic_of(inherited, NAME);
+    inherited_publisher = publisher_of(inherited, NAME);
     inherited_observer = observer_of(inherited, NAME);
     int fd;
     OK(tidings_observer_descriptor(inherited_observer, &fd));
     checks_descriptors();
-    post_number(inherited_topic, 1);
+    post_number(inherited_publisher, 1);
     ends_well(start(checks_descriptors));
     tidings_observer_close(inherited_observer);
 }
@@ -201,19 +201,19 @@ static void clones_and_is_killed(void) {
 void a_child_without_fork_handlers_keeps_its_dead_parent_alive(void) {
     survivor = shared_memory(4096);
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     ready = pipe_open();
     const pid_t pid = start(clones_and_is_killed);
     told(&ready);
     kill_and_reap(pid);
     int result;
-    while ((result = tidings_post(topic, "x", 1, NULL, NULL)) == 0) continue;
+    while ((result = tidings_post(publisher, "x", 1, NULL, NULL)) == 0) continue;
     CHECK(result == -EAGAIN, "%d", result);
     const tidings_post_options patient = {.deadline_ns = 10000000};
-    CHECK(tidings_post(topic, "x", 1, &patient, NULL) == -ETIMEDOUT, "not at its deadline");
-    CHECK(tidings_tidy(center) == 0, "nobody seems dead");
+    CHECK(tidings_post(publisher, "x", 1, &patient, NULL) == -ETIMEDOUT, "not at its deadline");
+    CHECK(tidings_reclaim(center) == 0, "nobody seems dead");
     kill(atomic_load(survivor), SIGKILL);
     const tidings_post_options without_end = {.deadline_ns = -1};
-    OK(tidings_post(topic, "x", 1, &without_end, NULL));
+    OK(tidings_post(publisher, "x", 1, &without_end, NULL));
     CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
 }

@@ -53,26 +53,26 @@ void a_file_system_of_1_mib_holds_a_small_center(void) {
 void a_payload_that_finds_no_room_is_refused_until_there_is_some(void) {
     small_file_system("size=3m");
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME);
     static uint8_t bytes[4 << 20];
     random_bytes(bytes, sizeof bytes);
     for (int round = 0; round < 3; round++) {
         fill_up(0);
         // A lap makes free what was posted before.
-        for (uint32_t i = 0; i < 4096; i++) post_number(topic, i);
+        for (uint32_t i = 0; i < 4096; i++) post_number(publisher, i);
         drain(observer);
-        REFUSED(tidings_post(topic, bytes, sizeof bytes, NULL, NULL), ENOSPC, "is full");
+        REFUSED(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL), ENOSPC, "is full");
         says_what_is_needed();
-        REFUSED(tidings_state_set(topic, bytes, sizeof bytes, NULL), ENOSPC, "is full");
+        REFUSED(tidings_state_set(publisher, bytes, sizeof bytes, NULL), ENOSPC, "is full");
         tidings_reservation reservation;
         REFUSED(tidings_reserve(center, sizeof bytes, &reservation), ENOSPC, "is full");
         const tidings_statistics before = statistics_of(center);
-        post_number(topic, 1);
+        post_number(publisher, 1);
         const tidings_delivery small = receive(observer);
         CHECK(stamp_of(&small).number == 1 && before.chunks_used == 0, "%u chunks are taken", before.chunks_used);
         make_room();
-        OK(tidings_post(topic, bytes, 200000, NULL, NULL));
+        OK(tidings_post(publisher, bytes, 200000, NULL, NULL));
         const tidings_delivery large = receive(observer);
         CHECK(large.size == 200000 && memcmp(large.payload, bytes, large.size) == 0, "%zu bytes", large.size);
     }
@@ -82,7 +82,7 @@ void a_payload_that_finds_no_room_is_refused_until_there_is_some(void) {
 void a_reservation_that_finds_no_room_to_grow_keeps_what_it_has(void) {
     small_file_system("size=4m");
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME);
     static uint8_t bytes[60000];
     random_bytes(bytes, sizeof bytes);
@@ -95,7 +95,7 @@ void a_reservation_that_finds_no_room_to_grow_keeps_what_it_has(void) {
         fill_up(0);
         REFUSED(tidings_reserve_more(center, &reservation, has[i], wants[i]), ENOSPC, "is full");
         CHECK(memcmp(reservation.bytes, bytes, has[i]) == 0, "it has changed");
-        OK(tidings_post_reserved(topic, &reservation, has[i], NULL, NULL));
+        OK(tidings_post_reserved(publisher, &reservation, has[i], NULL, NULL));
         const tidings_delivery delivery = receive(observer);
         CHECK(delivery.size == has[i] && memcmp(delivery.payload, bytes, has[i]) == 0, "%zu bytes", delivery.size);
         make_room();
@@ -108,27 +108,27 @@ void names_that_find_no_room_are_refused_until_there_is_some(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of_nothing(center);
     fill_up(0);
-    uint32_t count = 0, interest;
+    uint32_t count = 0, subscription;
     char name[32];
     for (int result = 0; result == 0; count++) {
         snprintf(name, sizeof name, "name.%u", count);
-        result = tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &interest);
+        result = tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription);
         CHECK(result == 0 || result == -ENOSPC, "%d", result);
         if (result != 0) break;
     }
     says_what_is_needed();
     CHECK(count > 50, "only %u names", count);
-    tidings_topic *topic = topic_of(center, "name.5"), *refused = topic_of(center, name);
+    tidings_publisher *publisher = publisher_of(center, "name.5"), *refused = publisher_of(center, name);
     post_number(refused, 1);
-    post_number(topic, 2);
+    post_number(publisher, 2);
     const tidings_delivery delivery = receive(observer);
     CHECK(stamp_of(&delivery).number == 2, "the refused one is observed");
     make_room();
     for (uint32_t end = count + 500; count < end; count++) {
         snprintf(name, sizeof name, "name.%u", count);
-        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &interest));
+        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription));
     }
-    tidings_topic *last = topic_of(center, name);
+    tidings_publisher *last = publisher_of(center, name);
     post_number(last, 3);
     const tidings_delivery another = receive(observer);
     CHECK(stamp_of(&another).number == 3 && strcmp(another.name, name) == 0, "%s", another.name);
@@ -153,15 +153,15 @@ static void receives_all(void) {
 
 static void posts_of_all_sizes(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     static uint8_t bytes[1 << 20];
     uint32_t posted = 0;
-    REFUSED(tidings_post(topic, bytes, sizeof bytes, NULL, NULL), ENOSPC, "is full");
+    REFUSED(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL), ENOSPC, "is full");
     tell(&ready);
     for (uint32_t i = 0; i < ROUNDS(1500); i++) {
         const size_t size = 1 + random_below(random_below(2) ? 3000 : sizeof bytes);
         memset(bytes, (int)i, size);
-        const int result = tidings_post(topic, bytes, size, &(tidings_post_options){.deadline_ns = -1, .flags = random_below(8) == 0 ? TIDINGS_POST_RETAIN : 0}, NULL);
+        const int result = tidings_post(publisher, bytes, size, &(tidings_post_options){.deadline_ns = -1, .flags = random_below(8) == 0 ? TIDINGS_POST_RETAIN : 0}, NULL);
         CHECK(result == 0 || result == -ENOSPC, "%zu bytes: %d", size, result);
         posted += result == 0;
     }
@@ -173,7 +173,7 @@ void it_fills_up_while_large_payloads_are_posted(void) {
     small_file_system("size=6m");
     ready = pipe_open();
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     pid_t observers[2], posters[2];
     for (int i = 0; i < 2; i++) observers[i] = start(receives_all);
     for (int i = 0; i < 2; i++) told(&ready);
@@ -200,25 +200,25 @@ void it_fills_up_while_large_payloads_are_posted(void) {
             ended[i] = true;
         }
     }
-    OK(tidings_post(topic, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
     for (int i = 0; i < 2; i++) ends_well(observers[i]);
-    CHECK(tidings_tidy(center) >= 0 && statistics_of(center).participants == 1, "they left");
+    CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).participants == 1, "they left");
 }
 
 // Memory of a center that has been free since a lap of the ring serves again, also while there is no more to be had.
 void what_a_center_has_it_can_use_though_the_rest_is_full(void) {
     small_file_system("size=4m");
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME);
     static uint8_t bytes[200000];
     random_bytes(bytes, sizeof bytes);
-    OK(tidings_post(topic, bytes, sizeof bytes, NULL, NULL));
+    OK(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL));
     fill_up(0);
     for (uint32_t round = 0; round < 20; round++) {
-        for (uint32_t i = 0; i < 300; i++) post_number(topic, i);
+        for (uint32_t i = 0; i < 300; i++) post_number(publisher, i);
         drain(observer);
-        const int result = tidings_post(topic, bytes, sizeof bytes, NULL, NULL);
+        const int result = tidings_post(publisher, bytes, sizeof bytes, NULL, NULL);
         CHECK(result == 0, "round %u: %d, with %u chunks in use", round, result, statistics_of(center).chunks_used);
         const tidings_delivery delivery = receive(observer);
         CHECK(delivery.size == sizeof bytes && memcmp(delivery.payload, bytes, sizeof bytes) == 0, "%zu bytes", delivery.size);

@@ -117,7 +117,7 @@ void a_child_of_the_sender_keeps_no_receiver_alive(void) {
         int status;
         CHECK(waitpid(peer, &status, 0) == peer && WIFSIGNALED(status), "it lives");
         pthread_join(thread, NULL);
-        CHECK(tidings_tidy(center) == 1, "it is taken for alive");
+        CHECK(tidings_reclaim(center) == 1, "it is taken for alive");
         CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
         tell(&finish);
         ends_well(child);

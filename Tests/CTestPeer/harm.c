@@ -74,7 +74,7 @@ static void comes_to_its_end(pid_t pid, bool settles) {
 
 // A child of the story's own process, which participates.
 static void forked_from_judge(void) {
-    child_lives(world.center, world.topic);
+    child_lives(world.center, world.publisher);
     if (random_next() % 2) tidings_close(world.center);
 }
 
@@ -110,7 +110,7 @@ static void fork_within(pid_t pid) {
 
 static void fork_goes_on(uint32_t participants) {
     judge_sees();
-    SO(tidings_tidy(world.center) >= 0, "can't tidy up");
+    SO(tidings_reclaim(world.center) >= 0, "can't tidy up");
     const uint32_t now = statistics_of(world.center).participants;
     SO(now == participants, "%u participants instead of %u, beside a forked child", now, participants);
     atomic_store(&board->goes_on, 1);

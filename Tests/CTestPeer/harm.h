@@ -46,7 +46,7 @@ extern struct board *board;
 // The judge's. Forked children, the victim among them, inherit the handles.
 struct world {
     tidings_center *center;
-    tidings_topic *topic, *filler, *rare;
+    tidings_publisher *publisher, *filler, *rare;
     tidings_observer *prompt, *sluggish, *seldom;  // of everything, at once; of NAME, at last; of a rare name
     uint32_t number, named;                        // posts of the judge, in all and under NAME
     uint32_t of_victim, of_child, empties;         // seen by `prompt`
@@ -63,7 +63,7 @@ void harm_anywhere(const struct operation *operation);
 
 // For operations.
 extern tidings_center *own_center;  // the victim's
-extern tidings_topic *own_topic;
+extern tidings_publisher *own_publisher;
 extern tidings_observer *own_observer;
 extern uint8_t own_payloads[4][1000];  // of its posts
 int open_as_victim(void);
@@ -93,7 +93,7 @@ void judge_sees(void);                                     // everything there i
 void listener_rests(void);                                 // asleep, having heard all there is, without having spun
 void nothing_is_lost_nor_left(uint32_t participants);      // the accounts agree, and the center is as before
 uint32_t posted_under_name(void);
-void child_lives(tidings_center *center, tidings_topic *topic);  // posts, observes what it posts
+void child_lives(tidings_center *center, tidings_publisher *publisher);  // posts, observes what it posts
 void listen(void);
 
 #endif

@@ -71,7 +71,7 @@ static bool goes_on(pid_t pid) {
 
 static void alone_and_working(void) {
     works(center);
-    SO(tidings_tidy(center) >= 0 && statistics_of(center).participants == 1, "somebody is left");
+    SO(tidings_reclaim(center) >= 0 && statistics_of(center).participants == 1, "somebody is left");
 }
 
 // MARK: Making
@@ -92,17 +92,17 @@ static void birth_suffers(pid_t pid) {
 
 // MARK: Removing
 
-static tidings_topic *topic;
+static tidings_publisher *publisher;
 
 static void a_center_in_use(void) {
     center = opened(TIDINGS_OPEN_EXCLUSIVE);
-    topic = topic_of(center, NAME);
-    post_number(topic, 0);
+    publisher = publisher_of(center, NAME);
+    post_number(publisher, 0);
 }
 
 static int posts_on(void) {
     uint32_t number = 1;
-    const int result = tidings_post(topic, &number, sizeof number, NULL, NULL);
+    const int result = tidings_post(publisher, &number, sizeof number, NULL, NULL);
     SO(result == 0 || result == -ESTALE, "a post fails");
     return result;
 }
@@ -115,7 +115,7 @@ static void removal_suffers(pid_t pid) {
     const bool same = next->segment.instance == center->segment.instance;
     SO(!stopped || !same, "it was removed");
     SO(posts_on() == (same ? 0 : -ESTALE), "posts go to a removed center, or to none");
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
     center = next;
     alone_and_working();

@@ -16,11 +16,11 @@ void joining_to_read_harmed_anywhere_harms_nobody(void) {
 }
 
 // The handles are the story's: a forked child's first use of them.
-static void uses_what_it_inherited(void) { own_topic = world.topic; }
+static void uses_what_it_inherited(void) { own_publisher = world.publisher; }
 
 static void posts(void) { post_as_victim(0); }
 
-static void forgets_what_it_inherited(void) { own_topic = NULL; }
+static void forgets_what_it_inherited(void) { own_publisher = NULL; }
 
 void joining_after_a_fork_harmed_anywhere_harms_nobody(void) {
     harm_anywhere(&(struct operation){.text = "joining after a fork",
@@ -34,8 +34,8 @@ void joining_after_a_fork_harmed_anywhere_harms_nobody(void) {
 static void has_a_reservation(void) {
     tidings_reservation reservation;
     join_as_victim();
-    tidings_topic_close(own_topic);
-    own_topic = NULL;
+    tidings_publisher_close(own_publisher);
+    own_publisher = NULL;
     OK(tidings_reserve(own_center, 500, &reservation));
 }
 
@@ -58,7 +58,7 @@ static void dies(void) {
     OK(tidings_reserve(own_center, 100, &reservation));
     uint8_t bytes[300];
     fill_payload(bytes, sizeof bytes, 3, 0);
-    OK(tidings_post(topic_of(own_center, "remains"), bytes, sizeof bytes, NULL, NULL));
+    OK(tidings_post(publisher_of(own_center, "remains"), bytes, sizeof bytes, NULL, NULL));
     kill(getpid(), SIGKILL);
 }
 
@@ -76,11 +76,11 @@ static void die(uint32_t count) {
 static void one_has_died(void) { die(1); }
 
 static void tidies_up(void) {
-    const int result = tidings_tidy(own_center);
+    const int result = tidings_reclaim(own_center);
     if (result < 0) atomic_store(&board->result, result);
 }
 
-void tidying_up_harmed_anywhere_harms_nobody(void) {
+void reclaiming_up_harmed_anywhere_harms_nobody(void) {
     harm_anywhere(&(struct operation){.text = "tidying up", .set_scene = one_has_died, .prepare = join_as_victim, .act = tidies_up});
 }
 

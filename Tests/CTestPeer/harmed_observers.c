@@ -2,8 +2,8 @@
 #include "center/observer.h"
 #include "harm.h"
 
-static void observes(const char *name, const char *subject, uint32_t flags, uint32_t *interest) {
-    const int result = tidings_observer_add(own_observer, name, strlen(name), subject, subject ? strlen(subject) : 0, flags, interest);
+static void observes(const char *name, const char *subject, uint32_t flags, uint32_t *subscription) {
+    const int result = tidings_observer_add(own_observer, name, strlen(name), subject, subject ? strlen(subject) : 0, flags, subscription);
     if (result != 0) atomic_store(&board->result, result);
 }
 
@@ -15,12 +15,12 @@ static void opens(uint32_t flags) {
 // MARK: Registering
 
 static void registers(void) {
-    uint32_t interest;
+    uint32_t subscription;
     opens(0);
-    observes(NAME, NULL, 0, &interest);
+    observes(NAME, NULL, 0, &subscription);
     atomic_store(&board->registered, 1);
-    observes("brand-new", NULL, 0, &interest);
-    observes("brand-new", "subject", TIDINGS_ADD_RETAINED, &interest);
+    observes("brand-new", NULL, 0, &subscription);
+    observes("brand-new", "subject", TIDINGS_ADD_RETAINED, &subscription);
 }
 
 // What was posted after its registration it gets, or is told of: once.
@@ -40,14 +40,14 @@ void registering_harmed_anywhere_harms_nobody(void) {
 }
 
 static void registers_by_prefix(void) {
-    uint32_t interest;
+    uint32_t subscription;
     opens(0);
     const size_t shorter = strlen(NAME) - 2;
-    int result = tidings_observer_add(own_observer, NAME, shorter, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &interest);
+    int result = tidings_observer_add(own_observer, NAME, shorter, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &subscription);
     atomic_store(&board->registered, 1);
     // And one that nobody else looks at: it comes into the table, and goes again.
-    if (result == 0) result = tidings_observer_add(own_observer, "brand-new", 9, NULL, 0, TIDINGS_ADD_PREFIX, &interest);
-    if (result == 0) result = tidings_observer_remove(own_observer, interest);
+    if (result == 0) result = tidings_observer_add(own_observer, "brand-new", 9, NULL, 0, TIDINGS_ADD_PREFIX, &subscription);
+    if (result == 0) result = tidings_observer_remove(own_observer, subscription);
     if (result != 0) atomic_store(&board->result, result);
 }
 
@@ -61,11 +61,11 @@ void registering_by_prefix_harmed_anywhere_harms_nobody(void) {
 }
 
 static void registers_for_good(void) {
-    uint32_t interest;
+    uint32_t subscription;
     opens(TIDINGS_OBSERVE_LOSSLESS);
     if (tidings_observer_seek(own_observer, 0) != 0) atomic_store(&board->result, -EINVAL);
-    observes(NAME, NULL, TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &interest);
-    observes("brand-new", NULL, TIDINGS_ADD_RETAINED, &interest);
+    observes(NAME, NULL, TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &subscription);
+    observes("brand-new", NULL, TIDINGS_ADD_RETAINED, &subscription);
 }
 
 static void some_history(void) {
@@ -90,12 +90,12 @@ void registering_for_good_harmed_anywhere_harms_nobody(void) {
 
 // MARK: Receiving
 
-static uint32_t own_interests[2];
+static uint32_t own_subscriptions[2];
 
 static void is_an_observer(void) {
     join_as_victim();
     opens(0);
-    observes(NAME, NULL, 0, own_interests);
+    observes(NAME, NULL, 0, own_subscriptions);
     tidings_observer_spin(own_observer, 0);
 }
 
@@ -151,7 +151,7 @@ void being_woken_harmed_anywhere_harms_nobody(void) {
 static void is_an_observer_for_good(void) {
     join_as_victim();
     opens(TIDINGS_OBSERVE_LOSSLESS);
-    observes(NAME, NULL, 0, own_interests);
+    observes(NAME, NULL, 0, own_subscriptions);
     tidings_observer_spin(own_observer, 0);
 }
 
@@ -181,13 +181,13 @@ void receiving_without_loss_harmed_anywhere_harms_nobody(void) {
 static void is_about_to_leave(void) {
     join_as_victim();
     opens(TIDINGS_OBSERVE_LOSSLESS);
-    observes(NAME, NULL, 0, &own_interests[0]);
-    observes("brand-new", "subject", 0, &own_interests[1]);
+    observes(NAME, NULL, 0, &own_subscriptions[0]);
+    observes("brand-new", "subject", 0, &own_subscriptions[1]);
 }
 
 static void cancels_and_leaves(void) {
-    int result = tidings_observer_remove(own_observer, own_interests[1]);
-    if (result == 0) result = tidings_observer_remove(own_observer, own_interests[0]);
+    int result = tidings_observer_remove(own_observer, own_subscriptions[1]);
+    if (result == 0) result = tidings_observer_remove(own_observer, own_subscriptions[0]);
     if (result == 0 && next_as_victim(0)) result = -EEXIST;
     if (result != 0) atomic_store(&board->result, result);
     tidings_observer_close(own_observer);

@@ -25,7 +25,7 @@ void a_revoked_post_harmed_anywhere_harms_nobody(void) {
 // Where the kernel doesn't tell of its death: in another pid namespace, or without a robust list.
 static void joins_from_abroad(void) {
     join_as_victim();
-    own_center->home = false;
+    own_center->in_creation_pid_namespace = false;
 }
 
 void a_post_from_abroad_harmed_anywhere_harms_nobody(void) {
@@ -36,16 +36,16 @@ void a_post_from_abroad_harmed_anywhere_harms_nobody(void) {
 
 static void fills_the_ring(void) {
     join_as_victim();
-    tidings_topic *filler;
+    tidings_publisher *filler;
     uint8_t bytes[sizeof(stamp)];
     fill_payload(bytes, sizeof bytes, 3, 0);
-    OK(tidings_topic_open(own_center, "filler", 6, NULL, 0, &filler));
+    OK(tidings_publisher_open(own_center, "filler", 6, NULL, 0, &filler));
     for (uint64_t there = 0; there < SLOTS;) {
         OK(tidings_post(filler, bytes, sizeof bytes, NULL, NULL));
         const tidings_statistics now = statistics_of(own_center);
         there = now.posted - now.retained_from;
     }
-    tidings_topic_close(filler);
+    tidings_publisher_close(filler);
 }
 
 // What is about to leave the ring: a value, and what several observers account for.
@@ -81,9 +81,9 @@ void an_eviction_for_prefixes_harmed_anywhere_harms_nobody(void) {
 static tidings_observer *holder;
 
 static void somebody_holds_all_back(void) {
-    uint32_t interest;
+    uint32_t subscription;
     OK(tidings_observer_open(world.center, TIDINGS_OBSERVE_LOSSLESS, &holder));
-    OK(tidings_observer_add(holder, NAME, strlen(NAME), NULL, 0, 0, &interest));
+    OK(tidings_observer_add(holder, NAME, strlen(NAME), NULL, 0, 0, &subscription));
     for (uint32_t i = 0; judge_posts(true, 24, 0); i++)
         if (i % 32 == 31) judge_sees();
     judge_sees();
@@ -92,12 +92,12 @@ static void somebody_holds_all_back(void) {
 static void joins_a_full_ring(void) {
     const tidings_configuration existing = {.flags = TIDINGS_OPEN_EXISTING};
     OK(tidings_open("story", &existing, &own_center));
-    OK(tidings_topic_open(own_center, NAME, strlen(NAME), NULL, 0, &own_topic));
+    OK(tidings_publisher_open(own_center, NAME, strlen(NAME), NULL, 0, &own_publisher));
 }
 
 static void waits_and_posts(void) {
     const tidings_post_options options = {.deadline_ns = -1};
-    const int result = tidings_post(own_topic, own_payloads[0], operation->size, &options, NULL);
+    const int result = tidings_post(own_publisher, own_payloads[0], operation->size, &options, NULL);
     if (result != 0) atomic_store(&board->result, result);
     else atomic_fetch_add(&board->returned, 1);
 }
@@ -126,7 +126,7 @@ static void reserves_and_posts(void) {
         memcpy(reservation.bytes, own_payloads[0], 400);
         result = tidings_reserve_more(own_center, &reservation, 400, operation->size);
         memcpy(reservation.bytes, own_payloads[0], operation->size);
-        if (result == 0) result = tidings_post_reserved(own_topic, &reservation, operation->size, NULL, NULL);
+        if (result == 0) result = tidings_post_reserved(own_publisher, &reservation, operation->size, NULL, NULL);
         if (result == 0) atomic_fetch_add(&board->returned, 1);
         if (result == 0) result = tidings_reserve(own_center, 900, &reservation);
         if (result == 0) tidings_abandon(own_center, &reservation);
@@ -146,7 +146,7 @@ static void has_a_value(void) {
 }
 
 static void clears(void) {
-    const int result = tidings_state_set(own_topic, NULL, 0, NULL);
+    const int result = tidings_state_set(own_publisher, NULL, 0, NULL);
     if (result != 0) atomic_store(&board->result, result);
 }
 
@@ -162,7 +162,7 @@ void clearing_a_value_harmed_anywhere_harms_nobody(void) {
 static void reads_the_value(void) {
     uint8_t value[1000];
     size_t size = sizeof value;
-    int result = tidings_state_get(own_topic, value, &size, NULL, NULL);
+    int result = tidings_state_get(own_publisher, value, &size, NULL, NULL);
     if (result == 0 && !payload_is_whole(value, size)) result = -EBADMSG;
     atomic_store(&board->result, result);
 }

@@ -86,11 +86,11 @@ void a_reader_of_ill_will_harms_nobody(void) {
     told(&ready);
     const pid_t observer = start(waits_for_each_post);
     told(&ready);
-    tidings_topic *topic = topic_of(center, NAME), *rare = topic_of(center, "rare");
+    tidings_publisher *publisher = publisher_of(center, NAME), *rare = publisher_of(center, "rare");
     for (uint32_t i = 0; i < ROUNDS(40); i++) {
         until_asleep(observer, center, 1);
         until_moved();
-        post_number(topic, i);
+        post_number(publisher, i);
         told(&done);
     }
     ends_well(observer);
@@ -99,9 +99,9 @@ void a_reader_of_ill_will_harms_nobody(void) {
     told(&ready);
     kill_and_reap(lossless);
     for (uint32_t i = 0; i < 600; i++) {
-        OK(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
     }
-    CHECK(tidings_tidy(center) >= 0, "tidying");
+    CHECK(tidings_reclaim(center) >= 0, "tidying");
     CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
     // Readers have no place to sleep where other readers aren't: they look again by themselves.
     const pid_t reader = start(waits_as_a_reader);

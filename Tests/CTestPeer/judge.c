@@ -32,10 +32,10 @@ bool payload_is_whole(const uint8_t *from, size_t size) {
 
 uint32_t posted_under_name(void) { return world.named + world.of_victim + world.of_child + world.empties; }
 
-static bool post(tidings_topic *topic, size_t size, uint8_t flags) {
+static bool post(tidings_publisher *publisher, size_t size, uint8_t flags) {
     fill_payload(bytes, size, 0, world.number);
     const tidings_post_options options = {.flags = flags};
-    const int result = tidings_post(topic, bytes, size, &options, NULL);
+    const int result = tidings_post(publisher, bytes, size, &options, NULL);
     if (result == -EAGAIN && operation->lossless) return false;
     SO(result == 0, "post %u answers %d", world.number, result);
     world.number++;
@@ -43,7 +43,7 @@ static bool post(tidings_topic *topic, size_t size, uint8_t flags) {
 }
 
 bool judge_posts(bool named, size_t size, uint8_t flags) {
-    if (!post(named ? world.topic : world.filler, size, flags)) return false;
+    if (!post(named ? world.publisher : world.filler, size, flags)) return false;
     world.named += named;
     return true;
 }
@@ -168,20 +168,20 @@ void listener_rests(void) {
     SO(heard + lost == posted, "asleep, having heard %lu and missed %lu of %u", (unsigned long)heard, (unsigned long)lost, posted);
 }
 
-void child_lives(tidings_center *center, tidings_topic *topic) {
+void child_lives(tidings_center *center, tidings_publisher *publisher) {
     uint8_t contents[400];
     tidings_observer *observer;
-    uint32_t interest;
+    uint32_t subscription;
     int result = 0;
     for (uint32_t i = 0; i < 9; i++) {
         if (i == 8) {
             OK(tidings_observer_open(center, 0, &observer));
-            OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, 0, &interest));
+            OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, 0, &subscription));
         }
         const uint32_t number = atomic_load(&board->child_posted);
         const size_t size = i % 4 == 1 ? 300 : 24;
         fill_payload(contents, size, 2, number);
-        result = tidings_post(topic, contents, size, NULL, NULL);
+        result = tidings_post(publisher, contents, size, NULL, NULL);
         if (result == -EAGAIN && operation->lossless) continue;
         SO(result == 0, "a forked child's post %u answers %d", number, result);
         atomic_store(&board->child_posted, number + 1);
@@ -214,8 +214,8 @@ static void once_around(void) {
 void nothing_is_lost_nor_left(uint32_t participants) {
     tidings_center *center = world.center;
     tidings__segment *s = &center->segment;
-    SO(tidings_tidy(center) >= 0, "can't tidy up");
-    if (operation->flags & TIDINGS_POST_RETAIN) SO(tidings_state_set(world.topic, NULL, 0, NULL) == 0, "can't clear the value");
+    SO(tidings_reclaim(center) >= 0, "can't tidy up");
+    if (operation->flags & TIDINGS_POST_RETAIN) SO(tidings_state_set(world.publisher, NULL, 0, NULL) == 0, "can't clear the value");
     // Once around without a look at them, so that nothing that is over holds a chunk; and once more, when every slot has to serve.
     once_around();
     tidings_statistics before, now = statistics_of(center);
@@ -228,7 +228,7 @@ void nothing_is_lost_nor_left(uint32_t participants) {
     } while (now.revoked != before.revoked && ++rounds < 10);
     SO(now.posted == before.posted + SLOTS, "%lu positions for %u posts: a slot is held", (unsigned long)(now.posted - before.posted), SLOTS);
     listener_rests();
-    SO(tidings_tidy(center) == 0, "nobody died since");
+    SO(tidings_reclaim(center) == 0, "nobody died since");
     SO(now.participants == participants, "%u participants instead of %u", now.participants, participants);
     SO(now.observers == 4 && now.observers_lossless == 0, "%u observers instead of 4, %u of them lossless", now.observers, now.observers_lossless);
     for (uint32_t i = 0; now.chunks_used > 0 && i < s->geometry.chunk_count; i++) {

@@ -11,14 +11,14 @@
 
 static uint64_t set(tidings_center *center, const char *name, uint32_t value) {
     uint64_t sequence;
-    OK(tidings_post(topic_of(center, name), &value, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
+    OK(tidings_post(publisher_of(center, name), &value, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
     return sequence;
 }
 
 static tidings_observer *looks(tidings_center *center, const char *prefix, uint32_t flags) {
-    uint32_t interest;
+    uint32_t subscription;
     tidings_observer *observer = observer_of_nothing(center);
-    OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0, (prefix ? TIDINGS_ADD_PREFIX : 0) | flags, &interest));
+    OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0, (prefix ? TIDINGS_ADD_PREFIX : 0) | flags, &subscription));
     return observer;
 }
 
@@ -40,7 +40,7 @@ static void nothing_comes(tidings_observer *observer) {
 }
 
 static void turn(tidings_center *center) {
-    for (uint32_t i = 0; i < 600; i++) post_number(topic_of(center, "filler"), i);
+    for (uint32_t i = 0; i < 600; i++) post_number(publisher_of(center, "filler"), i);
 }
 
 void kept_values_come_to_who_looks_at_many_names(void) {
@@ -49,7 +49,7 @@ void kept_values_come_to_who_looks_at_many_names(void) {
         set(center, "kept.a", 1);
         const uint64_t b = set(center, "kept.b", 2), other = set(center, "kept", 3);
         set(center, "kept.c", 4);
-        OK(tidings_state_set(topic_of(center, "kept.c"), NULL, 0, NULL));
+        OK(tidings_state_set(publisher_of(center, "kept.c"), NULL, 0, NULL));
         const uint64_t a = set(center, "kept.a", 5);
         if (turned) turn(center);
         const uint64_t d = set(center, "kept.d", 6);
@@ -78,8 +78,8 @@ void kept_values_come_to_who_looks_at_many_names(void) {
     const pid_t child = fork();
     if (child == 0) {
         observer = observer_of(center, "until here");
-        uint32_t interest;
-        OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &interest));
+        uint32_t subscription;
+        OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &subscription));
         for (uint32_t i = 0; i < 3; i++) CHECK(receive(observer).flags & TIDINGS_DELIVERY_RETAINED, "number %u", i);
         _exit(0);
     }
@@ -93,8 +93,8 @@ void what_the_history_lists_is_not_kept_too(void) {
     const uint64_t first = set(center, "kept.b", 4), second = set(center, "kept.b", 6);
     tidings_observer *observer = observer_of_nothing(center);
     OK(tidings_observer_seek(observer, 0));
-    uint32_t interest;
-    OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &subscription));
     comes(observer, true, "kept.a", 2, before);
     comes(observer, false, "kept.b", 4, first);
     comes(observer, false, "kept.b", 6, second);
@@ -124,7 +124,7 @@ void a_cleared_name_taken_by_another_keeps_nothing(void) {
     set(center, "kept.a", 2);
     turn(center);
     tidings_observer *observer = looks(center, "kept.", TIDINGS_ADD_RETAINED);
-    OK(tidings_state_set(topic_of(center, "kept.a"), NULL, 0, NULL));
+    OK(tidings_state_set(publisher_of(center, "kept.a"), NULL, 0, NULL));
     turn(center);
     // Its entry goes to one of these, that don't begin so.
     for (uint32_t i = 0; i < 4; i++) {
@@ -150,8 +150,8 @@ void a_value_evicted_before_the_history_was_listed_is_kept(void) {
         const uint64_t sequence = set(center, "kept.a", 2 + 2 * i);
         turn(center);
         const char *prefix = prefixes[i];
-        uint32_t interest;
-        OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0, (i == 1 ? TIDINGS_ADD_PREFIX : 0) | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &interest));
+        uint32_t subscription;
+        OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0, (i == 1 ? TIDINGS_ADD_PREFIX : 0) | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &subscription));
         comes(observer, true, "kept.a", 2 + 2 * i, sequence);
     }
 }
@@ -161,7 +161,7 @@ void a_kept_value_without_memory_is_told_as_missed(void) {
     if (SANITIZED) return;  // the sanitizer maps whenever it likes
     tidings_center *center = join_center(256);
     static uint8_t large[4 << 20];
-    OK(tidings_post(topic_of(center, "kept.a"), large, sizeof large, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL));
+    OK(tidings_post(publisher_of(center, "kept.a"), large, sizeof large, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL));
     for (uint32_t many = 0; many < 2; many++) {
         tidings_observer *observer = many ? looks(center, "kept.", TIDINGS_ADD_RETAINED) : observer_with(center, "kept.a", 0, TIDINGS_ADD_RETAINED);
         struct rlimit was;
@@ -185,7 +185,7 @@ void a_reader_is_given_a_value_that_was_committed_late(void) {
         const uint64_t late = claim_by(center, TIDINGS__W_FOREIGN | 77);
         write_record(center, late);
         tidings__cell *cell = tidings__cell_at(&center->segment, late);
-        tidings__set_relaxed(&cell->topic, tidings__relaxed(&tidings__cell_at(&center->segment, before)->topic));
+        tidings__set_relaxed(&cell->route, tidings__relaxed(&tidings__cell_at(&center->segment, before)->route));
         tidings_center *theirs = open_to_read();
         tidings_observer *observer = observer_with(theirs, many ? NULL : "kept.a", 0, TIDINGS_ADD_RETAINED);
         tidings__set_relaxed(&center->segment.chunk_words[tidings__relaxed(&cell->body[0])], late << 16 | TIDINGS__CHUNK_IN_RING);
@@ -204,7 +204,7 @@ void kept_values_that_cannot_be_are_passed_by(void) {
         snprintf(name, sizeof name, "kept.%u", i);
         set(center, name, 2 * i);
     }
-    for (uint32_t i = 0; i < 2 * 65536; i++) post_number(topic_of(center, "filler"), i);
+    for (uint32_t i = 0; i < 2 * 65536; i++) post_number(publisher_of(center, "filler"), i);
     const uint64_t position = tidings__frontier(s, tidings__oldest(s)) - 1;
     uint32_t spoilt = 0;
     for (uint32_t entry = TIDINGS__NAME_FIRST; entry < tidings__acquire(&s->header->names_used.word); entry++) {
@@ -226,8 +226,8 @@ void kept_values_that_cannot_be_are_passed_by(void) {
 // What no poster has posted is no value: position 0 is the first, and the frontier the first that is free.
 static void is_no_value(tidings_center *center, uint64_t position) {
     tidings__segment *s = &center->segment;
-    tidings_topic *topic = topic_of(center, "kept");
-    _Atomic uint64_t *word = &tidings__name_at(s, tidings__name_find(s, &topic->key))->retained;
+    tidings_publisher *publisher = publisher_of(center, "kept");
+    _Atomic uint64_t *word = &tidings__name_at(s, tidings__name_find(s, &publisher->key))->retained;
     const uint32_t chunk = (uint32_t)tidings__acquire(word) & 0xffff;
     tidings__set_relaxed(word, position << 16 | chunk);
     tidings__set_relaxed(&s->chunk_words[chunk - 1], position << 16 | TIDINGS__CHUNK_RETAINED);
@@ -237,7 +237,7 @@ static void is_no_value(tidings_center *center, uint64_t position) {
     uint32_t value;
     size_t size = sizeof value;
     uint64_t sequence = 0;
-    const int result = tidings_state_get(topic, &value, &size, NULL, &sequence);
+    const int result = tidings_state_get(publisher, &value, &size, NULL, &sequence);
     CHECK(result == -ENOENT, "%d: a value at %lu, kept at %lu", result, (unsigned long)sequence, (unsigned long)position);
 }
 
@@ -265,15 +265,15 @@ static uint64_t behind(tidings_center *center) {
 
 void who_holds_posters_back_is_the_whole_ring_behind(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *filler = topic_of(center, "filler");
+    tidings_publisher *filler = publisher_of(center, "filler");
     tidings_observer *observer = observer_of_nothing(center);
     tidings_observer_close(observer);
     OK(tidings_observer_open(center, TIDINGS_OBSERVE_LOSSLESS, &observer));
-    uint32_t interest;
-    OK(tidings_observer_add(observer, "rare", 4, NULL, 0, 0, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(observer, "rare", 4, NULL, 0, 0, &subscription));
     for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
     CHECK(behind(center) == 0, "it needs nothing, and is %lu behind", (unsigned long)behind(center));
-    post_number(topic_of(center, "rare"), 1);
+    post_number(publisher_of(center, "rare"), 1);
     for (uint32_t i = 0; i < 50; i++) post_number(filler, i);
     CHECK(behind(center) == 51, "%lu", (unsigned long)behind(center));
     while (tidings_post(filler, "", 0, NULL, NULL) == 0) continue;

@@ -21,12 +21,12 @@ static const struct kind {
 static void posts_until_killed(void) {
     const struct kind kind = kinds[poster_number % 6];
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     uint8_t *bytes = calloc(1, kind.size);
     stamp stamp = {.poster = poster_number};
     for (stamp.number = 1;; stamp.number++) {
         memcpy(bytes, &stamp, sizeof stamp);
-        OK(tidings_post(topic, bytes, kind.size, &(tidings_post_options){.flags = kind.flags, .deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, bytes, kind.size, &(tidings_post_options){.flags = kind.flags, .deadline_ns = -1}, NULL));
         atomic_store(&board_of_all->returned[poster_number], stamp.number);
     }
 }
@@ -75,7 +75,7 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
     board_of_all = shared_memory(sizeof *board_of_all);
     ready = pipe_open();
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     const pid_t observers[2] = {start(observes_all), start(observes_lazily)};
     told(&ready);
     told(&ready);
@@ -96,7 +96,7 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
         kill_and_reap(running[poster % 2]);
     }
     // A post of our own at the end, which both observers get.
-    OK(tidings_post(topic, &(stamp){.number = 1}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, &(stamp){.number = 1}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
     ends_well(observers[0]);
     ends_well(observers[1]);
     uint64_t total = 0;
@@ -107,9 +107,9 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
     }
     const uint64_t received = atomic_load(&board_of_all->received), missed = atomic_load(&board_of_all->missed);
     CHECK(received + missed == total, "%lu + %lu of %lu", (unsigned long)received, (unsigned long)missed, (unsigned long)total);
-    CHECK(tidings_tidy(center) >= 0, "tidy");
-    for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
-    tidings_tidy(center);
+    CHECK(tidings_reclaim(center) >= 0, "tidy");
+    for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
+    tidings_reclaim(center);
     const tidings_statistics statistics = statistics_of(center);
     CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.chunks_used <= 1 && statistics.names <= 1,
           "%u participants, %u observers, %u chunks, %u names are left", statistics.participants, statistics.observers, statistics.chunks_used,
@@ -135,9 +135,9 @@ static void observes_until_killed(void) {
 
 static void posts_all_the_time(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (stamp stamp = {.poster = 1};; stamp.number++) {
-        OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
         atomic_store(&board_of_all->returned[1], stamp.number);
     }
 }
@@ -158,7 +158,7 @@ void observers_killed_at_random_hold_up_nobody(void) {
         while (atomic_load(&board_of_all->returned[1]) - before < 512) usleep(20);
     }
     kill_and_reap(poster);
-    CHECK(tidings_tidy(center) >= 0, "tidy");
+    CHECK(tidings_reclaim(center) >= 0, "tidy");
     const tidings_statistics statistics = statistics_of(center);
     CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.observers_asleep == 0 && statistics.observers_lossless == 0 && statistics.names == 0,
           "%u participants, %u observers, %u asleep, %u lossless, %u names are left", statistics.participants, statistics.observers, statistics.observers_asleep,
@@ -182,11 +182,11 @@ static void acknowledges_each(void) {
 
 static void posts_one_by_one(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tell(&ready);
     for (uint32_t number = 0;; number++) {
         const uint64_t before = atomic_load(acknowledged);
-        post_number(topic, number);
+        post_number(publisher, number);
         while (atomic_load(acknowledged) == before) usleep(20);  // nobody posts again before it woke up
     }
 }

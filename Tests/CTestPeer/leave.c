@@ -28,15 +28,15 @@ static void leave_unfinished(void) {
     dies_as_a_creator(refusals, 2, 0600);
 }
 
-static void leave_companion(void) {
+static void leave_writers_file(void) {
     const refusal no_wide_mode = {SYS_fchmod, 0, 1, ~0u, 0644, 0};
     dies_as_a_creator(&no_wide_mode, 1, 0644);
 }
 
 static void leave_eviction(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
-    for (uint32_t i = 0; i < 200; i++) post_number(topic, i);
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    for (uint32_t i = 0; i < 200; i++) post_number(publisher, i);
     const tidings__segment *s = &center->segment;
     tidings__set_release(&s->header->eviction.word, tidings__ev_evicting(tidings__oldest(s), 64));
     dies();
@@ -71,12 +71,12 @@ static _Atomic uint64_t *posts;
 
 static void posts_until_killed(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topics[3] = {topic_of(center, NAME), topic_of(center, "other"), topic_of(center, "kept")};
+    tidings_publisher *publishers[3] = {publisher_of(center, NAME), publisher_of(center, "other"), publisher_of(center, "kept")};
     static uint8_t bytes[30000];
     for (;;) {
         const uint64_t what = random_below(3);
         const size_t size = random_below(random_below(2) ? 100 : sizeof bytes);
-        const int result = tidings_post(topics[what], bytes, size, &(tidings_post_options){.flags = what == 2 ? TIDINGS_POST_RETAIN : 0}, NULL);
+        const int result = tidings_post(publishers[what], bytes, size, &(tidings_post_options){.flags = what == 2 ? TIDINGS_POST_RETAIN : 0}, NULL);
         if (result == 0) atomic_fetch_add(posts, 1);
         if (random_below(1000) == 0) (void)tidings_reserve(center, 1000, &(tidings_reservation){0});
     }
@@ -108,12 +108,12 @@ static const struct {
     const char *what;
     void (*leave)(void);
 } others[] = {
-    {"unfinished", leave_unfinished}, {"companion", leave_companion}, {"eviction", leave_eviction}, {"removed", leave_removed},
+    {"unfinished", leave_unfinished}, {"companion", leave_writers_file}, {"eviction", leave_eviction}, {"removed", leave_removed},
     {"version", leave_version}, {"short", leave_short}, {"standing", stand}, {"storm", leave_storm},
 };
 
 bool leave(const char *what) {
-    if (leave_remains(what)) return true;
+    if (leave_orphans(what)) return true;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (strcmp(others[i].what, what) != 0) continue;
         others[i].leave();

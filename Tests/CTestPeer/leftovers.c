@@ -14,17 +14,17 @@ typedef struct found {
     int32_t kinds[MOST];
 } found;
 
-static bool note(void *context, const tidings_leftover *leftover) {
+static bool note(void *context, const tidings_stale_file *stale_file) {
     found *all = context;
-    CHECK(all->count < MOST && leftover->file[0] == 't', "\"%s\"", leftover->file);
-    all->kinds[all->count++] = leftover->kind;
-    all->deleted += leftover->deleted;
+    CHECK(all->count < MOST && stale_file->file[0] == 't', "\"%s\"", stale_file->file);
+    all->kinds[all->count++] = stale_file->kind;
+    all->deleted += stale_file->deleted;
     return true;
 }
 
 static found search_for(bool delete_them) {
     found all = {0};
-    const int result = tidings_leftovers(NULL, delete_them, note, &all);
+    const int result = tidings_stale_files(NULL, delete_them, note, &all);
     CHECK(result == (int)all.count, "%d", result);
     CHECK(all.deleted == (delete_them ? all.count : 0), "%u of %u are deleted", all.deleted, all.count);
     return all;
@@ -87,7 +87,7 @@ void files_of_killed_creators_are_found_and_deleted(void) {
         if (half_born(SIGKILL, &pid)) {
             killed++;
             const found seen = search_for(false);
-            CHECK(seen.count == files_there() && seen.kinds[0] == TIDINGS_LEFTOVER_UNFINISHED, "%u of %u files, the first of kind %d", seen.count, files_there(), seen.kinds[0]);
+            CHECK(seen.count == files_there() && seen.kinds[0] == TIDINGS_STALE_FILE_UNFINISHED, "%u of %u files, the first of kind %d", seen.count, files_there(), seen.kinds[0]);
             (void)search_for(true);
             CHECK(search_for(false).count == 0, "they are deleted");
         }
@@ -100,7 +100,7 @@ void files_of_killed_creators_are_found_and_deleted(void) {
     }
 }
 
-static void dies_between_companion_and_center(void) {
+static void dies_between_writers_file_and_center(void) {
     // The one call in between.
     const refusal no_wide_mode = {SYS_fchmod, 0, 1, ~0u, 0644, 0};
     refuse_calls(&no_wide_mode, 1);
@@ -108,14 +108,14 @@ static void dies_between_companion_and_center(void) {
     (void)tidings_open("born", &(tidings_configuration){.mode = 0644}, &center);
 }
 
-void companions_of_killed_creators_are_found_and_deleted(void) {
+void writers_files_of_killed_creators_are_found_and_deleted(void) {
     ready = pipe_open();
     int status;
     for (int round = 0; round < 4; round++) {
-        const pid_t pid = start(dies_between_companion_and_center);
+        const pid_t pid = start(dies_between_writers_file_and_center);
         CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "status %x", (unsigned)status);
         const found seen = search_for(false);
-        CHECK(files_there() == 1 && seen.count == 1 && seen.kinds[0] == TIDINGS_LEFTOVER_COMPANION, "%u of %u files", seen.count, files_there());
+        CHECK(files_there() == 1 && seen.count == 1 && seen.kinds[0] == TIDINGS_STALE_FILE_WRITERS_FILE, "%u of %u files", seen.count, files_there());
         (void)search_for(true);
         CHECK(files_there() == 0 && search_for(false).count == 0, "%u files", files_there());
     }
@@ -139,7 +139,7 @@ void centers_half_removed_are_found_and_deleted_and_no_others(void) {
     atomic_store(&plain->segment.header->removed.word, 1);
     atomic_store(&observable->segment.header->removed.word, 1);
     const found seen = search_for(false);
-    CHECK(seen.count == 2 && seen.kinds[0] == TIDINGS_LEFTOVER_REMOVED && seen.kinds[1] == TIDINGS_LEFTOVER_REMOVED, "%u are found", seen.count);
+    CHECK(seen.count == 2 && seen.kinds[0] == TIDINGS_STALE_FILE_REMOVED && seen.kinds[1] == TIDINGS_STALE_FILE_REMOVED, "%u are found", seen.count);
     (void)search_for(true);
     CHECK(search_for(false).count == 0 && files_there() == 6, "%u files", files_there());
     // Its center was deleted by `rm`.
@@ -158,7 +158,7 @@ static void looks_with_few_files(void) {
         limit.rlim_cur = (rlim_t)next + more;
         CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0, "%s", strerror(errno));
         found all = {0};
-        const int result = tidings_leftovers(NULL, true, note, &all);
+        const int result = tidings_stale_files(NULL, true, note, &all);
         CHECK(all.count == 0, "%u files are nobody's", all.count);
         CHECK(result == 0 || (more == 0 && result == -EMFILE), "%d", result);
     }

@@ -24,10 +24,10 @@ static uint32_t open_files(void) {
 }
 
 static tidings_center *center;
-static tidings_topic *topic;
+static tidings_publisher *publisher;
 
 static void posts_once_in_a_child(void) {
-    const int result = tidings_post(topic, "", 0, NULL, NULL);
+    const int result = tidings_post(publisher, "", 0, NULL, NULL);
     CHECK(result == 0 || result == -ECHILD, "%d", result);
     if (result != 0) CHECK(strstr(tidings_last_error(), "open the center again"), "no advice");
 }
@@ -42,7 +42,7 @@ static int try_another(const char *name) {
 // With none left, then one, and so on. It takes two at a time to open a center.
 void a_process_out_of_descriptors_is_told_so_and_works_again(void) {
     center = join_center(256);
-    topic = topic_of(center, NAME);
+    publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME);
     const rlim_t before = limit_to(RLIMIT_NOFILE, 256);
     uint32_t refused = 0, worked = 0;
@@ -125,10 +125,10 @@ static bool give_one_back(void) {
 static int uses_memory(void) {
     static uint8_t bytes[300000];
     int result = -EIO;
-    tidings_topic *own = NULL;
+    tidings_publisher *own = NULL;
     tidings_observer *observer = NULL;
     char name[32];
-    result = tidings_topic_open(center, NAME, strlen(NAME), NULL, 0, &own);
+    result = tidings_publisher_open(center, NAME, strlen(NAME), NULL, 0, &own);
     if (result == 0) result = tidings_observer_open(center, 0, &observer);
     for (uint32_t i = 0; i < 40 && result == 0; i++) {
         snprintf(name, sizeof name, "%s%.0u", NAME, i);
@@ -148,13 +148,13 @@ static int uses_memory(void) {
         CHECK(strlen(tidings_last_error()) > 20 && !strchr(tidings_last_error(), '\n'), "not one line");
     }
     if (observer) tidings_observer_close(observer);
-    if (own) tidings_topic_close(own);
+    if (own) tidings_publisher_close(own);
     return result;
 }
 
 void a_process_out_of_memory_is_told_so_and_works_again(void) {
     center = join_center(256);
-    topic = topic_of(center, NAME);
+    publisher = publisher_of(center, NAME);
     works(center);
     uint32_t failures = 0;
     const rlim_t before = limit_to(RLIMIT_AS, addresses() + (8u << 20));
@@ -163,7 +163,7 @@ void a_process_out_of_memory_is_told_so_and_works_again(void) {
     CHECK(hoard_all(), "there was nothing");
     while (uses_memory() != 0) {
         failures++;
-        CHECK(tidings_post(topic, "", 0, NULL, NULL) == 0, "a post takes none");
+        CHECK(tidings_post(publisher, "", 0, NULL, NULL) == 0, "a post takes none");
         CHECK(give_one_back(), "all is given back, and it doesn't work");
     }
     CHECK(failures > 0, "nothing failed");

@@ -29,9 +29,9 @@ typedef struct poster {
 
 static void *posts(void *argument) {
     const poster *poster = argument;
-    tidings_topic *topic = topic_with(poster->center, poster->name, poster->subject);
-    for (uint32_t i = 0; i < poster->count; i++) post_number(topic, i);
-    tidings_topic_close(topic);
+    tidings_publisher *publisher = publisher_with(poster->center, poster->name, poster->subject);
+    for (uint32_t i = 0; i < poster->count; i++) post_number(publisher, i);
+    tidings_publisher_close(publisher);
     return NULL;
 }
 
@@ -42,9 +42,9 @@ void several_names_of_one_bucket_are_counted_apart(void) {
     colliding_names(names, 512);
     tidings_observer *of_name[COLLIDING], *of_subject, *of_all = observer_of(center, NULL);
     for (int i = 0; i < COLLIDING; i++) of_name[i] = observer_of(center, names[i]);
-    uint32_t interest;
+    uint32_t subscription;
     of_subject = observer_of_nothing(center);
-    OK(tidings_observer_add(of_subject, names[0], strlen(names[0]), "one", 3, 0, &interest));
+    OK(tidings_observer_add(of_subject, names[0], strlen(names[0]), "one", 3, 0, &subscription));
     uint64_t posted[COLLIDING] = {0}, with_subject = 0, all = 0;
     account seen[COLLIDING] = {0}, of_one = {0}, of_every = {0};
     for (int round = 0; round < 60; round++) {
@@ -82,9 +82,9 @@ void several_names_of_one_bucket_are_counted_apart(void) {
 }
 
 // One observer with several interests: each is told its own losses, and their sum is right when interests overlap.
-void interests_of_one_observer_are_counted_apart(void) {
+void subscriptions_of_one_observer_are_counted_apart(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *a = topic_of(center, "a"), *b = topic_of(center, "b"), *a_with_x = topic_with(center, "a", "x"), *neighbour = topic_of(center, "n");
+    tidings_publisher *a = publisher_of(center, "a"), *b = publisher_of(center, "b"), *a_with_x = publisher_with(center, "a", "x"), *neighbour = publisher_of(center, "n");
     tidings_observer *observer = observer_of_nothing(center);
     uint32_t of_a, of_b, of_a_again, of_a_with_x;
     OK(tidings_observer_add(observer, "a", 1, NULL, 0, 0, &of_a));
@@ -110,7 +110,7 @@ void interests_of_one_observer_are_counted_apart(void) {
         if (random_below(4) != 0) continue;
         tidings_delivery delivery;
         while (tidings_next(observer, 0, &delivery) == 0) {
-            for (size_t i = 0; i < delivery.interest_count; i++) seen[delivery.interests[i]] += delivery.kind == TIDINGS_DELIVERY_MISSED ? delivery.missed : 1;
+            for (size_t i = 0; i < delivery.subscription_count; i++) seen[delivery.subscriptions[i]] += delivery.kind == TIDINGS_DELIVERY_MISSED ? delivery.missed : 1;
         }
         for (int i = 1; i <= (round >= 100 ? 4 : 3); i++)
             CHECK(seen[i] == posted[i], "round %d, interest %d: %lu of %lu", round, i, (unsigned long)seen[i], (unsigned long)posted[i]);
@@ -120,7 +120,7 @@ void interests_of_one_observer_are_counted_apart(void) {
 // A rare name's observer that its neighbours lap again and again hears of nothing, and gets every one of its own that is still there.
 void a_rare_name_beside_a_chatty_one_loses_nothing_unsaid(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *rare = topic_of(center, "rare"), *chatty = topic_of(center, "chatty");
+    tidings_publisher *rare = publisher_of(center, "rare"), *chatty = publisher_of(center, "chatty");
     tidings_observer *observer = observer_of(center, "rare");
     for (uint32_t round = 0; round < 300; round++) {
         for (uint64_t n = 256 + random_below(600); n > 0; n--) post_number(chatty, 0);
@@ -136,21 +136,21 @@ void a_rare_name_beside_a_chatty_one_loses_nothing_unsaid(void) {
 static _Atomic bool ending;
 
 static void *posts_numbers(void *argument) {
-    tidings_topic *b = argument;
+    tidings_publisher *b = argument;
     for (uint32_t number = 1; !atomic_load(&ending); number++) post_number(b, number);
     return NULL;
 }
 
 static void *adds_a_name(void *argument) {
-    uint32_t interest;
-    OK(tidings_observer_add(argument, "b", 1, NULL, 0, 0, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(argument, "b", 1, NULL, 0, 0, &subscription));
     return NULL;
 }
 
 // A name added by one thread while another is receiving: from the first delivery of it on, received and missed add up.
 void a_name_added_while_receiving_is_counted_exactly(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *a = topic_of(center, "a"), *b = topic_of(center, "b");
+    tidings_publisher *a = publisher_of(center, "a"), *b = publisher_of(center, "b");
     for (int round = 0; round < 40; round++) {
         tidings_observer *observer = observer_of(center, "a");
         atomic_store(&ending, false);
@@ -183,5 +183,5 @@ void a_name_added_while_receiving_is_counted_exactly(void) {
         pthread_join(adder, NULL);
         tidings_observer_close(observer);
     }
-    tidings_topic_close(a);
+    tidings_publisher_close(a);
 }

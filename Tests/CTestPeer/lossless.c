@@ -10,10 +10,10 @@ static tidings_center *own_center;
 
 static void posts_numbers(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     stamp stamp = {.poster = (uint32_t)getpid()};
     for (stamp.number = 0; stamp.number < NUMBERS; stamp.number++)
-        OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
 }
 
 // Two posters at full speed, a ring of 256, an observer that is slow at times: nothing is lost, everything is in order.
@@ -41,40 +41,40 @@ static void never_reads(void) {
     for (;;) pause();
 }
 
-static void fill(tidings_topic *topic) {
+static void fill(tidings_publisher *publisher) {
     int result, posted = 0;
-    while ((result = tidings_post(topic, &posted, sizeof posted, NULL, NULL)) == 0) posted++;
+    while ((result = tidings_post(publisher, &posted, sizeof posted, NULL, NULL)) == 0) posted++;
     CHECK(result == -EAGAIN && posted <= 256, "%d after %d", result, posted);
 }
 
 void held_back_posts_are_told_so_and_post_nothing(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
-    fill(topic);
+    fill(publisher);
     const uint64_t posted = statistics_of(center).posted;
     static uint8_t large[100000];
-    CHECK(tidings_post(topic, "x", 1, NULL, NULL) == -EAGAIN, "at once");
-    CHECK(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT, "by a deadline");
-    CHECK(tidings_post(topic_of(center, "other"), "x", 1, NULL, NULL) == -EAGAIN, "whatever the name: what would have to go is the observer's");
-    CHECK(tidings_post(topic, large, sizeof large, NULL, NULL) == -EAGAIN, "large, at once");
-    CHECK(tidings_post(topic, large, sizeof large, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT, "large, by a deadline");
-    CHECK(tidings_post(topic, "x", 1, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL) == -EAGAIN, "retained");
+    CHECK(tidings_post(publisher, "x", 1, NULL, NULL) == -EAGAIN, "at once");
+    CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT, "by a deadline");
+    CHECK(tidings_post(publisher_of(center, "other"), "x", 1, NULL, NULL) == -EAGAIN, "whatever the name: what would have to go is the observer's");
+    CHECK(tidings_post(publisher, large, sizeof large, NULL, NULL) == -EAGAIN, "large, at once");
+    CHECK(tidings_post(publisher, large, sizeof large, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT, "large, by a deadline");
+    CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL) == -EAGAIN, "retained");
     size_t size = 0;
-    CHECK(tidings_state_get(topic, NULL, &size, NULL, NULL) == -ENOENT, "nothing is retained");
+    CHECK(tidings_state_get(publisher, NULL, &size, NULL, NULL) == -ENOENT, "nothing is retained");
     CHECK(statistics_of(center).posted == posted && statistics_of(center).chunks_used == 0, "nothing was posted, no chunk is taken");
     const account account = drain(observer);
     CHECK(account.missed == 0 && account.received == posted, "%lu", (unsigned long)account.received);
-    OK(tidings_post(topic, "x", 1, NULL, NULL));
+    OK(tidings_post(publisher, "x", 1, NULL, NULL));
 }
 
 static _Atomic uint32_t *progress;
 
 static void posts_without_deadline(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (uint32_t i = 0; i < 1000; i++) {
-        OK(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
         atomic_fetch_add(progress, 1);
     }
 }
@@ -97,7 +97,7 @@ void the_death_of_a_lossless_observer_releases_posters(void) {
         ends_well(posters[0]);
         ends_well(posters[1]);
     }
-    CHECK(tidings_tidy(center) >= 0 && statistics_of(center).observers == 0, "left");
+    CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).observers == 0, "left");
 }
 
 static pthread_barrier_t together;
@@ -111,15 +111,15 @@ static void *posts_at_once(void *argument) {
 void a_dead_lossless_observer_holds_back_none_of_several_threads(void) {
     ready = pipe_open();
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     OK(pthread_barrier_init(&together, NULL, 3));
     for (int round = 0; round < 60; round++) {
         const pid_t observer = start(never_reads);
         told(&ready);
-        fill(topic);
+        fill(publisher);
         kill_and_reap(observer);
         pthread_t threads[3];
-        for (int i = 0; i < 3; i++) OK(pthread_create(&threads[i], NULL, posts_at_once, topic));
+        for (int i = 0; i < 3; i++) OK(pthread_create(&threads[i], NULL, posts_at_once, publisher));
         for (int i = 0; i < 3; i++) {
             void *result;
             pthread_join(threads[i], &result);
@@ -136,7 +136,7 @@ static void *waits_for_one(void *observer) {
 // Asleep on one name, it can't be given another by another thread; and being refused leaves it, and everybody else, as before.
 void a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *a = topic_of(center, "a"), *b = topic_of(center, "b"), *c = topic_of(center, "c");
+    tidings_publisher *a = publisher_of(center, "a"), *b = publisher_of(center, "b"), *c = publisher_of(center, "c");
     tidings_observer *other = observer_of(center, "b");  // so that records of "b" carry its number
     tidings_observer *observer = observer_with(center, "a", TIDINGS_OBSERVE_LOSSLESS, 0);
     tidings_observer_spin(observer, 0);
@@ -144,8 +144,8 @@ void a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back(voi
     OK(pthread_create(&sleeper, NULL, waits_for_one, observer));
     while (statistics_of(center).observers_asleep < 1) usleep(100);
     for (uint32_t i = 0; i < 240; i++) post_number(b, i);
-    uint32_t interest;
-    CHECK(tidings_observer_add(observer, "b", 1, NULL, 0, 0, &interest) == -EBUSY, "a name is added");
+    uint32_t subscription;
+    CHECK(tidings_observer_add(observer, "b", 1, NULL, 0, 0, &subscription) == -EBUSY, "a name is added");
     for (uint32_t i = 0; i < 600; i++) {
         const int result = tidings_post(i == 599 ? a : i % 2 ? b : c, "12345678", 8, &(tidings_post_options){.deadline_ns = -1}, NULL);
         CHECK(result == 0, "post %u is held back: %d", i, result);
@@ -156,9 +156,9 @@ void a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back(voi
 
 static _Atomic bool ending;
 
-static void *posts_until_told(void *topic) {
+static void *posts_until_told(void *publisher) {
     for (uint32_t i = 0; !atomic_load(&ending); i++) {
-        const int result = tidings_post(topic, &(stamp){.number = i}, sizeof(stamp), &(tidings_post_options){.deadline_ns = 1000000}, NULL);
+        const int result = tidings_post(publisher, &(stamp){.number = i}, sizeof(stamp), &(tidings_post_options){.deadline_ns = 1000000}, NULL);
         CHECK(result == 0 || result == -ETIMEDOUT, "%d", result);
     }
     return NULL;
@@ -167,11 +167,11 @@ static void *posts_until_told(void *topic) {
 // A lossless observer that asks for history while others post at full speed: from the first one it gets, nothing is missing.
 void a_lossless_observer_loses_nothing_of_the_history_it_asked_for(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *entry_holder = observer_of(center, NAME);
     atomic_store(&ending, false);
     pthread_t poster;
-    OK(pthread_create(&poster, NULL, posts_until_told, topic));
+    OK(pthread_create(&poster, NULL, posts_until_told, publisher));
     uint64_t lost = 0;
     for (int round = 0; round < 300; round++) {
         tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, TIDINGS_ADD_HISTORY);
@@ -202,27 +202,27 @@ static void counts_to_a_thousand(void) {
 void a_stopped_lossless_observer_holds_until_the_deadline(void) {
     ready = pipe_open();
     own_center = join_center(256);
-    tidings_topic *topic = topic_of(own_center, NAME);
+    tidings_publisher *publisher = publisher_of(own_center, NAME);
     const pid_t observer = start(counts_to_a_thousand);
     told(&ready);
     CHECK(kill(observer, SIGSTOP) == 0 && waitpid(observer, NULL, WUNTRACED) == observer, "%s", strerror(errno));
     uint32_t number = 0;
     int result;
-    while ((result = tidings_post(topic, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = 3000000}, NULL)) == 0) number++;
+    while ((result = tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = 3000000}, NULL)) == 0) number++;
     CHECK(result == -ETIMEDOUT && number <= 256, "%d after %u", result, number);
     CHECK(kill(observer, SIGCONT) == 0, "%s", strerror(errno));
-    for (; number < 1000; number++) OK(tidings_post(topic, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
+    for (; number < 1000; number++) OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
     ends_well(observer);
 }
 
 // Of large payloads there are few places (64 of this size), far fewer than slots. Who has taken them all and is busy elsewhere now holds nobody back.
 void who_has_taken_every_large_payload_holds_nobody_back(void) {
     tidings_center *center = join_center(4096);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
     static uint8_t large[60000];
     const tidings_post_options patiently = {.deadline_ns = 5000000000};
-    for (uint32_t i = 0; i < 60; i++) OK(tidings_post(topic, large, sizeof large, &patiently, NULL));
+    for (uint32_t i = 0; i < 60; i++) OK(tidings_post(publisher, large, sizeof large, &patiently, NULL));
     for (uint32_t i = 0; i < 60; i++) (void)receive(observer);
-    for (uint32_t i = 0; i < 50; i++) OK(tidings_post(topic, large, sizeof large, &patiently, NULL));
+    for (uint32_t i = 0; i < 50; i++) OK(tidings_post(publisher, large, sizeof large, &patiently, NULL));
 }

@@ -4,7 +4,7 @@
 #include "peer.h"
 #include "privileges.h"
 
-#define TOPIC(name)
+#define PUBLISHER(name)
 #define STORY(name) void name(void);
 #define STEPPED STORY
 #define MOUNTING STORY
@@ -18,7 +18,7 @@ static const struct {
     const char *kind, *name;
     void (*tell)(void);  // NULL: the entry begins a topic
 } stories[] = {
-#define TOPIC(name) {"topic", #name, NULL},
+#define PUBLISHER(name) {"topic", #name, NULL},
 #define STORY(name) {"plain", #name, name},
 #define STEPPED(name) {"stepped", #name, name},
 #define MOUNTING(name) {"mounting", #name, name},
@@ -34,10 +34,10 @@ static const struct {
 int main(int count, char **arguments) {
     if (count == 2 && strcmp(arguments[1], "--list") == 0) {
         // KIND STORY TOPIC
-        const char *topic = "";
+        const char *publisher = "";
         for (size_t i = 0; i < STORIES; i++) {
-            if (stories[i].tell) printf("%s %s %s\n", stories[i].kind, stories[i].name, topic);
-            else topic = stories[i].name;
+            if (stories[i].tell) printf("%s %s %s\n", stories[i].kind, stories[i].name, publisher);
+            else publisher = stories[i].name;
         }
         return 0;
     }

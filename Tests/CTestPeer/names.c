@@ -6,21 +6,21 @@
 static void observe_once(tidings_center *center, uint32_t number) {
     char name[32];
     snprintf(name, sizeof name, "passing.%u", number);
-    uint32_t interest;
+    uint32_t subscription;
     tidings_observer *observer = observer_of_nothing(center);
-    OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &interest));
+    OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription));
     tidings_observer_close(observer);
 }
 
 // Thousands of names pass through a table of 64; one that stays is not disturbed.
 void names_that_are_observed_no_longer_make_room(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *stays = observer_of(center, NAME);
     for (uint32_t i = 0; i < 3000; i++) {
         observe_once(center, i);
         if (i % 50 != 0) continue;
-        post_number(topic, i);
+        post_number(publisher, i);
         const tidings_delivery delivery = receive(stays);
         CHECK(stamp_of(&delivery).number == i, "%u", i);
     }
@@ -29,15 +29,15 @@ void names_that_are_observed_no_longer_make_room(void) {
 
 void names_whose_value_was_cleared_make_room(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
-    tidings_topic *filler = topic_of(center, "filler");
+    tidings_publisher *filler = publisher_of(center, "filler");
     for (uint32_t i = 0; i < 300; i++) {
         char name[32];
         snprintf(name, sizeof name, "session.%u", i);
-        tidings_topic *topic = topic_of(center, name);
-        int result = tidings_state_set(topic, "here", 4, NULL);
+        tidings_publisher *publisher = publisher_of(center, name);
+        int result = tidings_state_set(publisher, "here", 4, NULL);
         CHECK(result == 0, "value %u can't be set (%d), though all others were cleared", i, result);
-        OK(tidings_state_set(topic, NULL, 0, NULL));
-        tidings_topic_close(topic);
+        OK(tidings_state_set(publisher, NULL, 0, NULL));
+        tidings_publisher_close(publisher);
         for (uint32_t n = 0; n < 30; n++) post_number(filler, n);
     }
 }
@@ -45,19 +45,19 @@ void names_whose_value_was_cleared_make_room(void) {
 // A retained post that is refused must not leave its name in the table for ever.
 void retained_posts_that_failed_leave_no_name(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *holds = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
-    while (tidings_post(topic, "x", 1, NULL, NULL) == 0) {}
+    while (tidings_post(publisher, "x", 1, NULL, NULL) == 0) {}
     for (uint32_t i = 0; i < 100; i++) {
         char name[32];
         snprintf(name, sizeof name, "refused.%u", i);
-        tidings_topic *refused = topic_of(center, name);
+        tidings_publisher *refused = publisher_of(center, name);
         const int result = tidings_state_set(refused, "x", 1, NULL);
         CHECK(result == -EAGAIN, "state %u: %d", i, result);
-        tidings_topic_close(refused);
+        tidings_publisher_close(refused);
     }
     tidings_observer_close(holds);
-    for (uint32_t i = 0; i < 300; i++) OK(tidings_post(topic, "x", 1, NULL, NULL));
+    for (uint32_t i = 0; i < 300; i++) OK(tidings_post(publisher, "x", 1, NULL, NULL));
     CHECK(statistics_of(center).names == 0, "%u names are left, nobody observes and nothing is retained", statistics_of(center).names);
     for (uint32_t i = 0; i < 200; i++) observe_once(center, i);
 }
@@ -80,33 +80,33 @@ void a_name_on_its_way_out_is_turned_back_or_made_anew(void) {
     tidings__set_release(&s->names[first].state, of_another | TIDINGS__NAME_GONE);
     CHECK(tidings__name_find(s, &key) == TIDINGS__NAME_NONE, "it is found, though it is gone");
     const tidings__participant_set dead = tidings__participant_only(99);
-    tidings__name_tidy(s, &dead, &(tidings__observer_set){0});
+    tidings__name_reclaim(s, &dead, &(tidings__observer_set){0});
     OK(tidings__name_join(s, center->participant, &key, observer->index, &again));
     CHECK(again != first && tidings__name_find(s, &key) == again, "entry %u again", again);
 }
 
 // Who is about to sleep in a crowd has read its count, and may be stopped then: an entry that serves other names meanwhile has another when it goes on.
-void an_entry_used_again_goes_on_counting_its_crowds(void) {
+void an_entry_used_again_goes_on_counting_its_wake_groups(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
     tidings__segment *s = &center->segment;
     tidings_observer *observer = observer_of_nothing(center);
     uint32_t first = 0, used_again = 0;
     for (uint32_t i = 0; i < 1000 && used_again < 3; i++) {
         char name[16];
-        uint32_t interest;
+        uint32_t subscription;
         snprintf(name, sizeof name, "name.%u", i);
-        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &interest));
+        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription));
         const uint32_t entry = tidings__relaxed(&observer->table)->of[0]->entry;
         if (i == 0) {
             first = entry;
-            tidings__fetch_add(&s->names[entry].crowd, 5 * TIDINGS__CROWD_RUNG);
+            tidings__fetch_add(&s->names[entry].wake_group, 5 * TIDINGS__WAKE_GROUP_RUNG);
         }
         if (i > 0 && entry == first) {
-            const uint32_t crowd = tidings__relaxed(&s->names[entry].crowd);
-            CHECK(crowd / TIDINGS__CROWD_RUNG == 5 && crowd % TIDINGS__CROWD_RUNG == 1, "%x for its next name", crowd);
+            const uint32_t wake_group = tidings__relaxed(&s->names[entry].wake_group);
+            CHECK(wake_group / TIDINGS__WAKE_GROUP_RUNG == 5 && wake_group % TIDINGS__WAKE_GROUP_RUNG == 1, "%x for its next name", wake_group);
             used_again++;
         }
-        OK(tidings_observer_remove(observer, interest));
+        OK(tidings_observer_remove(observer, subscription));
     }
     CHECK(used_again == 3, "entry %u was used again %u times", first, used_again);
 }
@@ -157,16 +157,16 @@ static void dies_half_way(void) {
 void half_made_names_of_the_dead_are_freed(void) {
     kind = shared_memory(4096);
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
-    tidings_topic *topic = topic_of(center, "half");
+    tidings_publisher *publisher = publisher_of(center, "half");
     for (uint32_t round = 0; round < 60; round++) {
         atomic_store(kind, round % 6);
         int status;
         waitpid(start(dies_half_way), &status, 0);
         CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %x", (unsigned)status);
-        CHECK(tidings_tidy(center) == 1, "one died");
+        CHECK(tidings_reclaim(center) == 1, "one died");
         CHECK(statistics_of(center).names == 0 && statistics_of(center).observers == 0, "kind %u: %u names", round % 6, statistics_of(center).names);
         tidings_observer *observer = observer_of(center, "half");
-        post_number(topic, round);
+        post_number(publisher, round);
         const tidings_delivery delivery = receive(observer);
         CHECK(stamp_of(&delivery).number == round, "%u", round);
         tidings_observer_close(observer);
@@ -197,8 +197,8 @@ void names_that_another_made_room_for_are_found(void) {
     told(&ready);
     CHECK(statistics_of(center).names == 1000, "%u names", statistics_of(center).names);
     tidings_observer *observer = observer_of(center, "name.998");
-    tidings_topic *topic = topic_of(center, "name.999"), *own = topic_of(center, "name.998");
-    post_number(topic, 4711);
+    tidings_publisher *publisher = publisher_of(center, "name.999"), *own = publisher_of(center, "name.998");
+    post_number(publisher, 4711);
     ends_well(other);
     post_number(own, 1);
     CHECK(drain(observer).received == 1, "its own name as well");

@@ -52,15 +52,15 @@ void center_names_that_cannot_be_are_refused(void) {
 }
 
 static void expect_refusals(tidings_center *center, tidings_observer *observer, const char *bytes, size_t length, const char *word) {
-    tidings_topic *topic = NULL;
-    uint32_t interest;
-    REFUSED(tidings_topic_open(center, bytes, length, NULL, 0, &topic), EINVAL, word);
-    REFUSED(tidings_observer_add(observer, bytes, length, NULL, 0, 0, &interest), EINVAL, word);
+    tidings_publisher *publisher = NULL;
+    uint32_t subscription;
+    REFUSED(tidings_publisher_open(center, bytes, length, NULL, 0, &publisher), EINVAL, word);
+    REFUSED(tidings_observer_add(observer, bytes, length, NULL, 0, 0, &subscription), EINVAL, word);
     if (length > 0) {
-        REFUSED(tidings_topic_open(center, "n", 1, bytes, length, &topic), EINVAL, word);
-        REFUSED(tidings_observer_add(observer, "n", 1, bytes, length, 0, &interest), EINVAL, word);
+        REFUSED(tidings_publisher_open(center, "n", 1, bytes, length, &publisher), EINVAL, word);
+        REFUSED(tidings_observer_add(observer, "n", 1, bytes, length, 0, &subscription), EINVAL, word);
     }
-    CHECK(!topic, "a handle all the same");
+    CHECK(!publisher, "a handle all the same");
 }
 
 void names_and_subjects_that_cannot_be_are_refused(void) {
@@ -72,29 +72,29 @@ void names_and_subjects_that_cannot_be_are_refused(void) {
     expect_refusals(center, observer, long_text, SIZE_MAX, "at most 255");
     expect_refusals(center, observer, "a\0b", 3, "NUL");
     expect_refusals(center, observer, "\0", 1, "NUL");
-    tidings_topic *topic;
-    REFUSED(tidings_topic_open(center, NULL, 5, NULL, 0, &topic), EINVAL, "NULL");
+    tidings_publisher *publisher;
+    REFUSED(tidings_publisher_open(center, NULL, 5, NULL, 0, &publisher), EINVAL, "NULL");
     for (size_t i = 0; i < NOT_UTF8; i++) expect_refusals(center, observer, not_utf8[i], strlen(not_utf8[i]), "UTF-8");
     const tidings_statistics statistics = statistics_of(center);
     CHECK(statistics.names == 0 && statistics.posted == 0, "%u names", statistics.names);
     // What a center can't be called is no matter here; the longest of both arrive whole.
-    uint32_t interest;
-    OK(tidings_topic_open(center, "../a/b\n", 7, long_text, TIDINGS_SUBJECT_MAX, &topic));
-    keep(topic);
-    OK(tidings_observer_add(observer, "../a/b\n", 7, NULL, 0, 0, &interest));
-    post_number(topic, 1);
+    uint32_t subscription;
+    OK(tidings_publisher_open(center, "../a/b\n", 7, long_text, TIDINGS_SUBJECT_MAX, &publisher));
+    keep(publisher);
+    OK(tidings_observer_add(observer, "../a/b\n", 7, NULL, 0, 0, &subscription));
+    post_number(publisher, 1);
     tidings_delivery delivery = receive(observer);
     CHECK(strcmp(delivery.name, "../a/b\n") == 0 && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%s", delivery.name);
-    OK(tidings_topic_open(center, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, &topic));
-    keep(topic);
-    OK(tidings_observer_add(observer, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, 0, &interest));
-    post_number(topic, 2);
+    OK(tidings_publisher_open(center, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, &publisher));
+    keep(publisher);
+    OK(tidings_observer_add(observer, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, 0, &subscription));
+    post_number(publisher, 2);
     delivery = receive(observer);
     CHECK(delivery.name_length == TIDINGS_NAME_MAX && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%zu, %zu", delivery.name_length, delivery.subject_length);
     CHECK(!memcmp(delivery.name, long_text, TIDINGS_NAME_MAX) && !memcmp(delivery.subject, long_text, TIDINGS_SUBJECT_MAX) && !delivery.name[TIDINGS_NAME_MAX], "as posted");
-    CHECK(tidings_observer_remove(observer, interest + 1) == -ENOENT && tidings_observer_remove(observer, 0xffffffff) == -ENOENT, "no such interest");
-    OK(tidings_observer_remove(observer, interest));
-    CHECK(tidings_observer_remove(observer, interest) == -ENOENT, "twice");
+    CHECK(tidings_observer_remove(observer, subscription + 1) == -ENOENT && tidings_observer_remove(observer, 0xffffffff) == -ENOENT, "no such interest");
+    OK(tidings_observer_remove(observer, subscription));
+    CHECK(tidings_observer_remove(observer, subscription) == -ENOENT, "twice");
     CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late to seek");
 }
 
@@ -120,27 +120,27 @@ void payloads_over_the_limit_are_refused(void) {
         const uint64_t limit = limits[i];
         tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .maximum_payload = limit});
         CHECK(statistics_of(center).maximum_payload == limit, "%lu", (unsigned long)statistics_of(center).maximum_payload);
-        tidings_topic *topic = topic_of(center, NAME);
+        tidings_publisher *publisher = publisher_of(center, NAME);
         tidings_observer *observer = observer_of(center, NAME);
         tidings_reservation reservation;
-        REFUSED(tidings_post(topic, bytes, limit + 1, NULL, NULL), EMSGSIZE, "story");
-        REFUSED(tidings_post(topic, bytes, SIZE_MAX, NULL, NULL), EMSGSIZE, "story");
-        REFUSED(tidings_state_set(topic, bytes, limit + 1, NULL), EMSGSIZE, "story");
+        REFUSED(tidings_post(publisher, bytes, limit + 1, NULL, NULL), EMSGSIZE, "story");
+        REFUSED(tidings_post(publisher, bytes, SIZE_MAX, NULL, NULL), EMSGSIZE, "story");
+        REFUSED(tidings_state_set(publisher, bytes, limit + 1, NULL), EMSGSIZE, "story");
         REFUSED(tidings_reserve(center, limit + 1, &reservation), EMSGSIZE, "story");
         REFUSED(tidings_reserve(center, SIZE_MAX, &reservation), EMSGSIZE, "story");
         OK(tidings_reserve(center, 1, &reservation));
         ((uint8_t *)reservation.bytes)[0] = 42;
         REFUSED(tidings_reserve_more(center, &reservation, 1, limit + 1), EMSGSIZE, "story");
-        OK(tidings_post_reserved(topic, &reservation, 1, NULL, NULL));
+        OK(tidings_post_reserved(publisher, &reservation, 1, NULL, NULL));
         tidings_delivery delivery = receive(observer);
         CHECK(delivery.size == 1 && *(const uint8_t *)delivery.payload == 42, "as it was before it was refused");
         CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "nothing of what was refused");
-        OK(tidings_post(topic, bytes, limit, NULL, NULL));
+        OK(tidings_post(publisher, bytes, limit, NULL, NULL));
         delivery = receive(observer);
         CHECK(delivery.size == limit, "%zu", delivery.size);
         CHECK(statistics_of(center).posted == 2, "%lu", (unsigned long)statistics_of(center).posted);
         tidings_observer_close(observer);
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
         tidings_close(center);
         OK(tidings_remove("story", NULL));
     }

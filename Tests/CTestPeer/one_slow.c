@@ -39,11 +39,11 @@ static void observes(void) {
     tidings_close(center);
 }
 
-static void begin(pid_t pids[QUICK + 1], tidings_topic **topic) {
+static void begin(pid_t pids[QUICK + 1], tidings_publisher **publisher) {
     tallies = shared_memory((QUICK + 1) * sizeof *tallies);
     ready = pipe_open();
     pace = pipe_open();
-    *topic = topic_of(join_center(SLOTS), NAME);
+    *publisher = publisher_of(join_center(SLOTS), NAME);
     for (which = 0; which <= QUICK; which++) pids[which] = start(observes);
     for (int i = 0; i <= QUICK; i++) told(&ready);
 }
@@ -57,15 +57,15 @@ static void until_quick_have(uint64_t number) {
 // The others are given the time to keep up, and get everything. It takes one delivery a batch, is lapped again and again, and knows exactly by how much. No post waits.
 void one_slow_observer_of_twenty_loses_for_itself_alone(void) {
     pid_t pids[QUICK + 1];
-    tidings_topic *topic;
-    begin(pids, &topic);
+    tidings_publisher *publisher;
+    begin(pids, &publisher);
     uint32_t number = 0;
     for (uint32_t batch = 0; batch < ROUNDS(60); batch++) {
-        for (uint32_t i = 0; i < BATCH; i++) post_number(topic, ++number);
+        for (uint32_t i = 0; i < BATCH; i++) post_number(publisher, ++number);
         until_quick_have(number);
         tell(&pace);
     }
-    post_number(topic, 0);
+    post_number(publisher, 0);
     // Now as fast as it likes: at most a ring's worth, two reports of what was missed, and the end.
     static char paces[4 * SLOTS];
     CHECK(write(pace.ends[1], paces, sizeof paces) == (ssize_t)sizeof paces, "%s", strerror(errno));
@@ -77,13 +77,13 @@ void one_slow_observer_of_twenty_loses_for_itself_alone(void) {
 // All of them lossless: who posts is told that there is no room, and whose fault that is makes no difference to the others. In the end all have everything.
 void one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses(void) {
     pid_t pids[QUICK + 1];
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     flags = TIDINGS_OBSERVE_LOSSLESS;
-    begin(pids, &topic);
+    begin(pids, &publisher);
     uint32_t number = 0, refused = 0;
     while (number < ROUNDS(3000)) {
         const stamp next = {.number = number + 1};
-        const int result = tidings_post(topic, &next, sizeof next, NULL, NULL);
+        const int result = tidings_post(publisher, &next, sizeof next, NULL, NULL);
         if (result == 0) {
             number++;
             continue;
@@ -96,13 +96,13 @@ void one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses(void) {
         refused++;
         for (int i = 0; i < SLOTS / 2; i++) tell(&pace);
         // Its cursor is published now and then, the latest when it waits: post with patience.
-        OK(tidings_post(topic, &next, sizeof next, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &next, sizeof next, &(tidings_post_options){.deadline_ns = -1}, NULL));
         number++;
     }
     CHECK(refused >= number / SLOTS / 2, "%u refusals", refused);
     static char paces[4 * SLOTS];
     CHECK(write(pace.ends[1], paces, sizeof paces) == (ssize_t)sizeof paces, "%s", strerror(errno));
-    OK(tidings_post(topic, &(stamp){0}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, &(stamp){0}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
     for (int i = 0; i <= QUICK; i++) ends_well(pids[i]);
     for (int i = 0; i <= QUICK; i++) CHECK(atomic_load(&tallies[i].received) == number, "observer %d: %lu of %u", i, (unsigned long)atomic_load(&tallies[i].received), number);
 }

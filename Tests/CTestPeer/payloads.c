@@ -15,7 +15,7 @@ static void arrives(tidings_observer *observer, const void *bytes, size_t size, 
 
 void payloads_of_every_size_arrive_whole(void) {
     tidings_center *center = join_center(512);
-    tidings_topic *topics[2] = {topic_of(center, NAME), topic_with(center, "unobserved", "with a subject")};
+    tidings_publisher *publishers[2] = {publisher_of(center, NAME), publisher_with(center, "unobserved", "with a subject")};
     tidings_observer *of_name = observer_of(center, NAME), *of_all = observer_of(center, NULL);
     uint8_t *bytes = malloc(MOST);
     for (size_t i = 0; i < MOST; i++) bytes[i] = (uint8_t)(i * 31 + (i >> 9));
@@ -24,7 +24,7 @@ void payloads_of_every_size_arrive_whole(void) {
         const size_t size = i < 450 ? i : large[i - 450];
         for (int which = 0; which < 2; which++) {
             uint64_t sequence;
-            OK(tidings_post(topics[which], bytes, size, NULL, &sequence));
+            OK(tidings_post(publishers[which], bytes, size, NULL, &sequence));
             if (which == 0) arrives(of_name, bytes, size, sequence);
             arrives(of_all, bytes, size, sequence);
         }
@@ -35,8 +35,8 @@ void payloads_of_every_size_arrive_whole(void) {
 
 static void posts_with_everything(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_with(center, NAME, "subject");
-    OK(tidings_post(topic, "payload", 7, &(tidings_post_options){.format = TIDINGS_FORMAT_JSON}, NULL));
+    tidings_publisher *publisher = publisher_with(center, NAME, "subject");
+    OK(tidings_post(publisher, "payload", 7, &(tidings_post_options){.format = TIDINGS_FORMAT_JSON}, NULL));
     tidings_observer *own = observer_with(center, NAME, 0, TIDINGS_ADD_HISTORY);
     const tidings_delivery delivery = receive(own);
     CHECK(delivery.flags == TIDINGS_DELIVERY_OWN, "flags %u", delivery.flags);
@@ -62,17 +62,17 @@ void a_delivery_says_who_posted_what_and_when(void) {
     const uint64_t from = (uint64_t)before.tv_sec * 1000000000u + (uint64_t)before.tv_nsec, to = (uint64_t)after.tv_sec * 1000000000u + (uint64_t)after.tv_nsec;
     CHECK(delivery.posted_at_ns >= from && delivery.posted_at_ns <= to, "posted at %lu, not in %lu…%lu", (unsigned long)delivery.posted_at_ns, (unsigned long)from, (unsigned long)to);
     bool seen[2] = {false, false};
-    for (size_t i = 0; i < delivery.interest_count; i++) {
-        CHECK(delivery.interests[i] == of_name || delivery.interests[i] == of_subject, "interest %u", delivery.interests[i]);
-        seen[delivery.interests[i] == of_subject] = true;
+    for (size_t i = 0; i < delivery.subscription_count; i++) {
+        CHECK(delivery.subscriptions[i] == of_name || delivery.subscriptions[i] == of_subject, "interest %u", delivery.subscriptions[i]);
+        seen[delivery.subscriptions[i] == of_subject] = true;
     }
-    CHECK(delivery.interest_count == 2 && seen[0] && seen[1], "%zu interests", delivery.interest_count);
+    CHECK(delivery.subscription_count == 2 && seen[0] && seen[1], "%zu interests", delivery.subscription_count);
     ends_well(pid);
 }
 
 void a_reservation_grows_and_arrives(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME);
     static uint8_t bytes[300000];
     random_bytes(bytes, sizeof bytes);
@@ -92,30 +92,30 @@ void a_reservation_grows_and_arrives(void) {
             tidings_abandon(center, &reservation);
             continue;
         }
-        OK(tidings_post_reserved(topic, &reservation, used, NULL, &sequence));
+        OK(tidings_post_reserved(publisher, &reservation, used, NULL, &sequence));
         arrives(observer, bytes, used, sequence);
     }
-    for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
+    for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
     CHECK(statistics_of(center).chunks_used == 0, "%u chunks are taken", statistics_of(center).chunks_used);
 }
 
 // History as far back as the ring has it, or from a place in it; and between what was and what comes, nothing is missing and nothing comes twice.
 void history_and_what_comes_meet_without_a_seam(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME), *other = topic_of(center, "other");
+    tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
     uint64_t sequence_of[1000];
     for (uint32_t i = 0; i < 1000; i++) {
-        sequence_of[i] = post_number(topic, i);
+        sequence_of[i] = post_number(publisher, i);
         if (i % 3 == 0) post_number(other, i);
     }
     const uint64_t oldest = statistics_of(center).retained_from;
     const uint64_t places[] = {0, 1, oldest, sequence_of[900], sequence_of[900] + 1, sequence_of[999], sequence_of[999] + 2, UINT64_MAX};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        uint32_t interest, first = 0;
+        uint32_t subscription, first = 0;
         tidings_observer *observer = observer_of_nothing(center);
         CHECK(tidings_observer_seek(observer, sequence_of[999] + 3) == -ERANGE, "beyond the end");
         OK(tidings_observer_seek(observer, places[i]));
-        OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_HISTORY, &interest));
+        OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_HISTORY, &subscription));
         CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late");
         while (first < 1000 && (sequence_of[first] < places[i] || sequence_of[first] < oldest)) first++;
         for (uint32_t number = first; number < 1000; number++) {
@@ -128,7 +128,7 @@ void history_and_what_comes_meet_without_a_seam(void) {
         tidings_observer_close(observer);
     }
     tidings_observer *observer = observer_with(center, NAME, 0, TIDINGS_ADD_HISTORY);
-    const uint64_t next = post_number(topic, 1000);
+    const uint64_t next = post_number(publisher, 1000);
     uint64_t last = 0, count = 0;
     tidings_delivery delivery;
     while (tidings_next(observer, 0, &delivery) == 0) {
@@ -152,24 +152,24 @@ static uint64_t in_the_ring(tidings_center *center) {
 void places_for_payloads_are_found_in_order_and_history_stays(void) {
     static const uint8_t bytes[MIDDLING];
     tidings_center *centers[3];
-    tidings_topic *topics[3];
+    tidings_publisher *publishers[3];
     for (int i = 0; i < 3; i++) {
         centers[i] = join_center(1024);
-        topics[i] = topic_of(centers[i], NAME);
+        publishers[i] = publisher_of(centers[i], NAME);
     }
     // All are taken, and two given back. Another poster begins at the first place, which is not free.
     tidings_reservation back[2];
     for (int k = 0; k < 510; k++) {
         if (k == 100 || k == 300) OK(tidings_reserve(centers[0], 100, &back[k / 300]));
-        OK(tidings_post(topics[0], bytes, sizeof bytes, NULL, NULL));
+        OK(tidings_post(publishers[0], bytes, sizeof bytes, NULL, NULL));
     }
     for (int i = 0; i < 2; i++) tidings_abandon(centers[0], &back[i]);
-    for (int i = 1; i < 3; i++) OK(tidings_post(topics[i], bytes, sizeof bytes, NULL, NULL));
+    for (int i = 1; i < 3; i++) OK(tidings_post(publishers[i], bytes, sizeof bytes, NULL, NULL));
     CHECK(in_the_ring(centers[0]) == 512, "%lu left, though there was room", (unsigned long)in_the_ring(centers[0]));
     for (int posters = 1; posters <= 3; posters++) {
         uint64_t least = UINT64_MAX;
         for (uint32_t k = 0; k < 4000; k++) {
-            OK(tidings_post(topics[posters == 3 ? random_below(3) : k % posters], bytes, sizeof bytes, NULL, NULL));
+            OK(tidings_post(publishers[posters == 3 ? random_below(3) : k % posters], bytes, sizeof bytes, NULL, NULL));
             const uint64_t there = in_the_ring(centers[0]);
             if (there < least) least = there;
             CHECK(there <= 512, "%lu", (unsigned long)there);
@@ -182,7 +182,7 @@ void places_for_payloads_are_found_in_order_and_history_stays(void) {
     for (uint32_t k = 0; k < 12000; k++) {
         const uint64_t i = random_below(3);
         tidings_reservation *one = &held[i][random_below(k % 1000 < 500 ? 40 : 2)];
-        if (one->bytes) OK(tidings_post_reserved(topics[i], one, sizeof bytes, NULL, NULL));
+        if (one->bytes) OK(tidings_post_reserved(publishers[i], one, sizeof bytes, NULL, NULL));
         OK(tidings_reserve(centers[i], sizeof bytes, one));
         const uint64_t there = in_the_ring(centers[0]);
         if (k > 600 && there < least) least = there;
@@ -194,7 +194,7 @@ void places_for_payloads_are_found_in_order_and_history_stays(void) {
 void a_place_that_is_free_is_found_before_a_post_is_held_back(void) {
     static const uint8_t bytes[MIDDLING];
     tidings_center *center = join_center(1024);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *slow = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
     for (uint32_t round = 0; round < ROUNDS(30); round++) {
         tidings_reservation kept[3];
@@ -203,20 +203,20 @@ void a_place_that_is_free_is_found_before_a_post_is_held_back(void) {
             if (taken < 3 && (posted == 509 || random_below(170) == 0)) {
                 OK(tidings_reserve(center, 100, &kept[taken++]));
             } else {
-                OK(tidings_post(topic, bytes, sizeof bytes, NULL, NULL));
+                OK(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL));
                 posted++;
             }
         }
         for (uint32_t i = 0; i < 3; i++) {
-            const int full = tidings_post(topic, bytes, sizeof bytes, NULL, NULL);
+            const int full = tidings_post(publisher, bytes, sizeof bytes, NULL, NULL);
             CHECK(full == -EAGAIN, "%d with %u places given back", full, i);
             tidings_abandon(center, &kept[i]);
-            OK(tidings_post(topic, bytes, sizeof bytes, NULL, NULL));
+            OK(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL));
         }
         const account account = drain(slow);
         CHECK(account.received == 512 && account.missed == 0, "%lu, and %lu missed", (unsigned long)account.received, (unsigned long)account.missed);
         // Taken in another order next time.
-        for (uint32_t i = random_below(100); i > 0; i--) OK(tidings_post(topic, bytes, sizeof bytes, NULL, NULL));
+        for (uint32_t i = random_below(100); i > 0; i--) OK(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL));
         drain(slow);
     }
 }
@@ -224,11 +224,11 @@ void a_place_that_is_free_is_found_before_a_post_is_held_back(void) {
 // Sizes just above a power of two: a buffer that doubled would be twice as large.
 void an_observer_takes_little_more_memory_than_a_payload(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256});
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     static uint8_t bytes[(8 << 20) + 1];
     for (size_t size = 1025; size <= sizeof bytes; size = (size - 1) * 2 + 1) {
         tidings_observer *observer = observer_of(center, NAME);
-        OK(tidings_post(topic, bytes, size, NULL, NULL));
+        OK(tidings_post(publisher, bytes, size, NULL, NULL));
         const tidings_delivery delivery = receive(observer);
         CHECK(delivery.size == size, "%zu bytes of %zu", (size_t)delivery.size, size);
         CHECK(observer->capacity <= size + size / 100 * 12 + 4096, "%zu bytes for a payload of %zu", observer->capacity, size);
@@ -257,7 +257,7 @@ static void *lend(void *context, size_t size) {
 
 void large_payloads_lie_in_memory_that_the_program_lends(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_with(center, NAME, "subject");
+    tidings_publisher *publisher = publisher_with(center, NAME, "subject");
     tidings_observer *observer = observer_of(center, NULL);
     loan own = {.observer = observer};
     CHECK(tidings_observer_lend(observer, TIDINGS_LEND_MIN - 1, lend, &own) == -EINVAL, "it lends for small payloads");
@@ -267,7 +267,7 @@ void large_payloads_lie_in_memory_that_the_program_lends(void) {
     const size_t sizes[] = {8000, 10, 7999, 8001, sizeof bytes, 7999, 10, 300, sizeof bytes - 1, 0};
     int asked = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        OK(tidings_post(topic, bytes, sizes[i], NULL, NULL));
+        OK(tidings_post(publisher, bytes, sizes[i], NULL, NULL));
         const tidings_delivery delivery = receive(observer);
         CHECK(delivery.size == sizes[i] && memcmp(delivery.payload, bytes, sizes[i]) == 0, "%zu bytes came as %zu, or damaged", sizes[i], delivery.size);
         CHECK(strcmp(delivery.name, NAME) == 0 && strcmp(delivery.subject, "subject") == 0, "%s, %s", delivery.name, delivery.subject);
@@ -279,8 +279,8 @@ void large_payloads_lie_in_memory_that_the_program_lends(void) {
     }
     // A payload without memory counts as missed, and the next one comes.
     own.refuses = true;
-    OK(tidings_post(topic, bytes, 8000, NULL, NULL));
-    OK(tidings_post(topic, "next", 4, NULL, NULL));
+    OK(tidings_post(publisher, bytes, 8000, NULL, NULL));
+    OK(tidings_post(publisher, "next", 4, NULL, NULL));
     tidings_delivery delivery;
     const int result = tidings_next(observer, 0, &delivery);
     CHECK(result == -ENOMEM, "%d", result);
@@ -289,13 +289,13 @@ void large_payloads_lie_in_memory_that_the_program_lends(void) {
     CHECK(memcmp(receive(observer).payload, "next", 4) == 0, "another came");
     // Back to the observer's own memory. What was lent last stays the program's, also when the observer goes.
     own.refuses = false;
-    OK(tidings_post(topic, bytes, 9000, NULL, NULL));
+    OK(tidings_post(publisher, bytes, 9000, NULL, NULL));
     CHECK(receive(observer).payload == own.memory, "not lent");
     OK(tidings_observer_lend(observer, 0, NULL, NULL));
-    OK(tidings_post(topic, bytes, 9000, NULL, NULL));
+    OK(tidings_post(publisher, bytes, 9000, NULL, NULL));
     CHECK(receive(observer).payload != own.memory, "still lent");
     OK(tidings_observer_lend(observer, 8000, lend, &own));
-    OK(tidings_post(topic, bytes, 9000, NULL, NULL));
+    OK(tidings_post(publisher, bytes, 9000, NULL, NULL));
     CHECK(receive(observer).payload == own.memory, "not lent");
     tidings_observer_close(observer);
     CHECK(memcmp(own.memory, bytes, 9000) == 0, "the observer used memory of the program after its end");
@@ -304,6 +304,6 @@ void large_payloads_lie_in_memory_that_the_program_lends(void) {
     tidings_observer *bare = observer_with(center, NULL, TIDINGS_OBSERVE_BARE, 0);
     own = (loan){.observer = bare};
     OK(tidings_observer_lend(bare, 8000, lend, &own));
-    OK(tidings_post(topic, bytes, 9000, NULL, NULL));
+    OK(tidings_post(publisher, bytes, 9000, NULL, NULL));
     CHECK(receive(bare).size == 9000 && own.asked == 0, "asked %d times", own.asked);
 }

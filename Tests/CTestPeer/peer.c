@@ -33,14 +33,14 @@ tidings_center *join_center_with(tidings_configuration configuration) {
 
 tidings_center *join_center(uint32_t slots) { return join_center_with((tidings_configuration){.slots = slots}); }
 
-tidings_topic *topic_with(tidings_center *center, const char *name, const char *subject) {
-    tidings_topic *topic;
-    OK(tidings_topic_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &topic));
-    keep(topic);
-    return topic;
+tidings_publisher *publisher_with(tidings_center *center, const char *name, const char *subject) {
+    tidings_publisher *publisher;
+    OK(tidings_publisher_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &publisher));
+    keep(publisher);
+    return publisher;
 }
 
-tidings_topic *topic_of(tidings_center *center, const char *name) { return topic_with(center, name, NULL); }
+tidings_publisher *publisher_of(tidings_center *center, const char *name) { return publisher_with(center, name, NULL); }
 
 tidings_observer *observer_of_nothing(tidings_center *center) {
     tidings_observer *observer;
@@ -51,11 +51,11 @@ tidings_observer *observer_of_nothing(tidings_center *center) {
 
 tidings_observer *observer_with(tidings_center *center, const char *name, uint32_t flags, uint32_t add_flags) {
     tidings_observer *observer;
-    uint32_t interest;
+    uint32_t subscription;
     OK(tidings_observer_open(center, flags, &observer));
     keep(observer);
     if (add_flags & TIDINGS_ADD_HISTORY) OK(tidings_observer_seek(observer, 0));
-    OK(tidings_observer_add(observer, name, name ? strlen(name) : 0, NULL, 0, add_flags, &interest));
+    OK(tidings_observer_add(observer, name, name ? strlen(name) : 0, NULL, 0, add_flags, &subscription));
     return observer;
 }
 
@@ -67,10 +67,10 @@ tidings_statistics statistics_of(tidings_center *center) {
     return statistics;
 }
 
-uint64_t post_number(tidings_topic *topic, uint32_t number) {
+uint64_t post_number(tidings_publisher *publisher, uint32_t number) {
     uint64_t sequence;
     const stamp stamp = {.number = number};
-    OK(tidings_post(topic, &stamp, sizeof stamp, NULL, &sequence));
+    OK(tidings_post(publisher, &stamp, sizeof stamp, NULL, &sequence));
     return sequence;
 }
 

@@ -38,8 +38,8 @@
 
 tidings_center *join_center(uint32_t slots);  // with so many slots, if it is the first
 tidings_center *join_center_with(tidings_configuration configuration);
-tidings_topic *topic_of(tidings_center *center, const char *name);
-tidings_topic *topic_with(tidings_center *center, const char *name, const char *subject);
+tidings_publisher *publisher_of(tidings_center *center, const char *name);
+tidings_publisher *publisher_with(tidings_center *center, const char *name, const char *subject);
 tidings_observer *observer_of(tidings_center *center, const char *name);  // NULL: all names
 tidings_observer *observer_of_nothing(tidings_center *center);  // as yet
 tidings_observer *observer_with(tidings_center *center, const char *name, uint32_t flags, uint32_t add_flags);
@@ -55,7 +55,7 @@ typedef struct stamp {
     uint32_t poster, number;
 } stamp;
 
-uint64_t post_number(tidings_topic *topic, uint32_t number);  // returns its sequence
+uint64_t post_number(tidings_publisher *publisher, uint32_t number);  // returns its sequence
 stamp stamp_of(const tidings_delivery *delivery);
 
 typedef struct account {

@@ -11,11 +11,11 @@
 static const char *const names[NAMES] = {"com.example.", "com.example.a", "com.example.bb.ccc", "com.example.\xc3\xa9", "com.example.b", "com.example", "com.examples", "b"};
 
 static tidings_observer *looks(tidings_center *center, const char *prefix, uint32_t flags, uint32_t add_flags) {
-    uint32_t interest;
+    uint32_t subscription;
     tidings_observer *observer;
     OK(tidings_observer_open(center, flags, &observer));
     keep(observer);
-    OK(tidings_observer_add(observer, prefix, strlen(prefix), NULL, 0, TIDINGS_ADD_PREFIX | add_flags, &interest));
+    OK(tidings_observer_add(observer, prefix, strlen(prefix), NULL, 0, TIDINGS_ADD_PREFIX | add_flags, &subscription));
     return observer;
 }
 
@@ -42,11 +42,11 @@ void a_prefix_gets_what_begins_so(void) {
     for (uint32_t round = 0; round < 3; round++) {
         for (uint32_t n = 0; n < NAMES; n++) {
             for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-                tidings_topic *topic = topic_with(center, names[n], i % 3 == 1 ? "subject" : NULL);
+                tidings_publisher *publisher = publisher_with(center, names[n], i % 3 == 1 ? "subject" : NULL);
                 const tidings_post_options options = {.flags = round == 2 && i % 3 != 1 ? TIDINGS_POST_RETAIN : 0};
                 uint64_t sequence;
                 memset(bytes, (int)(n + i), sizes[i]);
-                OK(tidings_post(topic, bytes, sizes[i], &options, &sequence));
+                OK(tidings_post(publisher, bytes, sizes[i], &options, &sequence));
                 tidings_observer *all[] = {observer, shorter, longer};
                 const bool fits[] = {begins(names[n], "com.example."), begins(names[n], "com.e"), begins(names[n], "com.example.bb.c")};
                 for (uint32_t o = 0; o < 3; o++) {
@@ -62,7 +62,7 @@ void a_prefix_gets_what_begins_so(void) {
                     CHECK(strcmp(delivery.subject, i % 3 == 1 ? "subject" : "") == 0, "%s", delivery.subject);
                     CHECK(delivery.size == 0 || memcmp(delivery.payload, bytes, sizes[i]) == 0, "%s: another payload", names[n]);
                 }
-                tidings_topic_close(topic);
+                tidings_publisher_close(publisher);
             }
         }
     }
@@ -76,19 +76,19 @@ void a_prefix_beside_its_names_delivers_once(void) {
     OK(tidings_observer_add(observer, names[1], strlen(names[1]), NULL, 0, 0, &of_name));
     OK(tidings_observer_add(observer, NULL, 0, NULL, 0, 0, &of_all));
     OK(tidings_observer_add(observer, "com.", 4, NULL, 0, TIDINGS_ADD_PREFIX, &again));
-    post_number(topic_of(center, names[1]), 1);
+    post_number(publisher_of(center, names[1]), 1);
     tidings_delivery delivery = receive(observer);
-    CHECK(delivery.interest_count == 4, "%zu", delivery.interest_count);
-    post_number(topic_of(center, names[5]), 2);
+    CHECK(delivery.subscription_count == 4, "%zu", delivery.subscription_count);
+    post_number(publisher_of(center, names[5]), 2);
     delivery = receive(observer);
-    CHECK(delivery.interest_count == 2 && strcmp(delivery.name, names[5]) == 0, "%zu", delivery.interest_count);
+    CHECK(delivery.subscription_count == 2 && strcmp(delivery.name, names[5]) == 0, "%zu", delivery.subscription_count);
     OK(tidings_observer_remove(observer, again));
     OK(tidings_observer_remove(observer, of_all));
     OK(tidings_observer_remove(observer, 1));
-    post_number(topic_of(center, names[2]), 3);
-    post_number(topic_of(center, names[1]), 4);
+    post_number(publisher_of(center, names[2]), 3);
+    post_number(publisher_of(center, names[1]), 4);
     delivery = receive(observer);
-    CHECK(delivery.interest_count == 1 && delivery.interests[0] == of_name && stamp_of(&delivery).number == 4, "%zu", delivery.interest_count);
+    CHECK(delivery.subscription_count == 1 && delivery.subscriptions[0] == of_name && stamp_of(&delivery).number == 4, "%zu", delivery.subscription_count);
     CHECK(prefixes_in(center) == 0, "%u prefixes are still there", prefixes_in(center));
 }
 
@@ -114,9 +114,9 @@ void what_a_prefix_missed_is_counted_exactly(void) {
         for (uint64_t n = random_below(300); n > 0; n--) {
             const uint64_t which = random_below(NAMES + 2);
             const char *name = which < NAMES ? names[which] : which == NAMES ? "other.17.x" : "nobody's";
-            tidings_topic *topic = topic_of(center, name);
-            post_number(topic, round);
-            tidings_topic_close(topic);
+            tidings_publisher *publisher = publisher_of(center, name);
+            post_number(publisher, round);
+            tidings_publisher_close(publisher);
             for (uint32_t i = 0; i < 40; i++) of[i].due += begins(name, of[i].prefix);
         }
         const uint32_t i = (uint32_t)random_below(40);
@@ -126,7 +126,7 @@ void what_a_prefix_missed_is_counted_exactly(void) {
         if (random_below(4) != 0) continue;
         // Another takes its place: what it is told begins now, whoever looked before it.
         tidings_observer_close(of[i].observer);
-        if (random_below(2)) post_number(topic_of(center, "com.example.bb.ccc"), 0), of[0].due++, of[1].due++, of[2].due++, of[3].due++, of[5].due++;
+        if (random_below(2)) post_number(publisher_of(center, "com.example.bb.ccc"), 0), of[0].due++, of[1].due++, of[2].due++, of[3].due++, of[5].due++;
         of[i].observer = looks(center, of[i].prefix, 0, 0);
         of[i].due = of[i].seen = 0;
     }
@@ -144,11 +144,11 @@ static void *comes_and_goes(void *argument) {
     while (atomic_load(churn->going)) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
         char prefix[32];
-        uint32_t interest;
+        uint32_t subscription;
         tidings_observer *observer;
         const int length = snprintf(prefix, sizeof prefix, "com.e%.*s", (int)(random >> 40) % 8, "xample.");
         OK(tidings_observer_open(churn->center, 0, &observer));
-        OK(tidings_observer_add(observer, prefix, (size_t)length, NULL, 0, TIDINGS_ADD_PREFIX, &interest));
+        OK(tidings_observer_add(observer, prefix, (size_t)length, NULL, 0, TIDINGS_ADD_PREFIX, &subscription));
         tidings_delivery delivery;
         while (tidings_next(observer, 0, &delivery) == 0) {}
         tidings_observer_close(observer);
@@ -158,10 +158,10 @@ static void *comes_and_goes(void *argument) {
 
 static void *posts_all(void *argument) {
     const churn *churn = argument;
-    tidings_topic *topics[NAMES];
-    for (uint32_t i = 0; i < NAMES; i++) topics[i] = topic_of(churn->center, names[i]);
-    for (uint32_t i = 0; i < ROUNDS(60000); i++) post_number(topics[i % NAMES], i);
-    for (uint32_t i = 0; i < NAMES; i++) tidings_topic_close(topics[i]);
+    tidings_publisher *publishers[NAMES];
+    for (uint32_t i = 0; i < NAMES; i++) publishers[i] = publisher_of(churn->center, names[i]);
+    for (uint32_t i = 0; i < ROUNDS(60000); i++) post_number(publishers[i % NAMES], i);
+    for (uint32_t i = 0; i < NAMES; i++) tidings_publisher_close(publishers[i]);
     return NULL;
 }
 
@@ -213,7 +213,7 @@ void a_sleeper_by_prefix_is_woken_by_its_names_alone(void) {
     ready = pipe_open();
     const pid_t pid = start(sleeps_by_prefix);
     told(&ready);
-    tidings_topic *mine = topic_of(center, names[2]), *other = topic_of(center, names[6]);
+    tidings_publisher *mine = publisher_of(center, names[2]), *other = publisher_of(center, names[6]);
     const _Atomic uint32_t *doorbell = &center->segment.observers[0].doorbell;
     for (uint32_t round = 0; round < 10; round++) {
         until_asleep(pid, center, 1);
@@ -230,7 +230,7 @@ void a_sleeper_by_prefix_is_woken_by_its_names_alone(void) {
 void a_lossless_observer_by_prefix_holds_back_its_names(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = looks(center, "com.example.", TIDINGS_OBSERVE_LOSSLESS, 0);
-    tidings_topic *mine = topic_of(center, names[1]), *other = topic_of(center, names[7]);
+    tidings_publisher *mine = publisher_of(center, names[1]), *other = publisher_of(center, names[7]);
     for (uint32_t i = 0; i < 2000; i++) post_number(other, i);
     uint8_t number[8] = {0};
     uint32_t posted = 0;
@@ -251,9 +251,9 @@ void a_prefix_has_a_history(void) {
     for (uint32_t lossless = 0; lossless < 2; lossless++) {
         uint32_t due = 0;
         for (uint32_t i = 0; i < 100; i++) {
-            tidings_topic *topic = topic_of(center, names[i % NAMES]);
-            post_number(topic, i);
-            tidings_topic_close(topic);
+            tidings_publisher *publisher = publisher_of(center, names[i % NAMES]);
+            post_number(publisher, i);
+            tidings_publisher_close(publisher);
         }
         tidings_observer *observer = observer_of_nothing(center);
         if (lossless) {
@@ -263,12 +263,12 @@ void a_prefix_has_a_history(void) {
         }
         uint64_t from = statistics_of(center).posted - 100;
         OK(tidings_observer_seek(observer, from));
-        uint32_t interest;
-        OK(tidings_observer_add(observer, "com.example.", 12, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_HISTORY, &interest));
+        uint32_t subscription;
+        OK(tidings_observer_add(observer, "com.example.", 12, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_HISTORY, &subscription));
         for (uint32_t i = 100; i < 130; i++) {
-            tidings_topic *topic = topic_of(center, names[i % NAMES]);
-            post_number(topic, i);
-            tidings_topic_close(topic);
+            tidings_publisher *publisher = publisher_of(center, names[i % NAMES]);
+            post_number(publisher, i);
+            tidings_publisher_close(publisher);
         }
         for (uint32_t i = 0; i < 130; i++) {
             if (i % NAMES >= 5) continue;
@@ -298,16 +298,16 @@ static void leaves_prefixes(void) {
 void prefixes_are_bounded_and_go_with_who_looked(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 1024});
     tidings_observer *observer = observer_of_nothing(center);
-    uint32_t interests[TIDINGS_PREFIXES_MAX], one_more;
+    uint32_t subscriptions[TIDINGS_PREFIXES_MAX], one_more;
     char text[16];
     for (uint32_t i = 0; i < TIDINGS_PREFIXES_MAX; i++) {
         const int length = snprintf(text, sizeof text, "p%u.", i);
-        OK(tidings_observer_add(observer, text, (size_t)length, NULL, 0, TIDINGS_ADD_PREFIX, &interests[i]));
+        OK(tidings_observer_add(observer, text, (size_t)length, NULL, 0, TIDINGS_ADD_PREFIX, &subscriptions[i]));
     }
     CHECK(tidings_observer_add(observer, "more", 4, NULL, 0, TIDINGS_ADD_PREFIX, &one_more) == -ENOSPC && strstr(tidings_last_error(), "256 prefixes"), "%s", tidings_last_error());
     OK(tidings_observer_add(observer, "p7.", 3, NULL, 0, TIDINGS_ADD_PREFIX, &one_more));
     OK(tidings_observer_add(observer, "more", 4, NULL, 0, 0, &one_more));
-    for (uint32_t i = 0; i < 40; i++) OK(tidings_observer_remove(observer, interests[i]));
+    for (uint32_t i = 0; i < 40; i++) OK(tidings_observer_remove(observer, subscriptions[i]));
     CHECK(prefixes_in(center) == TIDINGS_PREFIXES_MAX - 39, "%u", prefixes_in(center));
     ready = pipe_open();
     for (uint32_t round = 0; round < 5; round++) {
@@ -315,7 +315,7 @@ void prefixes_are_bounded_and_go_with_who_looked(void) {
         told(&ready);
         CHECK(prefixes_in(center) == TIDINGS_PREFIXES_MAX - 19, "%u", prefixes_in(center));
         kill_and_reap(pid);
-        CHECK(tidings_tidy(center) == 1, "one died");
+        CHECK(tidings_reclaim(center) == 1, "one died");
         CHECK(prefixes_in(center) == TIDINGS_PREFIXES_MAX - 39, "%u", prefixes_in(center));
     }
     tidings_observer_close(observer);
@@ -329,7 +329,7 @@ void prefixes_are_bounded_and_go_with_who_looked(void) {
 // Whoever looks so again finds the entry that was left, and another prefix one that others have used: however often, in a center where hardly anybody posts.
 void prefixes_that_come_and_go_use_up_no_table(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
-    post_number(topic_of(center, "a"), 1);
+    post_number(publisher_of(center, "a"), 1);
     for (uint32_t round = 0; round < 1000; round++) {
         char text[16];
         snprintf(text, sizeof text, "p%u.", round % 3 == 0 ? 0 : round);
@@ -354,8 +354,8 @@ void the_dead_take_no_prefixes_away(void) {
 void prefixes_that_cannot_be_are_refused(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of_nothing(center);
-    uint32_t interest;
-    CHECK(tidings_observer_add(observer, "", 0, NULL, 0, TIDINGS_ADD_PREFIX, &interest) == -EINVAL, "empty");
-    CHECK(tidings_observer_add(observer, "a\xff", 2, NULL, 0, TIDINGS_ADD_PREFIX, &interest) == -EINVAL, "not UTF-8");
-    CHECK(tidings_observer_add(observer, "a", 1, "s", 1, TIDINGS_ADD_PREFIX, &interest) == -EINVAL && strstr(tidings_last_error(), "subject"), "%s", tidings_last_error());
+    uint32_t subscription;
+    CHECK(tidings_observer_add(observer, "", 0, NULL, 0, TIDINGS_ADD_PREFIX, &subscription) == -EINVAL, "empty");
+    CHECK(tidings_observer_add(observer, "a\xff", 2, NULL, 0, TIDINGS_ADD_PREFIX, &subscription) == -EINVAL, "not UTF-8");
+    CHECK(tidings_observer_add(observer, "a", 1, "s", 1, TIDINGS_ADD_PREFIX, &subscription) == -EINVAL && strstr(tidings_last_error(), "subject"), "%s", tidings_last_error());
 }

@@ -32,8 +32,8 @@ static void reads_three_names(void) {
     become(ANOTHER_USER);
     tidings_center *theirs = open_to_read();
     tidings_observer *observer = observer_of(theirs, "one");
-    uint32_t interest;
-    OK(tidings_observer_add(observer, "two", 3, "subject", 7, 0, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(observer, "two", 3, "subject", 7, 0, &subscription));
     tidings_observer *all = observer_of(theirs, NULL);
     tell(&ready);
     for (uint32_t i = 0; i < ROUNDS(WAKES); i++) {
@@ -59,10 +59,10 @@ void readers_are_woken_and_get_everything_in_order(void) {
     const pid_t reader = start(reads_three_names);
     told(&ready);
     // Names that were nobody's when they were looked at.
-    tidings_topic *topics[] = {topic_of(center, "one"), topic_with(center, "two", "subject"), topic_with(center, "two", "other"), topic_of(center, "three")};
+    tidings_publisher *publishers[] = {publisher_of(center, "one"), publisher_with(center, "two", "subject"), publisher_with(center, "two", "other"), publisher_of(center, "three")};
     for (uint32_t i = 0; i < ROUNDS(WAKES); i++) {
         until_sleeping(reader);
-        for (uint32_t n = 0; n < 4; n++) post_number(topics[n], i);
+        for (uint32_t n = 0; n < 4; n++) post_number(publishers[n], i);
         told(&done);
     }
     ends_well(reader);
@@ -79,16 +79,16 @@ static void counts_what_it_gets(void) {
     tidings_center *theirs = open_to_read();
     tidings_observer *observer = observer_of_nothing(theirs);
     const char *names[] = {"one", "two", "never", NULL};
-    uint32_t interests[4], expected = 0;
-    for (uint32_t n = 0; n < 4; n++) OK(tidings_observer_add(observer, names[n], names[n] ? strlen(names[n]) : 0, NULL, 0, 0, &interests[n]));
+    uint32_t subscriptions[4], expected = 0;
+    for (uint32_t n = 0; n < 4; n++) OK(tidings_observer_add(observer, names[n], names[n] ? strlen(names[n]) : 0, NULL, 0, 0, &subscriptions[n]));
     for (uint32_t round = 0; round < 20; round++) {
         tell(&ready);
         told(&done);
         uint64_t received[4] = {0}, missed[4] = {0};
         tidings_delivery delivery;
         while (tidings_next(observer, 0, &delivery) == 0) {
-            for (size_t i = 0; i < delivery.interest_count; i++) {
-                const uint32_t n = delivery.interests[i] - interests[0];
+            for (size_t i = 0; i < delivery.subscription_count; i++) {
+                const uint32_t n = delivery.subscriptions[i] - subscriptions[0];
                 CHECK(n < 4, "%u", n);
                 if (delivery.kind == TIDINGS_DELIVERY_MISSED) missed[n] += delivery.missed;
                 else received[n]++;
@@ -105,15 +105,15 @@ static void counts_what_it_gets(void) {
 void readers_are_told_exactly_what_they_missed(void) {
     begin(256);
     posted = shared_memory(4 * sizeof *posted);
-    tidings_topic *topics[] = {topic_of(center, "one"), topic_of(center, "two"), topic_of(center, "other")};
-    if (random_below(2)) post_number(topics[0], 0);
+    tidings_publisher *publishers[] = {publisher_of(center, "one"), publisher_of(center, "two"), publisher_of(center, "other")};
+    if (random_below(2)) post_number(publishers[0], 0);
     const pid_t reader = start(counts_what_it_gets);
     for (uint32_t round = 0; round < 20; round++) {
         told(&ready);
         for (uint32_t n = 0; n < 4; n++) posted[n] = 0;
         for (uint64_t i = random_below(2 + random_below(RINGS * 256)); i > 0; i--) {
             const uint32_t n = (uint32_t)random_below(round < 3 ? 2 + random_below(2) : 3);
-            post_number(topics[n], 0);
+            post_number(publishers[n], 0);
             if (n < 2) posted[n]++;
             posted[3]++;
         }
@@ -144,13 +144,13 @@ void names_that_come_and_go_are_counted_for_readers(void) {
     for (uint32_t i = 0; i < ROUNDS(2000); i++) {
         char name[32];
         snprintf(name, sizeof name, "name %u", i);
-        tidings_topic *topic;
-        OK(tidings_topic_open(center, name, strlen(name), NULL, 0, &topic));
-        for (uint64_t n = random_below(4); n > 0; n--) post_number(topic, i);
-        tidings_topic_close(topic);
-        OK(tidings_topic_open(center, "kept", 4, NULL, 0, &topic));
-        post_number(topic, i);
-        tidings_topic_close(topic);
+        tidings_publisher *publisher;
+        OK(tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher));
+        for (uint64_t n = random_below(4); n > 0; n--) post_number(publisher, i);
+        tidings_publisher_close(publisher);
+        OK(tidings_publisher_open(center, "kept", 4, NULL, 0, &publisher));
+        post_number(publisher, i);
+        tidings_publisher_close(publisher);
         told(&done);
     }
     ends_well(reader);
@@ -161,12 +161,12 @@ void names_that_come_and_go_are_counted_for_readers(void) {
 static void tries_what_only_writers_may(void) {
     become(ANOTHER_USER);
     tidings_center *theirs = open_to_read(), *other;
-    tidings_topic *topic = topic_of(theirs, "value");
+    tidings_publisher *publisher = publisher_of(theirs, "value");
     uint8_t value[64];
     size_t size = sizeof value;
     uint8_t format;
     uint64_t sequence;
-    OK(tidings_state_get(topic, value, &size, &format, &sequence));
+    OK(tidings_state_get(publisher, value, &size, &format, &sequence));
     CHECK(size == 5 && memcmp(value, "value", 5) == 0, "%zu bytes", size);
     tidings_observer *observer = observer_with(theirs, "value", 0, TIDINGS_ADD_RETAINED);
     const tidings_delivery delivery = receive(observer);
@@ -176,10 +176,10 @@ static void tries_what_only_writers_may(void) {
     CHECK(of_all.flags & TIDINGS_DELIVERY_RETAINED && strcmp(of_all.name, "value") == 0, "also to who looks at all names");
     tidings_observer *late = observer_with(theirs, NULL, 0, TIDINGS_ADD_HISTORY);
     for (uint32_t i = 0; i < 3; i++) (void)receive(late);
-    REFUSED(tidings_post(topic, "x", 1, NULL, NULL), EACCES, "for reading alone");
-    REFUSED(tidings_state_set(topic, "x", 1, NULL), EACCES, "for reading alone");
+    REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), EACCES, "for reading alone");
+    REFUSED(tidings_state_set(publisher, "x", 1, NULL), EACCES, "for reading alone");
     REFUSED(tidings_reserve(theirs, 10000, &(tidings_reservation){0}), EACCES, "for reading alone");
-    REFUSED(tidings_tidy(theirs), EACCES, "for reading alone");
+    REFUSED(tidings_reclaim(theirs), EACCES, "for reading alone");
     REFUSED(tidings_observer_add(late, "val", 3, NULL, 0, TIDINGS_ADD_PREFIX, &(uint32_t){0}), EACCES, "observe all names");
     REFUSED(tidings_observer_open(theirs, TIDINGS_OBSERVE_LOSSLESS, &observer), EACCES, "for reading alone");
     REFUSED(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), EACCES, "only observe it");
@@ -192,7 +192,7 @@ static void tries_what_only_writers_may(void) {
         tidings_delivery none;
         REFUSED(tidings_next(late, 0, &none), ECHILD, "before a fork");
         size = sizeof value;
-        OK(tidings_state_get(topic, value, &size, &format, &sequence));
+        OK(tidings_state_get(publisher, value, &size, &format, &sequence));
         (void)observer_of(theirs, "other");
         _exit(0);
     }
@@ -204,10 +204,10 @@ void a_reader_can_read_and_change_nothing(void) {
     tidings_center *private;
     OK(tidings_open("private", NULL, &private));
     keep(private);
-    tidings_topic *topic = topic_of(center, "value");
-    OK(tidings_state_set(topic, "value", 5, NULL));
-    post_number(topic_of(center, "other"), 1);
-    post_number(topic_of(center, "third"), 2);
+    tidings_publisher *publisher = publisher_of(center, "value");
+    OK(tidings_state_set(publisher, "value", 5, NULL));
+    post_number(publisher_of(center, "other"), 1);
+    post_number(publisher_of(center, "third"), 2);
     const print before = print_of(center_path());
     ends_well(start(tries_what_only_writers_may));
     const print after = print_of(center_path());
@@ -253,24 +253,24 @@ static void reads_past_the_unfinished(void) {
 // Nobody is there who may revoke: readers go on by themselves, and are told of what was finished after all.
 void a_stopped_post_holds_readers_up_only_briefly(void) {
     begin(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     const pid_t reader = start(reads_past_the_unfinished);
     told(&ready);
-    post_number(topic, 0);
+    post_number(publisher, 0);
     const uint64_t first = claim_by(center, TIDINGS__W_FOREIGN | 77);
     write_record(center, first);
-    post_number(topic, 1);
+    post_number(publisher, 1);
     const uint64_t second = claim_by(center, TIDINGS__W_FOREIGN | 78);
     const uint64_t third = claim_by(center, TIDINGS__W_FOREIGN | 79);
     write_record(center, third);
-    tidings__set_relaxed(&tidings__cell_at(&center->segment, third)->topic, tidings__relaxed(&tidings__cell_at(&center->segment, first)->topic));
-    post_number(topic, 2);
+    tidings__set_relaxed(&tidings__cell_at(&center->segment, third)->route, tidings__relaxed(&tidings__cell_at(&center->segment, first)->route));
+    post_number(publisher, 2);
     told(&ready);
     commit_at(center, first);
     commit_at(center, third);
     (void)second;
-    for (uint32_t i = 0; i < 300; i++) post_number(topic, 3);
-    post_number(topic, 1000);
+    for (uint32_t i = 0; i < 300; i++) post_number(publisher, 3);
+    post_number(publisher, 1000);
     tell(&done);
     ends_well(reader);
 }
@@ -289,28 +289,28 @@ static void reads_everything(void) {
 // Whoever posts next, and next but one, sees to it that readers can go on: they lose nothing.
 void posters_revoke_for_readers(void) {
     begin(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     const pid_t reader = start(reads_everything);
     told(&ready);
     uint32_t number = 0;
-    post_number(topic, number++);
+    post_number(publisher, number++);
     const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     write_record(center, position);
     while (statistics_of(center).revoked == 0) {
-        post_number(topic, number++);
+        post_number(publisher, number++);
         usleep(1000);  // as often as it takes: a moment must go by between two looks
     }
     commit_at(center, position);
-    post_number(topic, 1000000);
+    post_number(publisher, 1000000);
     ends_well(reader);
     CHECK(statistics_of(center).revoked == 1, "%lu", (unsigned long)statistics_of(center).revoked);
 }
 
 // MARK: Many
 
-#define CROWD_EACH 40u
-#define CROWD 5u
-#define CROWD_POSTERS 4u
+#define WAKE_GROUP_EACH 40u
+#define WAKE_GROUP 5u
+#define WAKE_GROUP_POSTERS 4u
 
 static void *accounts_for_all(void *unused) {
     (void)unused;
@@ -320,25 +320,25 @@ static void *accounts_for_all(void *unused) {
     tidings_observer *observer = observer_of(theirs, NAME);
     tidings_observer_spin(observer, 0);
     tell(&ready);
-    for (uint64_t all = 0; all < CROWD_POSTERS * ROUNDS(50);) {
+    for (uint64_t all = 0; all < WAKE_GROUP_POSTERS * ROUNDS(50);) {
         tidings_delivery delivery;
         OK(tidings_next(observer, -1, &delivery));
         all += delivery.kind == TIDINGS_DELIVERY_MISSED ? delivery.missed : 1;
-        CHECK(all <= CROWD_POSTERS * ROUNDS(50), "%lu", (unsigned long)all);
+        CHECK(all <= WAKE_GROUP_POSTERS * ROUNDS(50), "%lu", (unsigned long)all);
     }
     return NULL;
 }
 
 static void reads_in_threads(void) {
-    pthread_t threads[CROWD_EACH];
-    for (uint32_t i = 0; i < CROWD_EACH; i++) CHECK(pthread_create(&threads[i], NULL, accounts_for_all, NULL) == 0, "no thread");
-    for (uint32_t i = 0; i < CROWD_EACH; i++) CHECK(pthread_join(threads[i], NULL) == 0, "no thread");
+    pthread_t threads[WAKE_GROUP_EACH];
+    for (uint32_t i = 0; i < WAKE_GROUP_EACH; i++) CHECK(pthread_create(&threads[i], NULL, accounts_for_all, NULL) == 0, "no thread");
+    for (uint32_t i = 0; i < WAKE_GROUP_EACH; i++) CHECK(pthread_join(threads[i], NULL) == 0, "no thread");
 }
 
-static void posts_to_the_crowd(void) {
-    tidings_topic *topic = topic_of(join_center(0), NAME);
+static void posts_to_the_wake_group(void) {
+    tidings_publisher *publisher = publisher_of(join_center(0), NAME);
     for (uint32_t i = 0; i < ROUNDS(50); i++) {
-        post_number(topic, i);
+        post_number(publisher, i);
         usleep(1000);  // some of them sleep again
     }
 }
@@ -346,14 +346,14 @@ static void posts_to_the_crowd(void) {
 // A post that wakes them all takes its time, and whom it woke takes its processor: the other posters, who watch for readers, must not revoke it again and again.
 void two_hundred_readers_hear_of_every_post(void) {
     begin(0);
-    pid_t readers[CROWD], posters[CROWD_POSTERS];
-    for (uint32_t i = 0; i < CROWD; i++) readers[i] = start(reads_in_threads);
-    for (uint32_t i = 0; i < CROWD * CROWD_EACH; i++) told(&ready);
-    for (uint32_t i = 0; i < CROWD_POSTERS; i++) posters[i] = start(posts_to_the_crowd);
-    for (uint32_t i = 0; i < CROWD_POSTERS; i++) ends_well(posters[i]);
-    for (uint32_t i = 0; i < CROWD; i++) ends_well(readers[i]);
+    pid_t readers[WAKE_GROUP], posters[WAKE_GROUP_POSTERS];
+    for (uint32_t i = 0; i < WAKE_GROUP; i++) readers[i] = start(reads_in_threads);
+    for (uint32_t i = 0; i < WAKE_GROUP * WAKE_GROUP_EACH; i++) told(&ready);
+    for (uint32_t i = 0; i < WAKE_GROUP_POSTERS; i++) posters[i] = start(posts_to_the_wake_group);
+    for (uint32_t i = 0; i < WAKE_GROUP_POSTERS; i++) ends_well(posters[i]);
+    for (uint32_t i = 0; i < WAKE_GROUP; i++) ends_well(readers[i]);
     const uint64_t revoked = statistics_of(center).revoked;
-    CHECK(revoked <= 4 * CROWD_POSTERS * ROUNDS(50), "%lu were revoked", (unsigned long)revoked);
+    CHECK(revoked <= 4 * WAKE_GROUP_POSTERS * ROUNDS(50), "%lu were revoked", (unsigned long)revoked);
 }
 
 // MARK: Waking a bounded number
@@ -386,16 +386,16 @@ static void wake_hostile_sleepers(pthread_t threads[HOSTILE]) {
     for (uint32_t i = 0; i < HOSTILE; i++) CHECK(pthread_join(threads[i], NULL) == 0, "no thread");
 }
 
-// Sleepers that never ring on: a poster wakes TIDINGS__BELL_WAKES of them and no more, however many there are.
+// Sleepers that never ring on: a poster wakes TIDINGS__NAME_FUTEX_WAKES of them and no more, however many there are.
 void a_post_wakes_a_bounded_number_of_readers(void) {
     begin(256);
-    tidings_topic *topic = topic_of(center, NAME);
-    word = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    word = &center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
     pthread_t threads[HOSTILE];
     hostile_sleepers(threads);
     until_on_word(HOSTILE);
-    post_number(topic, 0);
-    CHECK(asleep_on_word() == HOSTILE - TIDINGS__BELL_WAKES, "%ld sleep", asleep_on_word());
+    post_number(publisher, 0);
+    CHECK(asleep_on_word() == HOSTILE - TIDINGS__NAME_FUTEX_WAKES, "%ld sleep", asleep_on_word());
     wake_hostile_sleepers(threads);
     CHECK(statistics_of(center).revoked == 0, "a post was revoked");
 }
@@ -419,7 +419,7 @@ static void read_one_each(void) {
 }
 
 // The first two in the kernel's queue are readers of this library: the poster wakes the first, which wakes the second and others; the second wakes more. Returns how many sleepers are left.
-static long asleep_after_a_post_to_two_readers(tidings_topic *topic) {
+static long asleep_after_a_post_to_two_readers(tidings_publisher *publisher) {
     const pid_t reader = start(read_one_each);
     told(&ready);
     told(&ready);
@@ -427,7 +427,7 @@ static long asleep_after_a_post_to_two_readers(tidings_topic *topic) {
     pthread_t threads[HOSTILE];
     hostile_sleepers(threads);
     until_on_word(HOSTILE + 2);
-    post_number(topic, 0);
+    post_number(publisher, 0);
     told(&done);
     told(&done);
     const long asleep = asleep_on_word();
@@ -438,13 +438,13 @@ static long asleep_after_a_post_to_two_readers(tidings_topic *topic) {
 
 void a_reader_that_wakes_wakes_the_next_ones(void) {
     begin(256);
-    tidings_topic *topic = topic_of(center, NAME);
-    word = &center->segment.header->bells[tidings__bell_of(&topic->key)].word;
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    word = &center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
     // A reader whose second of sleep ends just before the post finds it without having been woken, and wakes nobody. That does not happen ten times in a row.
-    // If readers woke nobody, HOSTILE - TIDINGS__BELL_WAKES would be left at least.
-    const long most = (long)HOSTILE + 2 - TIDINGS__BELL_WAKES - 2 * TIDINGS__BELL_PASSES;
+    // If readers woke nobody, HOSTILE - TIDINGS__NAME_FUTEX_WAKES would be left at least.
+    const long most = (long)HOSTILE + 2 - TIDINGS__NAME_FUTEX_WAKES - 2 * TIDINGS__NAME_FUTEX_PASSES;
     long asleep = HOSTILE + 2;
-    for (int round = 0; round < 10 && asleep > most; round++) asleep = asleep_after_a_post_to_two_readers(topic);
+    for (int round = 0; round < 10 && asleep > most; round++) asleep = asleep_after_a_post_to_two_readers(publisher);
     CHECK(asleep <= most, "%ld sleep", asleep);
 }
 
@@ -453,7 +453,7 @@ void a_reader_that_wakes_wakes_the_next_ones(void) {
 
 void a_post_to_many_observers_wakes_no_reader_on_its_claim(void) {
     begin(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings__segment *s = &center->segment;
     pthread_t observers[MANY], threads[HOSTILE];
     for (uint32_t i = 0; i < MANY; i++) CHECK(pthread_create(&observers[i], NULL, reads_one, center) == 0, "no thread");
@@ -462,30 +462,30 @@ void a_post_to_many_observers_wakes_no_reader_on_its_claim(void) {
     word = tidings__claim_futex(tidings__cell_at(s, tidings__frontier(s, tidings__oldest(s))));
     hostile_sleepers(threads);
     until_on_word(HOSTILE);
-    post_number(topic, 0);
+    post_number(publisher, 0);
     CHECK(asleep_on_word() == HOSTILE, "%ld sleep", asleep_on_word());
     for (uint32_t i = 0; i < MANY; i++) CHECK(pthread_join(observers[i], NULL) == 0, "no thread");
     wake_hostile_sleepers(threads);
     CHECK(statistics_of(center).revoked == 0, "a post was revoked");
 }
 
-static void *posts_when_there_is_room(void *topic) {
-    OK(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+static void *posts_when_there_is_room(void *publisher) {
+    OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
     return NULL;
 }
 
 // The lossless observer wakes all posters that wait for it. Readers cannot sleep on that word, and it wakes none of them.
 void a_lossless_observer_wakes_posters_and_no_reader(void) {
     begin(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings__segment *s = &center->segment;
     tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
-    while (tidings_post(topic, "x", 1, NULL, NULL) == 0) {}
+    while (tidings_post(publisher, "x", 1, NULL, NULL) == 0) {}
     pthread_t threads[HOSTILE], poster;
     word = (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
     hostile_sleepers(threads);
     until_on_word(HOSTILE);
-    CHECK(pthread_create(&poster, NULL, posts_when_there_is_room, topic) == 0, "no thread");
+    CHECK(pthread_create(&poster, NULL, posts_when_there_is_room, publisher) == 0, "no thread");
     while (!(tidings__acquire(tidings__waiting_posters(s, observer->index)) & 1)) usleep(100);
     CHECK(drain(observer).received >= 256, "the ring was not full");
     CHECK(pthread_join(poster, NULL) == 0, "no thread");
@@ -517,17 +517,17 @@ void a_reader_can_be_interrupted_and_has_a_descriptor(void) {
     CHECK(tidings_next(observer, 1000, &delivery) == -ETIMEDOUT, "nothing there");
     int fd;
     OK(tidings_observer_descriptor(observer, &fd));
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (uint32_t i = 0; i < ROUNDS(100); i++) {
         while (tidings_next(observer, 0, &delivery) != -EAGAIN) {}
-        post_number(topic, i);
+        post_number(publisher, i);
         CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
         // It may have been readable before: for nothing, then.
         while (tidings_next(observer, 0, &delivery) != 0) CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
         CHECK(stamp_of(&delivery).number == i, "%u", stamp_of(&delivery).number);
     }
-    uint32_t interest;
-    OK(tidings_observer_add(observer, "later", 5, NULL, 0, 0, &interest));
-    OK(tidings_observer_remove(observer, interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(observer, "later", 5, NULL, 0, 0, &subscription));
+    OK(tidings_observer_remove(observer, subscription));
     tidings_observer_close(observer);
 }

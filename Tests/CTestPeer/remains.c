@@ -6,13 +6,13 @@
 
 static tidings_center *center;
 static tidings__segment *s;
-static tidings_topic *topic;
+static tidings_publisher *publisher;
 static tidings_observer *observer;
 
 static void begin(void) {
     center = join_center(256);
     s = &center->segment;
-    topic = topic_of(center, NAME);
+    publisher = publisher_of(center, NAME);
     observer = observer_of(center, NAME);
 }
 
@@ -53,10 +53,10 @@ void rings_again_where_a_ringer_died(void) {
         const uint32_t index = sleeping_observer();
         tidings__fetch_add(&s->observers[index].doorbell, 2);
         if (round % 2) leave_tombstone();
-        post_number(topic, round);
+        post_number(publisher, round);
         told(&woken);
         ends_well(pid);
-        tidings_tidy(center);
+        tidings_reclaim(center);
         CHECK(statistics_of(center).observers_asleep == 0, "its bit is still up");
     }
 }
@@ -70,11 +70,11 @@ void rings_a_dead_sleeper_once(void) {
     kill_and_reap(pid);
     CHECK(statistics_of(center).observers_asleep == 1, "its bit is up");
     const uint32_t index = sleeping_observer();
-    post_number(topic, 1);
+    post_number(publisher, 1);
     const uint32_t after = tidings__acquire(&s->observers[index].doorbell);
-    for (uint32_t i = 0; i < 100; i++) post_number(topic, i);
+    for (uint32_t i = 0; i < 100; i++) post_number(publisher, i);
     CHECK(tidings__acquire(&s->observers[index].doorbell) == after, "it was rung again");
-    CHECK(tidings_tidy(center) == 1 && statistics_of(center).observers == 1 && statistics_of(center).observers_asleep == 0, "tidied up");
+    CHECK(tidings_reclaim(center) == 1 && statistics_of(center).observers == 1 && statistics_of(center).observers_asleep == 0, "tidied up");
 }
 
 static _Atomic uint32_t *chunk_kind;
@@ -82,13 +82,13 @@ static _Atomic uint32_t *chunk_kind;
 static void dies_with_chunks(void) {
     tidings_center *own = join_center(0);
     tidings__segment *segment = &own->segment;
-    tidings_topic *own_topic = topic_of(own, "other");
+    tidings_publisher *own_publisher = publisher_of(own, "other");
     static uint8_t bytes[500];
     tidings_reservation reservation;
     OK(tidings_reserve(own, 500, &reservation));
     const uint32_t chunk = (uint32_t)reservation.internal;
     uint64_t sequence;
-    OK(tidings_post(own_topic, bytes, sizeof bytes, NULL, &sequence));
+    OK(tidings_post(own_publisher, bytes, sizeof bytes, NULL, &sequence));
     const uint32_t posted = (uint32_t)tidings__relaxed(&tidings__cell_at(segment, sequence)->body[0]);
     switch (atomic_load(chunk_kind)) {
     case 0: break;  // being filled
@@ -109,17 +109,17 @@ void frees_the_chunks_of_the_dead_and_keeps_those_they_posted(void) {
     for (uint32_t round = 0; round < 30; round++) {
         atomic_store(chunk_kind, round % 3);
         waitpid(start(dies_with_chunks), NULL, 0);
-        CHECK(tidings_tidy(center) == 1, "one died");
+        CHECK(tidings_reclaim(center) == 1, "one died");
         const tidings_delivery delivery = receive(of_other);
         CHECK(delivery.size == 500, "%zu bytes", delivery.size);
-        for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
+        for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
         CHECK(drain(of_other).received == 0, "nothing more");
         CHECK(statistics_of(center).chunks_used == 0, "kind %u: %u chunks", round % 3, statistics_of(center).chunks_used);
     }
 }
 
 // The remains of a participant whose tidier died half-way, with all it had taken still there or not.
-void tidies_up_half_tidied_remains(void) {
+void tidies_up_half_reclaimed_orphans(void) {
     begin();
     for (uint32_t round = 0; round < 10; round++) {
         woken = pipe_open();
@@ -127,11 +127,11 @@ void tidies_up_half_tidied_remains(void) {
         until_asleep(pid, center, 1);
         kill_and_reap(pid);
         const uint32_t index = sleeping_observer();
-        const uint32_t entry = tidings__name_find(s, &topic->key);
+        const uint32_t entry = tidings__name_find(s, &publisher->key);
         if (round & 1) tidings__fetch_and(&s->names[entry].members[0], ~(UINT64_C(1) << index));
         if (round & 2) tidings__doorbell_withdraw(s, index);
         if (round & 4) tidings__set_relaxed(&s->observers[index].instance, 0);
-        CHECK(tidings_tidy(center) == 1, "one");
+        CHECK(tidings_reclaim(center) == 1, "one");
         const tidings_statistics statistics = statistics_of(center);
         CHECK(statistics.participants == 1 && statistics.observers == 1 && statistics.observers_asleep == 0, "left");
         CHECK(tidings__relaxed(&s->names[entry].members[0]) == UINT64_C(1) << observer->index, "members");

@@ -11,19 +11,19 @@ static pipe_pair ready, removed;
 
 static void posts_after_the_removal(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     static uint8_t bytes[5000];
     tidings_reservation reservation;
     OK(tidings_reserve(center, sizeof bytes, &reservation));
-    post_number(topic, 1);
+    post_number(publisher, 1);
     tell(&ready);
     told(&removed);
-    REFUSED(tidings_post(topic, "x", 1, NULL, NULL), ESTALE, "removed");
-    REFUSED(tidings_post(topic, bytes, sizeof bytes, NULL, NULL), ESTALE, "removed");
-    REFUSED(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL), ESTALE, "removed");
-    REFUSED(tidings_post_reserved(topic, &reservation, 10, NULL, NULL), ESTALE, "removed");
-    REFUSED(tidings_state_set(topic, "x", 1, NULL), ESTALE, "removed");
-    tidings_topic_close(topic);
+    REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL), ESTALE, "removed");
+    REFUSED(tidings_post_reserved(publisher, &reservation, 10, NULL, NULL), ESTALE, "removed");
+    REFUSED(tidings_state_set(publisher, "x", 1, NULL), ESTALE, "removed");
+    tidings_publisher_close(publisher);
     tidings_close(center);
 }
 
@@ -45,7 +45,7 @@ void a_removed_center_takes_no_more_posts(void) {
     ends_well(poster);
     const account account = drain(observer);
     CHECK(account.received == 1 && account.missed == 0, "%lu: what was posted before, and no more", (unsigned long)account.received);
-    post_number(topic_of(next, NAME), 2);
+    post_number(publisher_of(next, NAME), 2);
     const tidings_delivery delivery = receive(of_next);
     CHECK(stamp_of(&delivery).number == 2 && drain(observer).received == 0, "mixed up");
     tidings_observer_close(observer);
@@ -58,10 +58,10 @@ static void opens_and_removes(void) {
         tidings_center *center;
         int result = tidings_open("story", &(tidings_configuration){.slots = 256, .names = 64, .participants = 16, .observers = 16}, &center);
         CHECK(result == 0, "open: %d", result);
-        tidings_topic *topic = topic_of(center, NAME);
-        result = tidings_post(topic, "x", 1, NULL, NULL);
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        result = tidings_post(publisher, "x", 1, NULL, NULL);
         CHECK(result == 0 || result == -ESTALE, "post: %d", result);
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
         if (random_below(2)) tidings_close(center);
         result = random_below(2) ? tidings_remove("story", NULL) : 0;
         CHECK(result == 0 || result == -ENOENT, "remove: %d", result);

@@ -6,18 +6,18 @@ static _Atomic uint64_t *set_by;  // shared: per poster, the number it returned 
 
 static void sets_values(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (uint32_t number = 1; number <= 3000; number++) {
         uint64_t sequence;
         const stamp stamp = {.poster = (uint32_t)getpid(), .number = number};
-        OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
         uint64_t newest = atomic_load(set_by);
         while (newest < sequence && !atomic_compare_exchange_weak(set_by, &newest, sequence)) {}
         // Whatever is read now is not older than what was set by anybody who had returned before.
         const uint64_t floor = atomic_load(set_by);
         struct stamp value;
         size_t size = sizeof value;
-        OK(tidings_state_get(topic, &value, &size, NULL, &sequence));
+        OK(tidings_state_get(publisher, &value, &size, NULL, &sequence));
         CHECK(sequence >= floor, "the value of %lu, though %lu was set", (unsigned long)sequence, (unsigned long)floor);
     }
 }
@@ -25,27 +25,27 @@ static void sets_values(void) {
 void the_newest_value_wins_across_posters(void) {
     set_by = shared_memory(4096);
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     const pid_t posters[3] = {start(sets_values), start(sets_values), start(sets_values)};
     for (int i = 0; i < 3; i++) ends_well(posters[i]);
     uint64_t sequence;
     stamp value;
     size_t size = sizeof value;
-    OK(tidings_state_get(topic, &value, &size, NULL, &sequence));
+    OK(tidings_state_get(publisher, &value, &size, NULL, &sequence));
     CHECK(sequence == atomic_load(set_by), "%lu instead of %lu", (unsigned long)sequence, (unsigned long)atomic_load(set_by));
     CHECK(value.number == 3000, "somebody's last one");
     // Turned over, only one chunk is left.
-    for (uint32_t i = 0; i < 600; i++) post_number(topic_of(center, "filler"), i);
-    tidings_tidy(center);
+    for (uint32_t i = 0; i < 600; i++) post_number(publisher_of(center, "filler"), i);
+    tidings_reclaim(center);
     CHECK(statistics_of(center).chunks_used <= 1, "%u chunks", statistics_of(center).chunks_used);
 }
 
 static void sets_for_ever(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (;;) {
         const uint64_t number = atomic_load(&set_by[0]) + 1;
-        OK(tidings_state_set(topic, &number, sizeof number, NULL));
+        OK(tidings_state_set(publisher, &number, sizeof number, NULL));
         atomic_store(&set_by[0], number);
     }
 }
@@ -54,7 +54,7 @@ static void sets_for_ever(void) {
 void a_killed_poster_never_brings_back_an_older_value(void) {
     set_by = shared_memory(4096);
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME), *filler = topic_of(center, "filler");
+    tidings_publisher *publisher = publisher_of(center, NAME), *filler = publisher_of(center, "filler");
     for (uint32_t round = 0; round < 200; round++) {
         const pid_t pid = start(sets_for_ever);
         const uint64_t enough = atomic_load(&set_by[0]) + 1 + random_below(40);
@@ -65,17 +65,17 @@ void a_killed_poster_never_brings_back_an_older_value(void) {
         // At once, after the ring has turned, and after its remains were tidied up.
         for (int look = 0; look < 3; look++) {
             size_t size = sizeof value;
-            OK(tidings_state_get(topic, &value, &size, NULL, NULL));
+            OK(tidings_state_get(publisher, &value, &size, NULL, NULL));
             CHECK(value == returned || value == returned + 1, "round %u, look %d: %lu, after %lu had returned", round, look, (unsigned long)value, (unsigned long)returned);
             CHECK(look == 0 || value == before, "round %u, look %d: %lu, and %lu before", round, look, (unsigned long)value, (unsigned long)before);
             before = value;
             if (look == 0 && round % 2) for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
-            if (look == 1) CHECK(tidings_tidy(center) >= 0, "tidy");
+            if (look == 1) CHECK(tidings_reclaim(center) >= 0, "tidy");
         }
         atomic_store(&set_by[0], value);
     }
     for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
-    tidings_tidy(center);
+    tidings_reclaim(center);
     const tidings_statistics statistics = statistics_of(center);
     CHECK(statistics.chunks_used <= 1 && statistics.participants == 1 && statistics.names == 1, "%u chunks, %u participants, %u names", statistics.chunks_used,
           statistics.participants, statistics.names);
@@ -83,52 +83,52 @@ void a_killed_poster_never_brings_back_an_older_value(void) {
 
 void a_value_survives_everybody_and_the_ring(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME), *filler = topic_of(center, "filler");
+    tidings_publisher *publisher = publisher_of(center, NAME), *filler = publisher_of(center, "filler");
     static uint8_t large[70000];
     for (size_t i = 0; i < sizeof large; i++) large[i] = (uint8_t)(i * 7);
     for (uint32_t round = 0; round < 4; round++) {
         const size_t length = round % 2 ? sizeof large - round : 3 + round;
-        OK(tidings_state_set(topic, large, length, &(tidings_post_options){.format = TIDINGS_FORMAT_CBOR}));
+        OK(tidings_state_set(publisher, large, length, &(tidings_post_options){.format = TIDINGS_FORMAT_CBOR}));
         for (uint32_t i = 0; i < 300 * round; i++) post_number(filler, i);
-        tidings_topic_close(topic);
-        tidings_topic_close(filler);
+        tidings_publisher_close(publisher);
+        tidings_publisher_close(filler);
         tidings_close(center);  // nobody is left
         center = join_center(256);
-        topic = topic_of(center, NAME);
-        filler = topic_of(center, "filler");
+        publisher = publisher_of(center, NAME);
+        filler = publisher_of(center, "filler");
         for (uint32_t i = 0; i < 300 * (3 - round); i++) post_number(filler, i);
         static uint8_t copy[70000];
         size_t size = sizeof copy;
         uint8_t format = 0;
-        OK(tidings_state_get(topic, copy, &size, &format, NULL));
+        OK(tidings_state_get(publisher, copy, &size, &format, NULL));
         CHECK(size == length && memcmp(copy, large, length) == 0 && format == TIDINGS_FORMAT_CBOR, "round %u: %zu bytes", round, size);
     }
-    OK(tidings_state_set(topic, NULL, 0, NULL));
+    OK(tidings_state_set(publisher, NULL, 0, NULL));
     size_t size = 0;
-    CHECK(tidings_state_get(topic, NULL, &size, NULL, NULL) == -ENOENT, "cleared");
+    CHECK(tidings_state_get(publisher, NULL, &size, NULL, NULL) == -ENOENT, "cleared");
     for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
-    CHECK(tidings_state_get(topic, NULL, &size, NULL, NULL) == -ENOENT, "cleared, and the ring has turned");
-    tidings_tidy(center);
+    CHECK(tidings_state_get(publisher, NULL, &size, NULL, NULL) == -ENOENT, "cleared, and the ring has turned");
+    tidings_reclaim(center);
     CHECK(statistics_of(center).chunks_used == 0, "%u chunks", statistics_of(center).chunks_used);
     // An empty value is a value.
-    OK(tidings_state_set(topic, "", 0, NULL));
+    OK(tidings_state_set(publisher, "", 0, NULL));
     size = 5;
-    OK(tidings_state_get(topic, large, &size, NULL, NULL));
+    OK(tidings_state_get(publisher, large, &size, NULL, NULL));
     CHECK(size == 0, "%zu", size);
 }
 
 void a_late_comer_is_told_that_it_is_retained(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME), *with_subject = topic_with(center, NAME, "s"), *filler = topic_of(center, "filler");
+    tidings_publisher *publisher = publisher_of(center, NAME), *with_subject = publisher_with(center, NAME, "s"), *filler = publisher_of(center, "filler");
     tidings_observer *early = observer_of(center, NAME);
     for (uint32_t round = 0; round < 4; round++) {
-        OK(tidings_state_set(topic, &round, sizeof round, NULL));
+        OK(tidings_state_set(publisher, &round, sizeof round, NULL));
         if (round % 2) for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
         tidings_observer *late = observer_with(center, NAME, 0, TIDINGS_ADD_RETAINED), *indifferent = observer_of(center, NAME);
         tidings_delivery delivery = receive(late);
         CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && *(const uint32_t *)delivery.payload == round, "the value first");
         CHECK(tidings_next(late, 0, &delivery) == -EAGAIN && tidings_next(indifferent, 0, &delivery) == -EAGAIN, "once, and for those who asked");
-        post_number(topic, 99);
+        post_number(publisher, 99);
         delivery = receive(late);
         CHECK(!(delivery.flags & TIDINGS_DELIVERY_RETAINED) && stamp_of(&delivery).number == 99, "then what is posted");
         tidings_observer_close(late);
@@ -148,25 +148,25 @@ void a_late_comer_is_told_that_it_is_retained(void) {
     memcpy(reservation.bytes, &value, sizeof value);
     REFUSED(tidings_post_reserved(with_subject, &reservation, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL), EINVAL, "put the subject");
     // What was refused changed nothing.
-    OK(tidings_state_get(topic, &read, &size, NULL, NULL));
+    OK(tidings_state_get(publisher, &read, &size, NULL, NULL));
     CHECK(size == sizeof read && read == 3, "%zu bytes, %u", size, read);
     tidings_observer *of_subject = observer_of_nothing(center);
-    uint32_t interest;
-    OK(tidings_observer_add(of_subject, NAME, strlen(NAME), "s", 1, TIDINGS_ADD_RETAINED, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(of_subject, NAME, strlen(NAME), "s", 1, TIDINGS_ADD_RETAINED, &subscription));
     tidings_delivery delivery;
     CHECK(tidings_next(of_subject, 0, &delivery) == -EAGAIN, "a value of another subject");
 }
 
 void a_cleared_value_is_told_as_one(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME), *of_all = observer_of_nothing(center);
-    uint32_t interest;
-    OK(tidings_observer_add(of_all, NULL, 0, NULL, 0, 0, &interest));
-    OK(tidings_state_set(topic, "value", 5, NULL));
-    OK(tidings_state_set(topic, NULL, 0, &(tidings_post_options){.flags = TIDINGS_POST_IMMEDIATE}));
-    OK(tidings_state_set(topic, "", 0, NULL));
-    OK(tidings_post(topic, NULL, 0, NULL, NULL));
+    uint32_t subscription;
+    OK(tidings_observer_add(of_all, NULL, 0, NULL, 0, 0, &subscription));
+    OK(tidings_state_set(publisher, "value", 5, NULL));
+    OK(tidings_state_set(publisher, NULL, 0, &(tidings_post_options){.flags = TIDINGS_POST_IMMEDIATE}));
+    OK(tidings_state_set(publisher, "", 0, NULL));
+    OK(tidings_post(publisher, NULL, 0, NULL, NULL));
     const uint32_t flags[] = {0, TIDINGS_DELIVERY_CLEARED | TIDINGS_DELIVERY_IMMEDIATE, 0, 0};
     for (uint32_t i = 0; i < 4; i++) {
         const tidings_delivery one = receive(observer), other = receive(of_all);
@@ -175,10 +175,10 @@ void a_cleared_value_is_told_as_one(void) {
     }
 }
 
-static tidings_topic *kept_topic(tidings_center *center, uint32_t number) {
+static tidings_publisher *kept_publisher(tidings_center *center, uint32_t number) {
     char name[32];
     snprintf(name, sizeof name, "kept.%u", number);
-    return topic_of(center, name);
+    return publisher_of(center, name);
 }
 
 void values_that_have_taken_every_place_can_be_cleared(void) {
@@ -189,28 +189,28 @@ void values_that_have_taken_every_place_can_be_cleared(void) {
     uint8_t bytes[900] = {0};
     uint32_t kept = 0;
     int result;
-    while ((result = tidings_state_set(kept_topic(center, kept), &kept, sizeof kept, NULL)) == 0) CHECK(++kept < 4000, "there is no end of places");
+    while ((result = tidings_state_set(kept_publisher(center, kept), &kept, sizeof kept, NULL)) == 0) CHECK(++kept < 4000, "there is no end of places");
     CHECK(result == -EAGAIN && strstr(tidings_last_error(), "hold kept values; clear some"), "%d: %s", result, tidings_last_error());
     CHECK(kept > 8, "only %u values", kept);
-    CHECK(tidings_post(kept_topic(center, 0), bytes, sizeof bytes, NULL, NULL) == -EAGAIN, "a large payload has found a place");
+    CHECK(tidings_post(kept_publisher(center, 0), bytes, sizeof bytes, NULL, NULL) == -EAGAIN, "a large payload has found a place");
     account account = drain(observer);
-    OK(tidings_state_set(kept_topic(center, 0), NULL, 0, NULL));
+    OK(tidings_state_set(kept_publisher(center, 0), NULL, 0, NULL));
     tidings_delivery delivery;
     OK(tidings_next(observer, 0, &delivery));
     CHECK(delivery.size == 0 && delivery.flags & TIDINGS_DELIVERY_CLEARED && strcmp(delivery.name, "kept.0") == 0, "%zu bytes of \"%s\"", delivery.size, delivery.name);
-    for (uint32_t i = 1; i < kept; i++) OK(tidings_state_set(kept_topic(center, i), NULL, 0, NULL));
+    for (uint32_t i = 1; i < kept; i++) OK(tidings_state_set(kept_publisher(center, i), NULL, 0, NULL));
     for (uint32_t i = 0; i < kept; i++) {
         uint32_t value;
         size_t size = sizeof value;
-        CHECK(tidings_state_get(kept_topic(center, i), &value, &size, NULL, NULL) == -ENOENT, "value %u is still there", i);
+        CHECK(tidings_state_get(kept_publisher(center, i), &value, &size, NULL, NULL) == -ENOENT, "value %u is still there", i);
     }
-    OK(tidings_post(kept_topic(center, 0), bytes, sizeof bytes, NULL, NULL));
-    OK(tidings_state_set(kept_topic(center, 1), bytes, sizeof bytes, NULL));
+    OK(tidings_post(kept_publisher(center, 0), bytes, sizeof bytes, NULL, NULL));
+    OK(tidings_state_set(kept_publisher(center, 1), bytes, sizeof bytes, NULL));
     account = drain(observer);
     CHECK(account.received == 1, "%lu of one", (unsigned long)account.received);
     // Turned over once, every place serves again and no name is left but that value's.
-    for (uint32_t i = 0; i < 2 * 256; i++) post_number(topic_of(center, "filler"), i);
-    CHECK(tidings_tidy(center) >= 0 && statistics_of(center).chunks_used == 1, "%u places in use", statistics_of(center).chunks_used);
+    for (uint32_t i = 0; i < 2 * 256; i++) post_number(publisher_of(center, "filler"), i);
+    CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).chunks_used == 1, "%u places in use", statistics_of(center).chunks_used);
     tidings_observer_close(observer);
     CHECK(statistics_of(center).names == 1, "%u names", statistics_of(center).names);
 }
@@ -226,13 +226,13 @@ static bool listed_as_kept(tidings_center *center, const char *name) {
 // Whether its record is still in the ring or not, and not once it has been cleared.
 void a_kept_value_is_listed_from_the_first(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME), *other = topic_of(center, "other");
+    tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
     for (uint32_t round = 0; round < 3; round++) {
-        OK(tidings_state_set(topic, "x", 1, NULL));
+        OK(tidings_state_set(publisher, "x", 1, NULL));
         CHECK(listed_as_kept(center, NAME), "just posted, round %u", round);
         for (uint32_t i = 0; i < 600; i++) post_number(other, i);
         CHECK(listed_as_kept(center, NAME), "moved to its name, round %u", round);
-        OK(tidings_state_set(topic, NULL, 0, NULL));
+        OK(tidings_state_set(publisher, NULL, 0, NULL));
         for (uint32_t i = 0; i < 600; i++) post_number(other, i);
         CHECK(!listed_as_kept(center, NAME), "cleared, round %u", round);
     }

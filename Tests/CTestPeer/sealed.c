@@ -31,7 +31,7 @@ static tidings_center *received(void) {
 
 static void answers(tidings_center *handed) {
     works(handed);
-    post_number(topic_of(handed, "answer"), (uint32_t)getpid());
+    post_number(publisher_of(handed, "answer"), (uint32_t)getpid());
 }
 
 static void receives_and_answers(void) {
@@ -68,9 +68,9 @@ void a_sealed_center_goes_from_hand_to_hand(void) {
         int status;
         const pid_t dying = start(dies_with_a_place);
         CHECK(waitpid(dying, &status, 0) == dying && WIFSIGNALED(status), "it lives");
-        tidings_topic *topic = topic_of(center, NAME);
-        for (uint32_t n = 0; n < 600; n++) OK(tidings_post(topic, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
-        CHECK(tidings_tidy(center) >= 0, "tidying");
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        for (uint32_t n = 0; n < 600; n++) OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        CHECK(tidings_reclaim(center) >= 0, "tidying");
         CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
         CHECK(strcmp(tidings_path(center), "/memfd:handed") == 0, "%s", tidings_path(center));
     }
@@ -90,7 +90,7 @@ static void reads_what_it_was_handed(void) {
         CHECK(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED, "descriptor %d can be mapped for writing", fd);
         CHECK(ftruncate(fd, 0) != 0 && fchmod(fd, 0666) != 0, "descriptor %d can be changed", fd);
     }
-    REFUSED(tidings_post(topic_of(handed, NAME), "x", 1, NULL, NULL), EACCES, "for reading alone");
+    REFUSED(tidings_post(publisher_of(handed, NAME), "x", 1, NULL, NULL), EACCES, "for reading alone");
     REFUSED(tidings_send(handed, ends[0], 0), EACCES, "for reading alone");
     CHECK(write(ends[1], "r", 1) == 1, "%s", strerror(errno));
     for (uint32_t i = 0; i < 100; i++) {
@@ -106,8 +106,8 @@ void who_was_handed_a_center_to_read_can_do_no_more(void) {
     OK(tidings_send(center, ends[0], TIDINGS_SEND_READ_ONLY));
     char ready;
     CHECK(read(ends[0], &ready, 1) == 1, "%s", strerror(errno));
-    tidings_topic *topic = topic_of(center, NAME);
-    for (uint32_t i = 0; i < 100; i++) post_number(topic, i);
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    for (uint32_t i = 0; i < 100; i++) post_number(publisher, i);
     ends_well(peer);
     begin(0600);
     REFUSED(tidings_send(center, ends[0], TIDINGS_SEND_READ_ONLY), EACCES, "create it with mode");
@@ -139,14 +139,14 @@ static void lives_with_holes(void) {
     while (read(ends[1], &punched, 1) != 1 || punched != 'p') {}
     // Whatever comes of it, it is no signal.
     tidings_observer *observer;
-    uint32_t interest;
+    uint32_t subscription;
     if (tidings_observer_open(handed, 0, &observer) != 0) return;
-    (void)tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, 0, &interest);
-    tidings_topic *topic = topic_of(handed, NAME);
+    (void)tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, 0, &subscription);
+    tidings_publisher *publisher = publisher_of(handed, NAME);
     static uint8_t bytes[50000];
     tidings_delivery delivery;
     for (uint32_t i = 0; i < 1000; i++) {
-        (void)tidings_post(topic, bytes, i % 2 ? 8 : sizeof bytes, NULL, NULL);
+        (void)tidings_post(publisher, bytes, i % 2 ? 8 : sizeof bytes, NULL, NULL);
         (void)tidings_next(observer, 0, &delivery);
     }
 }

@@ -7,13 +7,13 @@
 
 static tidings_center *center;
 static tidings__segment *s;
-static tidings_topic *topic;
+static tidings_publisher *publisher;
 static tidings_observer *observer;
 
 static void begin(void) {
     center = join_center(256);
     s = &center->segment;
-    topic = topic_of(center, NAME);
+    publisher = publisher_of(center, NAME);
     observer = observer_of(center, NAME);
 }
 
@@ -32,10 +32,10 @@ void skips_a_tombstone_at_once(void) {
     begin();
     for (uint32_t i = 0; i < 600; i++) {
         const uint64_t position = claim_by(center, TIDINGS__W_DIED | (i % 2 ? TIDINGS__W_SKIPPED : 0));
-        if (i % 3 == 0) post_number(topic, i);
+        if (i % 3 == 0) post_number(publisher, i);
         if (i % 3 == 0) comes_next(position + 1);
         else nothing_comes();
-        CHECK(tidings__look(s, position) == TIDINGS__VOID, "it counts for nobody");
+        CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "it counts for nobody");
     }
     CHECK(statistics_of(center).revoked == 0, "there was nobody to ask");
 }
@@ -44,16 +44,16 @@ void skips_a_tombstone_at_once(void) {
 void revokes_a_claim_whose_owner_never_comes_back(void) {
     begin();
     const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
-    post_number(topic, 1);
+    post_number(publisher, 1);
     comes_next(position + 1);
     CHECK(statistics_of(center).revoked == 1, "%lu", (unsigned long)statistics_of(center).revoked);
     // Everybody says the same of it from now on, the returning owner too.
-    CHECK(tidings__look(s, position) == TIDINGS__VOID, "void");
+    CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "void");
     commit_at(center, position);
-    CHECK(tidings__look(s, position) == TIDINGS__VOID, "void, though it was committed");
+    CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "void, though it was committed");
     nothing_comes();
     CHECK(!tidings__verdict_of_owner(tidings__cell_at(s, position), position), "its owner is told");
-    CHECK(tidings__look(s, position) == TIDINGS__VOID, "void");
+    CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "void");
 }
 
 static bool busy(uint64_t position) {
@@ -65,14 +65,14 @@ static bool busy(uint64_t position) {
 void a_revoked_slot_serves_again_once_its_owner_knows(void) {
     begin();
     const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
-    for (uint32_t i = 0; i < 3 * 256; i++) CHECK(post_number(topic, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
+    for (uint32_t i = 0; i < 3 * 256; i++) CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
     CHECK(busy(position), "its owner hasn't moved");
     commit_at(center, position);
     CHECK(busy(position), "its owner doesn't know yet");
     CHECK(!tidings__verdict_of_owner(tidings__cell_at(s, position), position), "its owner is told");
     CHECK(!busy(position), "its owner has left it");
     bool used = false;
-    for (uint32_t i = 0; i < 256; i++) used |= post_number(topic, i) % 256 == position % 256;
+    for (uint32_t i = 0; i < 256; i++) used |= post_number(publisher, i) % 256 == position % 256;
     CHECK(used, "the slot is not used again");
     const account account = drain(observer);
     CHECK(account.received + account.missed == 4 * 256, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
@@ -81,17 +81,17 @@ void a_revoked_slot_serves_again_once_its_owner_knows(void) {
 void passes_over_a_slot_that_is_busy_from_an_earlier_lap(void) {
     begin();
     tidings_observer *late = observer_of(center, NAME);
-    post_number(topic, 0);
+    post_number(publisher, 0);
     const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     uint64_t posted = 1;
     for (uint32_t i = 0; i < 5 * 256; i++, posted++)
-        CHECK(post_number(topic, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
+        CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
     account account = drain(late);
     CHECK(account.received + account.missed == posted, "%lu + %lu of %lu", (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)posted);
     // Dead, at last: its slot serves again, and is counted again.
     claims_of_the_dead(s, 77);
     bool used = false;
-    for (uint32_t i = 0; i < 256; i++, posted++) used |= post_number(topic, i) % 256 == position % 256;
+    for (uint32_t i = 0; i < 256; i++, posted++) used |= post_number(publisher, i) % 256 == position % 256;
     CHECK(used, "the slot is not used again");
     const struct account more = drain(late);
     CHECK(more.received == 256 && more.missed == 0, "%lu + %lu", (unsigned long)more.received, (unsigned long)more.missed);
@@ -102,9 +102,9 @@ void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
     // Not committed: dead, for all.
     uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
-    post_number(topic, 1);
+    post_number(publisher, 1);
     comes_next(position + 1);
-    CHECK(tidings__look(s, position) == TIDINGS__VOID, "void");
+    CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "void");
     claims_of_the_dead(s, 77);
     // Committed in the meantime: accepted, by whoever reads it.
     position = claim_by(center, TIDINGS__W_FOREIGN | 78);
@@ -124,7 +124,7 @@ void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
     tidings_observer *late = observer_of(center, NAME);
     position = claim_by(center, TIDINGS__W_FOREIGN | 80);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
-    for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
+    for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
     const account account = drain(late);
     CHECK(account.received + account.missed == 600, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
 }
@@ -132,13 +132,13 @@ void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
 // Eviction of a range with two names and half of their tallies added, by somebody who died then.
 void finishes_an_eviction_that_was_left_half_way(void) {
     begin();
-    tidings_topic *other = topic_of(center, "other");
+    tidings_publisher *other = publisher_of(center, "other");
     tidings_observer *of_other = observer_of(center, "other"), *of_all = observer_of(center, NULL);
     uint64_t posted[2] = {0};
     for (uint32_t round = 0; round < 40; round++) {
         for (uint32_t i = 0; i < 200; i++) {
             const bool which = random_below(3) == 0;
-            post_number(which ? other : topic, i);
+            post_number(which ? other : publisher, i);
             posted[which]++;
         }
         const uint64_t start = tidings__oldest(s);
@@ -146,10 +146,10 @@ void finishes_an_eviction_that_was_left_half_way(void) {
         CHECK(tidings__ev_length(tidings__acquire(&s->header->eviction.word)) == 0, "nobody evicts");
         tidings__set_release(&s->header->eviction.word, tidings__ev_evicting(start, length));
         uint64_t counts[2] = {0}, valid = 0;
-        const uint32_t entries[2] = {tidings__name_find(s, &topic->key), tidings__name_find(s, &other->key)};
+        const uint32_t entries[2] = {tidings__name_find(s, &publisher->key), tidings__name_find(s, &other->key)};
         for (uint64_t p = start; p < start + length; p++) {
-            if (tidings__look(s, p) != TIDINGS__VALID) continue;
-            const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(s, p)->topic) & 0xffffff;
+            if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
+            const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(s, p)->route) & 0xffffff;
             for (int i = 0; i < 2; i++) counts[i] += entry == entries[i];
             valid++;
         }
@@ -158,7 +158,7 @@ void finishes_an_eviction_that_was_left_half_way(void) {
         if (valid && round & 4) tidings__tally_add(&s->names[TIDINGS__NAME_ALL].tally, valid, start + length);
         // And added once more by a helper that comes too late.
         for (uint32_t i = 0; i < 200; i++) {
-            post_number(topic, i);
+            post_number(publisher, i);
             posted[0]++;
         }
         CHECK(tidings__oldest(s) >= start + length, "finished");
@@ -174,9 +174,9 @@ void finishes_an_eviction_that_was_left_half_way(void) {
 // told nothing from before them after that.
 void history_lapped_during_an_eviction_is_told_in_order(void) {
     begin();  // so that the name has an entry, which counts
-    for (uint32_t i = 0; i < 200; i++) post_number(topic, i);
+    for (uint32_t i = 0; i < 200; i++) post_number(publisher, i);
     tidings_observer *late = observer_with(center, NAME, 0, TIDINGS_ADD_HISTORY);
-    for (uint32_t i = 200; i < 448; i++) post_number(topic, i);
+    for (uint32_t i = 200; i < 448; i++) post_number(publisher, i);
     const uint64_t oldest = tidings__oldest(s);
     CHECK(oldest == 192, "%lu", (unsigned long)oldest);
     tidings__key key;
@@ -211,13 +211,13 @@ static answers ask(uint64_t position, uint64_t w, uint64_t c, uint64_t v) {
         atomic_store(&cell->commit, c);
         atomic_store(&cell->verdict, v);
         if (revoked) tidings__revoke(s, position);
-        a.of[revoked] = (uint64_t)tidings__look(s, position);
+        a.of[revoked] = (uint64_t)tidings__slot_status(s, position);
         a.of[2 + revoked] = busy(position);
         // The next one of the slot waits no longer than for others.
-        a.of[4 + revoked] = tidings__patience(s, position + 1);
-        tidings_remains remains;
-        OK(tidings_remains_get(center, &remains));
-        a.of[6 + revoked] = remains.claims + 1000 * remains.slots_held + 1000000 * remains.verdicts;
+        a.of[4 + revoked] = tidings__revoke_timeout(s, position + 1);
+        tidings_orphans orphans;
+        OK(tidings_orphans_get(center, &orphans));
+        a.of[6 + revoked] = orphans.claims + 1000 * orphans.slots_held + 1000000 * orphans.verdicts;
     }
     // Its owner comes after all, and asks whether it counts.
     atomic_store(&cell->commit, tidings__c_of(position, w >> 32 & 1));
@@ -246,6 +246,6 @@ void a_cell_of_zeros_says_nothing_of_any_position_it_will_have(void) {
             }
         }
     }
-    CHECK(tidings__look(s, 0) == TIDINGS__UNDECIDED, "slot 0 is born otherwise");
+    CHECK(tidings__slot_status(s, 0) == TIDINGS__UNDECIDED, "slot 0 is born otherwise");
     CHECK(ask(0, 0, 0, 0).of[0] != TIDINGS__UNDECIDED, "and this is why");
 }

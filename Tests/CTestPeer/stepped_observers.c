@@ -27,7 +27,7 @@ static void receives_and_sleeps(void) {
 void stopped_anywhere_before_sleeping(void) {
     returned = shared_memory(4096);
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     pid_t pid = start_traced(receives_and_sleeps);
     const uint64_t length = step(pid, UINT64_MAX, true);
     CHECK(length > 100, "only %lu instructions", (unsigned long)length);
@@ -38,12 +38,12 @@ void stopped_anywhere_before_sleeping(void) {
         pid = start_traced(receives_and_sleeps);
         // The last ones just before the futex, and in it.
         step(pid, stop < stops ? moment(stop, stops, length) : length - (stops + last - 1 - stop), true);
-        post_number(topic, stop);
+        post_number(publisher, stop);
         let_go(pid);
         ends_well(pid);
         CHECK(atomic_load(returned) == 1, "received");
     }
-    CHECK(tidings_tidy(center) >= 0, "tidy");
+    CHECK(tidings_reclaim(center) >= 0, "tidy");
     CHECK(statistics_of(center).observers == 0, "%u observers are left", statistics_of(center).observers);
 }
 
@@ -65,11 +65,11 @@ static void counts_what_it_missed(void) {
 }
 
 // It has fallen behind, in a center of its own: positions begin at 0 there, and how many it can have missed is known by them.
-static pid_t start_behind(tidings_center **center, tidings_topic **topic) {
+static pid_t start_behind(tidings_center **center, tidings_publisher **publisher) {
     *center = join_center(256);
-    *topic = topic_of(*center, NAME);
+    *publisher = publisher_of(*center, NAME);
     const pid_t pid = start_traced(counts_what_it_missed);
-    for (uint32_t i = 0; i < BEFORE; i++) post_number(*topic, i);
+    for (uint32_t i = 0; i < BEFORE; i++) post_number(*publisher, i);
     return pid;
 }
 
@@ -79,27 +79,27 @@ void stopped_anywhere_while_it_counts_what_it_missed(void) {
     uint32_t stops = 1;
     for (uint32_t stop = 0; stop <= stops; stop++) {
         tidings_center *center;
-        tidings_topic *topic;
-        const pid_t pid = start_behind(&center, &topic);
+        tidings_publisher *publisher;
+        const pid_t pid = start_behind(&center, &publisher);
         if (stop == 0) {
             length = step(pid, UINT64_MAX, false);
             stops = moments(KILLS, length);
             kill_and_reap(pid);
         } else {
             step(pid, moment(stop - 1, stops, length), false);
-            for (uint32_t i = 0; i < WHILE; i++) post_number(topic, i);
+            for (uint32_t i = 0; i < WHILE; i++) post_number(publisher, i);
             let_go(pid);
             ends_well(pid);
         }
         OK(tidings_remove("story", NULL));
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
         tidings_close(center);
     }
 }
 
 static pipe_pair registered, woken, onward;
 
-static bool in_a_crowd;
+static bool in_a_wake_group;
 
 // Asleep as `tidings_next` is, but once awake it waits to be told to go on: a poster that is stepped is slow enough to be revoked by whoever waits for it.
 static void sleeps_again_and_again(void) {
@@ -111,10 +111,10 @@ static void sleeps_again_and_again(void) {
     tell(&registered);
     for (;;) {
         _Atomic uint32_t unused = 0;
-        tidings__futex_value words[3] = {{&own->doorbell, 0}, {&unused, 0}, {&s->names[entry].crowd, tidings__acquire(&s->names[entry].crowd)}};
-        if (in_a_crowd) tidings__set_relaxed(&own->beds[0], entry);
+        tidings__futex_value words[3] = {{&own->doorbell, 0}, {&unused, 0}, {&s->names[entry].wake_group, tidings__acquire(&s->names[entry].wake_group)}};
+        if (in_a_wake_group) tidings__set_relaxed(&own->group_waits[0], entry);
         words[0].value = tidings__doorbell_announce(s, observer->index);
-        const uint32_t count = in_a_crowd ? 3 : 2;
+        const uint32_t count = in_a_wake_group ? 3 : 2;
         while (tidings__acquire(words[0].word) == words[0].value && tidings__acquire(words[count - 1].word) == words[count - 1].value)
             tidings__futex_wait_either(words, count, -1);
         tidings__doorbell_withdraw(s, observer->index);
@@ -133,7 +133,7 @@ static void killed_while_ringing(uint32_t sleepers) {
     woken = pipe_open();
     onward = pipe_open();
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *witness = observer_of(center, NAME);
     pid_t sleeper[8];
     for (uint32_t i = 0; i < sleepers; i++) {
@@ -155,7 +155,7 @@ static void killed_while_ringing(uint32_t sleepers) {
         tidings_delivery delivery;
         const int result = tidings_next(witness, 0, &delivery);
         if (result == -EAGAIN) {
-            post_number(topic, kill);
+            post_number(publisher, kill);
             receive(witness);
         } else {
             OK(result);
@@ -171,24 +171,24 @@ static void killed_while_ringing(uint32_t sleepers) {
 void killed_anywhere_while_ringing(void) { killed_while_ringing(1); }
 
 // Many are rung on their name's own word, by one call; their doorbells' flags come down one by one.
-void killed_anywhere_while_ringing_a_crowd(void) {
-    in_a_crowd = true;
+void killed_anywhere_while_ringing_a_wake_group(void) {
+    in_a_wake_group = true;
     killed_while_ringing(6);
 }
 
 static void registers_and_leaves(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *other = observer_of(center, "other");
     tidings_observer_close(observer_of(center, "warm-up"));
     section_begin();
     tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY);
-    uint32_t interest;
-    OK(tidings_observer_add(observer, "brand-new", 9, "subject", 7, 0, &interest));
-    OK(tidings_post(topic, "x", 1, NULL, NULL));
+    uint32_t subscription;
+    OK(tidings_observer_add(observer, "brand-new", 9, "subject", 7, 0, &subscription));
+    OK(tidings_post(publisher, "x", 1, NULL, NULL));
     tidings_delivery delivery;
     while (tidings_next(observer, 0, &delivery) == 0) {}
-    OK(tidings_observer_remove(observer, interest));
+    OK(tidings_observer_remove(observer, subscription));
     tidings_observer_close(observer);
     atomic_store(returned, 1);
     section_end();
@@ -200,7 +200,7 @@ static void registers_and_leaves(void) {
 void killed_anywhere_while_observing(void) {
     returned = shared_memory(4096);
     own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000});
-    tidings_topic *topic = topic_of(own_center, NAME);
+    tidings_publisher *publisher = publisher_of(own_center, NAME);
     const uint32_t names = statistics_of(own_center).names;
     const uint64_t length = length_of(registers_and_leaves);
     const uint32_t kills = moments(40, length);
@@ -209,9 +209,9 @@ void killed_anywhere_while_observing(void) {
         step(pid, moment(kill, kills, length), false);
         kill_and_reap(pid);
         // Its lossless observer, half made or not, is no reason to wait: full speed, once around.
-        for (uint32_t i = 0; i < 300; i++) post_number(topic, i);
+        for (uint32_t i = 0; i < 300; i++) post_number(publisher, i);
     }
-    nothing_is_left(own_center, topic, 0, 0);
+    nothing_is_left(own_center, publisher, 0, 0);
     CHECK(statistics_of(own_center).names == names, "%u names", statistics_of(own_center).names);
     CHECK(statistics_of(own_center).observers_lossless == 0, "%u lossless observers", statistics_of(own_center).observers_lossless);
     for (uint32_t i = 0; i < 2000; i++) {
@@ -225,13 +225,13 @@ void killed_anywhere_while_observing(void) {
 static void tidies(void) {
     tidings_center *center = join_center(0);
     section_begin();
-    OK(tidings_tidy(center) < 0 ? 1 : 0);
+    OK(tidings_reclaim(center) < 0 ? 1 : 0);
     atomic_store(returned, 1);
     section_end();
     for (;;) pause();
 }
 
-static void leaves_remains(void) {
+static void leaves_orphans(void) {
     tidings_center *center = join_center(0);
     observer_of(center, NAME);
     observer_with(center, "remains", TIDINGS_OBSERVE_LOSSLESS, 0);
@@ -241,27 +241,27 @@ static void leaves_remains(void) {
 }
 
 // Killed while it tidies up after another: the next one tidies up after both.
-void killed_anywhere_while_tidying(void) {
+void killed_anywhere_while_reclaiming(void) {
     returned = shared_memory(4096);
     own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000});
-    tidings_topic *topic = topic_of(own_center, NAME);
+    tidings_publisher *publisher = publisher_of(own_center, NAME);
     int status;
-    waitpid(start(leaves_remains), &status, 0);
+    waitpid(start(leaves_orphans), &status, 0);
     const uint64_t length = length_of(tidies);
     const uint32_t kills = moments(8, length);
     for (uint32_t kill = 0; kill < kills; kill++) {
-        waitpid(start(leaves_remains), &status, 0);
+        waitpid(start(leaves_orphans), &status, 0);
         CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "remains: status %x", (unsigned)status);
         const pid_t pid = start_traced(tidies);
         step(pid, moment(kill, kills, length), false);
         kill_and_reap(pid);
-        CHECK(tidings_tidy(own_center) >= 1, "one at least");
+        CHECK(tidings_reclaim(own_center) >= 1, "one at least");
         const tidings_statistics statistics = statistics_of(own_center);
         CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.chunks_used == 0 && statistics.names == 0,
               "%u participants, %u observers, %u chunks, %u names after %u kills", statistics.participants, statistics.observers, statistics.chunks_used,
               statistics.names, kill + 1);
     }
-    nothing_is_left(own_center, topic, 0, 0);
+    nothing_is_left(own_center, publisher, 0, 0);
 }
 
 static void revokes(void) {
@@ -287,7 +287,7 @@ static void revokes(void) {
 void killed_anywhere_while_revoking(void) {
     tidings_center *center = join_center(256);
     tidings__segment *s = &center->segment;
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME), *sluggish = observer_of(center, NAME);
     uint64_t length = 0;
     uint32_t kills = 1;
@@ -299,7 +299,7 @@ void killed_anywhere_while_revoking(void) {
         tidings__cell *cell = tidings__cell_at(s, position);
         tidings__set_release(&cell->claim, tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT | (~tidings__relaxed(&cell->commit) & 1) << 32 |
                                                TIDINGS__W_FOREIGN | 77);
-        post_number(topic, kill);
+        post_number(publisher, kill);
         const uint64_t at = step(pid, kill == 0 ? UINT64_MAX : moment(kill - 1, kills, length), false);
         if (kill == 0) {
             length = at;
@@ -309,11 +309,11 @@ void killed_anywhere_while_revoking(void) {
         const tidings_delivery delivery = receive(observer);
         CHECK(delivery.sequence == position + 1 && stamp_of(&delivery).number == kill, "killed after %lu of %lu: sequence %lu", (unsigned long)at,
               (unsigned long)length, (unsigned long)delivery.sequence);
-        CHECK(tidings__look(s, position) == TIDINGS__VOID, "killed after %lu of %lu: no verdict", (unsigned long)at, (unsigned long)length);
+        CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "killed after %lu of %lu: no verdict", (unsigned long)at, (unsigned long)length);
         claims_of_the_dead(s, 77);
     }
-    for (uint32_t i = 0; i < 600; i++) post_number(topic, i);
+    for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
     const account account = drain(sluggish);
     CHECK(account.received + account.missed == 600 + kills + 1, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
-    CHECK(tidings_tidy(center) >= 1 && statistics_of(center).observers == 2, "left");
+    CHECK(tidings_reclaim(center) >= 1 && statistics_of(center).observers == 2, "left");
 }

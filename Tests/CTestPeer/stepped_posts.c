@@ -9,7 +9,7 @@ static void killed_in(act act) {
     what = act;
     returned = shared_memory(4096);
     own_center = join_center(256);
-    tidings_topic *topic = topic_of(own_center, NAME);
+    tidings_publisher *publisher = publisher_of(own_center, NAME);
     tidings_observer *observer = observer_of(own_center, NAME), *bystander = observer_of(own_center, act.full ? NAME : NULL);
     const uint64_t length = length_of(posts_once);
     const uint32_t kills = moments(act.full ? KILLS / 3 : KILLS, length);  // an eviction is ten times as long
@@ -21,7 +21,7 @@ static void killed_in(act act) {
         const uint64_t at = step(pid, moment(kill, kills, length), false);
         const bool was_returned = atomic_load(returned);
         kill_and_reap(pid);
-        post_number(topic, kill);
+        post_number(publisher, kill);
         tidings_delivery delivery = receive(observer);
         bool seen = false;
         if (stamp_of(&delivery).poster == 1) {
@@ -38,7 +38,7 @@ static void killed_in(act act) {
         delivered_anyway += seen;
         if (act.flags & TIDINGS_POST_RETAIN) {
             size_t size = 0;
-            const int result = tidings_state_get(topic, NULL, &size, NULL, NULL);
+            const int result = tidings_state_get(publisher, NULL, &size, NULL, NULL);
             CHECK(!seen || result == -ENOBUFS, "killed after %lu of %lu instructions: delivered, but not retained", (unsigned long)at, (unsigned long)length);
         }
     }
@@ -47,7 +47,7 @@ static void killed_in(act act) {
     const account seen = drain(bystander);
     const uint64_t expected = (act.full ? kills + 1 : 2 * kills + 2) + delivered_anyway;
     CHECK(seen.received + seen.missed == expected, "%lu + %lu of %lu", (unsigned long)seen.received, (unsigned long)seen.missed, (unsigned long)expected);
-    nothing_is_left(own_center, topic, 2, 2);
+    nothing_is_left(own_center, publisher, 2, 2);
 }
 
 void killed_anywhere_in_a_small_post(void) { killed_in((act){.size = 64}); }
@@ -63,7 +63,7 @@ static void stopped_in(act act) {
     what = act;
     returned = shared_memory(4096);
     own_center = join_center(256);
-    tidings_topic *topic = topic_of(own_center, NAME);
+    tidings_publisher *publisher = publisher_of(own_center, NAME);
     tidings_observer *observer = observer_of(own_center, NAME), *sluggish = observer_of(own_center, NAME);
     const uint64_t length = length_of(posts_once);
     uint64_t total = drain(observer).received;
@@ -75,7 +75,7 @@ static void stopped_in(act act) {
         uint32_t came = 0;
         // While it stands still, others post and are received: nothing here waits for it.
         for (uint32_t number = 0; number < 3 * 256; number++, total++) {
-            post_number(topic, number);
+            post_number(publisher, number);
             if (number % 64 != 63) continue;
             for (uint32_t expected = number - 63; expected <= number;) {
                 const tidings_delivery delivery = receive(observer);
@@ -98,7 +98,7 @@ static void stopped_in(act act) {
     // Who read nothing all the time is told exactly how much that was.
     const account account = drain(sluggish);
     CHECK(account.received + account.missed == total, "%lu + %lu of %lu", (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)total);
-    nothing_is_left(own_center, topic, 2, 2);
+    nothing_is_left(own_center, publisher, 2, 2);
 }
 
 void stopped_anywhere_in_a_small_post(void) { stopped_in((act){.size = 64}); }

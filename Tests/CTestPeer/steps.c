@@ -6,16 +6,16 @@ uint8_t payload[4096];
 
 void posts_once(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     const stamp stamp = {.poster = 1};
     memcpy(payload, &stamp, sizeof stamp);
     const tidings_post_options options = {.flags = what.flags};
     // Once before, so that everything lazy is done.
-    OK(tidings_post(topic_of(center, "warm-up"), payload, what.size, &options, NULL));
-    tidings_topic *filler = topic_of(center, "filler");
+    OK(tidings_post(publisher_of(center, "warm-up"), payload, what.size, &options, NULL));
+    tidings_publisher *filler = publisher_of(center, "filler");
     while (what.full && statistics_of(center).posted - statistics_of(center).retained_from < 256) post_number(filler, 0);
     section_begin();
-    const int result = tidings_post(topic, payload, what.size, &options, NULL);
+    const int result = tidings_post(publisher, payload, what.size, &options, NULL);
     atomic_store(returned, 1);
     section_end();
     OK(result);
@@ -34,13 +34,13 @@ uint64_t length_of(void (*body)(void)) {
     return length;
 }
 
-void nothing_is_left(tidings_center *center, tidings_topic *topic, uint32_t observers, uint32_t chunks) {
-    CHECK(tidings_tidy(center) >= 0, "tidy");
-    for (uint32_t i = 0; i < 3 * 256; i++) post_number(topic, i);
-    CHECK(tidings_tidy(center) == 0, "nobody died since");
+void nothing_is_left(tidings_center *center, tidings_publisher *publisher, uint32_t observers, uint32_t chunks) {
+    CHECK(tidings_reclaim(center) >= 0, "tidy");
+    for (uint32_t i = 0; i < 3 * 256; i++) post_number(publisher, i);
+    CHECK(tidings_reclaim(center) == 0, "nobody died since");
     // Every slot serves again: none is passed over.
-    for (uint64_t i = 0, last = post_number(topic, 0); i < 2 * 256; i++, last++) {
-        const uint64_t next = post_number(topic, 0);
+    for (uint64_t i = 0, last = post_number(publisher, 0); i < 2 * 256; i++, last++) {
+        const uint64_t next = post_number(publisher, 0);
         CHECK(next == last + 1, "%lu after %lu: a slot is still somebody's", (unsigned long)next, (unsigned long)last);
     }
     const tidings_statistics statistics = statistics_of(center);

@@ -5,9 +5,9 @@ static _Atomic uint32_t *returned;  // shared: the last number whose post return
 
 static void posts_without_end(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     for (stamp stamp = {.poster = 1, .number = 1};; stamp.number++) {
-        OK(tidings_post(topic, &stamp, sizeof stamp, NULL, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, NULL, NULL));
         atomic_store(returned, stamp.number);
     }
 }
@@ -17,7 +17,7 @@ void a_poster_stopped_at_random_loses_nothing_uncounted(void) {
     returned = shared_memory(4096);
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of(center, NAME);
-    tidings_topic *other = topic_of(center, NAME);
+    tidings_publisher *other = publisher_of(center, NAME);
     uint64_t received = 0, missed = 0, others = 0;
     uint32_t last = 0;
     const pid_t pid = start(posts_without_end);

@@ -8,20 +8,20 @@
 static uint32_t each;
 static _Atomic uint32_t poster_number;
 
-static void *posts_numbers(void *topic) {
+static void *posts_numbers(void *publisher) {
     stamp stamp = {.poster = atomic_fetch_add(&poster_number, 1)};
     for (stamp.number = 0; stamp.number < each; stamp.number++)
-        OK(tidings_post(topic, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
     return NULL;
 }
 
-void threads_that_share_a_topic_post_each_in_its_order(void) {
+void threads_that_share_a_publisher_post_each_in_its_order(void) {
     each = ROUNDS(20000);
     tidings_center *center = join_center(1024);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
     pthread_t posters[THREADS];
-    for (int i = 0; i < THREADS; i++) OK(pthread_create(&posters[i], NULL, posts_numbers, topic));
+    for (int i = 0; i < THREADS; i++) OK(pthread_create(&posters[i], NULL, posts_numbers, publisher));
     uint32_t next[THREADS] = {0};
     for (uint32_t i = 0; i < THREADS * each; i++) {
         const tidings_delivery delivery = receive(observer);
@@ -35,10 +35,10 @@ void threads_that_share_a_topic_post_each_in_its_order(void) {
 static void *adds_and_removes(void *observer) {
     char name[32];
     for (uint32_t i = 0; i < ROUNDS(400); i++) {
-        uint32_t interest;
+        uint32_t subscription;
         snprintf(name, sizeof name, "churn.%u", i % 37);
-        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &interest));
-        OK(tidings_observer_remove(observer, interest));
+        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription));
+        OK(tidings_observer_remove(observer, subscription));
     }
     return NULL;
 }
@@ -47,10 +47,10 @@ static void *adds_and_removes(void *observer) {
 void names_added_and_removed_meanwhile_disturb_no_account(void) {
     each = ROUNDS(20000);
     tidings_center *center = join_center(1024);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME);
     pthread_t poster, changer;
-    OK(pthread_create(&poster, NULL, posts_numbers, topic));
+    OK(pthread_create(&poster, NULL, posts_numbers, publisher));
     OK(pthread_create(&changer, NULL, adds_and_removes, observer));
     for (uint64_t i = 0; i < each;) {
         tidings_delivery delivery;

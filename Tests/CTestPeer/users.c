@@ -80,10 +80,10 @@ static void posts_and_observes_as_another(void) {
     become(ANOTHER_USER);
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of(center, NAME);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tell(&ready);
     for (uint32_t i = 0; i < 2000; i++) {
-        post_number(topic, i);
+        post_number(publisher, i);
         const tidings_delivery delivery = receive(observer);
         CHECK(stamp_of(&delivery).number == i && delivery.uid == ANOTHER_USER, "number %u of user %u", stamp_of(&delivery).number, delivery.uid);
     }
@@ -96,11 +96,11 @@ void two_users_of_one_directory_do_not_meet(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of(center, NAME);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     const pid_t pid = start(posts_and_observes_as_another);
     told(&ready);
     for (uint32_t i = 0; i < 2000; i++) {
-        post_number(topic, 5000 + i);
+        post_number(publisher, 5000 + i);
         const tidings_delivery delivery = receive(observer);
         CHECK(stamp_of(&delivery).number == 5000 + i && delivery.uid == 0, "number %u of user %u", stamp_of(&delivery).number, delivery.uid);
     }
@@ -109,10 +109,10 @@ void two_users_of_one_directory_do_not_meet(void) {
 }
 
 static tidings_center *inherited;
-static tidings_topic *topic_of_inherited;
+static tidings_publisher *publisher_of_inherited;
 
 static void posts_what_it_may(void) {
-    const int result = tidings_post(topic_of_inherited, "", 0, NULL, NULL);
+    const int result = tidings_post(publisher_of_inherited, "", 0, NULL, NULL);
     CHECK(result == 0 || result == -ECHILD, "%d", result);
     if (result != 0) CHECK(strstr(tidings_last_error(), "open the center again"), "no advice");
 }
@@ -122,7 +122,7 @@ void who_becomes_another_user_goes_on_with_what_it_has(void) {
     // Where it may look, and finds nothing of its own.
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));
     inherited = join_center(256);
-    topic_of_inherited = topic_of(inherited, NAME);
+    publisher_of_inherited = publisher_of(inherited, NAME);
     become(ANOTHER_USER);
     works(inherited);
     char name[32];

@@ -9,7 +9,7 @@
 
 struct victim victim;
 tidings_center *own_center;
-tidings_topic *own_topic;
+tidings_publisher *own_publisher;
 tidings_observer *own_observer;
 uint8_t own_payloads[4][1000];
 
@@ -19,17 +19,17 @@ static void *forks(void *unused) {
     const pid_t pid = fork();
     if (pid == 0) {
         alarm(2 * patience() + 30);
-        const bool own = own_center && own_topic;
-        tidings_topic *topic = own ? own_topic : world.topic;
+        const bool own = own_center && own_publisher;
+        tidings_publisher *publisher = own ? own_publisher : world.publisher;
         tidings_center *center = own ? own_center : world.center;
-        child_lives(center, topic);
+        child_lives(center, publisher);
         atomic_store(&board->born, 1);
         // Its parent may be dead by design, but it doesn't outlive the story.
         while (!atomic_load(&board->goes_on)) {
             if (kill(victim.judge, 0) != 0) _exit(0);
             usleep(200);
         }
-        child_lives(center, topic);
+        child_lives(center, publisher);
         // Its place is free when it says so; but for handles that the operation may be about to close, it would close what it has.
         tidings_close(world.center);
         if (center != world.center) tidings_close(center);
@@ -70,7 +70,7 @@ void suffers(void) {
     atomic_store(&board->settled, 1);
     told(&victim.onward);
     tidings_observer_close(own_observer);
-    if (own_topic) tidings_topic_close(own_topic);
+    if (own_publisher) tidings_publisher_close(own_publisher);
     tidings_close(own_center);
 }
 
@@ -82,27 +82,27 @@ int open_as_victim(void) {
 void join_as_victim(void) {
     OK(open_as_victim());
     if (operation->readable) return;
-    OK(tidings_topic_open(own_center, NAME, strlen(NAME), NULL, 0, &own_topic));
+    OK(tidings_publisher_open(own_center, NAME, strlen(NAME), NULL, 0, &own_publisher));
     if (!victim.on_used) return;
     // One that has been at it for years knows where memory is. On the fresh center it asks.
     uint8_t bytes[300];
-    tidings_topic *filler;
+    tidings_publisher *filler;
     tidings_reservation reservation;
-    OK(tidings_topic_open(own_center, "filler", 6, NULL, 0, &filler));
+    OK(tidings_publisher_open(own_center, "filler", 6, NULL, 0, &filler));
     for (size_t size = 300; size > 0; size -= 150) {
         fill_payload(bytes, size, 3, 0);
         OK(tidings_post(filler, bytes, size, NULL, NULL));
     }
     OK(tidings_reserve(own_center, 900, &reservation));
     tidings_abandon(own_center, &reservation);
-    tidings_topic_close(filler);
+    tidings_publisher_close(filler);
 }
 
 void post_as_victim(uint32_t number) {
     // Written before the section, as it is no instruction of ours.
     const uint8_t *bytes = own_payloads[number];
     const tidings_post_options options = {.flags = operation->flags};
-    const int result = tidings_post(own_topic, bytes, operation->size, &options, NULL);
+    const int result = tidings_post(own_publisher, bytes, operation->size, &options, NULL);
     if (result != 0) atomic_store(&board->result, result);
     else atomic_fetch_add(&board->returned, 1);
 }

@@ -34,15 +34,15 @@ static void sleeps_on_another_name(void) {
 
 static void posts_under_a_filter(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topics[3] = {topic_of(center, NAME), topic_with(center, NAME, "subject"), topic_of(center, "nobody's")};
+    tidings_publisher *publishers[3] = {publisher_of(center, NAME), publisher_with(center, NAME, "subject"), publisher_of(center, "nobody's")};
     static uint8_t bytes[600];
     const size_t sizes[4] = {0, 8, 120, 600};
     // Whatever is done once is done now: memory for chunks, thread-local things.
-    for (uint32_t i = 0; i < 3000; i++) OK(tidings_post(topics[i % 3], bytes, sizes[i % 4], NULL, NULL));
+    for (uint32_t i = 0; i < 3000; i++) OK(tidings_post(publishers[i % 3], bytes, sizes[i % 4], NULL, NULL));
     tell(&ready);
     told(&done);
     if (!SANITIZED) only_exit_and_complaints();  // a sanitizer makes system calls of its own
-    for (uint32_t i = 0; i < 20000; i++) OK(tidings_post(topics[i % 3], bytes, sizes[i % 4], NULL, NULL));
+    for (uint32_t i = 0; i < 20000; i++) OK(tidings_post(publishers[i % 3], bytes, sizes[i % 4], NULL, NULL));
 }
 
 // Observers that are awake, and observers that sleep on other names, cost a post no system call, whatever its size, also when the ring turns.
@@ -51,9 +51,9 @@ void a_post_with_nobody_asleep_on_its_name_makes_no_system_call(void) {
     done = pipe_open();
     tidings_center *center = join_center(256);
     tidings_observer *awake = observer_of(center, NAME), *of_subject;
-    uint32_t interest;
+    uint32_t subscription;
     of_subject = observer_of_nothing(center);
-    OK(tidings_observer_add(of_subject, NAME, strlen(NAME), "subject", 7, 0, &interest));
+    OK(tidings_observer_add(of_subject, NAME, strlen(NAME), "subject", 7, 0, &subscription));
     pid_t sleepers[4];
     for (int i = 0; i < 4; i++) sleepers[i] = start(sleeps_on_another_name);
     for (int i = 0; i < 4; i++) until_asleep(sleepers[i], center, 4);
@@ -66,7 +66,7 @@ void a_post_with_nobody_asleep_on_its_name_makes_no_system_call(void) {
     const account account = drain(awake);
     CHECK(account.received > 0 && account.missed > 0, "it was lapped, and is there");
     CHECK(statistics_of(center).observers_asleep == 4, "nobody was woken");
-    post_number(topic_of(center, "other"), 0);
+    post_number(publisher_of(center, "other"), 0);
     for (int i = 0; i < 4; i++) ends_well(sleepers[i]);
 }
 
@@ -95,14 +95,14 @@ static usage usage_of(pid_t pid) {
 // A thousand posts on other names, in a ring they turn four times: the sleeper isn't scheduled once, and its doorbell is untouched.
 void a_sleeper_is_left_alone_by_posts_on_other_names(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME), *similar = topic_with(center, "other", NULL);
+    tidings_publisher *publisher = publisher_of(center, NAME), *similar = publisher_with(center, "other", NULL);
     const pid_t pid = start(sleeps_on_another_name);
     until_asleep(pid, center, 1);
     uint32_t index = 0;
     while (!(tidings__acquire(&center->segment.header->asleep[0]) >> index & 1)) index++;
     const uint32_t doorbell = tidings__acquire(&center->segment.observers[index].doorbell);
     const usage before = usage_of(pid);
-    for (uint32_t i = 0; i < 1000; i++) post_number(topic, i);
+    for (uint32_t i = 0; i < 1000; i++) post_number(publisher, i);
     const usage after = usage_of(pid);
     CHECK(memcmp(&before, &after, sizeof before) == 0, "user %lu→%lu, system %lu→%lu, switches %lu→%lu", before.user, after.user, before.system, after.system,
           before.voluntary, after.voluntary);
@@ -127,7 +127,7 @@ static void interrupts(int signal) {
 
 void an_interrupt_ends_one_wait_and_no_more(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     waited_on = observer_of(center, NAME);
     tidings_delivery delivery;
     // Before the wait.
@@ -164,7 +164,7 @@ void an_interrupt_ends_one_wait_and_no_more(void) {
     }
     while (SANITIZED && tidings_next(waited_on, 0, &delivery) == -EINTR) {}
     // And what is posted after that comes.
-    post_number(topic, 7);
+    post_number(publisher, 7);
     delivery = receive(waited_on);
     CHECK(stamp_of(&delivery).number == 7, "after all that");
 }
@@ -174,7 +174,7 @@ static void nothing(int signal) { (void)signal; }
 
 void a_signal_does_not_end_a_wait(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     waited_on = observer_of(center, NAME);
     tidings_observer_spin(waited_on, 0);
     struct sigaction action = {.sa_handler = nothing};
@@ -187,7 +187,7 @@ void a_signal_does_not_end_a_wait(void) {
         OK(pthread_kill(thread, SIGUSR1));
     }
     CHECK(atomic_load(&result_of_wait) == 99, "it ended with %d", atomic_load(&result_of_wait));
-    post_number(topic, 1);
+    post_number(publisher, 1);
     pthread_join(thread, NULL);
     OK(atomic_load(&result_of_wait));
 }
@@ -196,9 +196,9 @@ static uint32_t how_many;
 
 static void posts_now_and_then(void) {
     tidings_center *center = join_center(0);
-    tidings_topic *topic = topic_of(center, NAME), *other = topic_of(center, "other");
+    tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
     for (uint32_t number = 0; number < how_many; number++) {
-        OK(tidings_post(topic, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
         if (number % 4 == 0) OK(tidings_post(other, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
         spin_cycles(random_below(number % 16 == 0 ? 300000 : 3000));
     }
@@ -211,9 +211,9 @@ static uint64_t processor_ns(void) {
 }
 
 // Who waits by a descriptor for a name that many look at sleeps meanwhile, also where one may sleep on one word alone.
-void an_armed_descriptor_of_a_crowd_takes_no_time(void) {
+void an_armed_descriptor_of_a_wake_group_takes_no_time(void) {
     tidings_center *center = join_center(256);
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_of(center, NAME);
     for (uint32_t i = 0; i < 5; i++) (void)observer_of(center, NAME);
     int fd;
@@ -225,7 +225,7 @@ void an_armed_descriptor_of_a_crowd_takes_no_time(void) {
         CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 300) == 0, "readable, though there is nothing");
         const uint64_t used = processor_ns() - before;
         CHECK(used < 50000000, "%lu ns of processor time in 300 ms of sleep", (unsigned long)used);
-        post_number(topic, round);
+        post_number(publisher, round);
         CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
         delivery = receive(observer);
         CHECK(stamp_of(&delivery).number == round, "%u instead of %u", stamp_of(&delivery).number, round);

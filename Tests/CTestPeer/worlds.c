@@ -75,12 +75,12 @@ static void dies_in_use(void) {
     observer_with(center, "died", TIDINGS_OBSERVE_LOSSLESS, 0);
     tidings_reservation reservation;
     OK(tidings_reserve(center, 500, &reservation));
-    post_number(topic_of(center, "died"), 1);
+    post_number(publisher_of(center, "died"), 1);
     kill(getpid(), SIGKILL);
 }
 
 static void use(tidings_center *center) {
-    tidings_topic *topic = topic_of(center, NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
     uint8_t payload[1000] = {0};
     for (uint32_t turn = 0; turn < 4; turn++) {
         // Every name entry serves several names, and every place several of the dead.
@@ -88,12 +88,12 @@ static void use(tidings_center *center) {
             char name[32];
             snprintf(name, sizeof name, "once.%u.%u", turn, i);
             tidings_observer *observer = observer_of(center, name);
-            tidings_topic *once;
-            OK(tidings_topic_open(center, name, strlen(name), NULL, 0, &once));
+            tidings_publisher *once;
+            OK(tidings_publisher_open(center, name, strlen(name), NULL, 0, &once));
             const tidings_post_options retained = {.flags = TIDINGS_POST_RETAIN};
             for (int post = 0; post < 4; post++) OK(tidings_post(once, payload, i * 5, i % 8 == 0 ? &retained : NULL, NULL));
             if (i % 8 == 0) OK(tidings_state_set(once, NULL, 0, NULL));
-            tidings_topic_close(once);
+            tidings_publisher_close(once);
             tidings_observer_close(observer);
         }
         pid_t dying[3];
@@ -105,12 +105,12 @@ static void use(tidings_center *center) {
         // Some slots are passed over for a while.
         for (uint32_t i = 0; i < 3; i++) {
             (void)claim_by(center, TIDINGS__W_FOREIGN | ABROAD);
-            post_number(topic, i);
+            post_number(publisher, i);
         }
-        for (uint32_t i = 0; i < 2 * SLOTS; i++) post_number(topic, i);
+        for (uint32_t i = 0; i < 2 * SLOTS; i++) post_number(publisher, i);
         const tidings__participant_set abroad = tidings__participant_only(ABROAD);
-        tidings__claims_tidy(&center->segment, &abroad);
-        CHECK(tidings_tidy(center) >= 0 && statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
+        tidings__claims_reclaim(&center->segment, &abroad);
+        CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
     }
 }
 
@@ -157,17 +157,17 @@ void worlds_make(void) {
 
 // MARK: One moment's world
 
-static tidings_topic *open_topic(const char *name) {
-    tidings_topic *topic;
-    OK(tidings_topic_open(world.center, name, strlen(name), NULL, 0, &topic));
-    return topic;
+static tidings_publisher *open_publisher(const char *name) {
+    tidings_publisher *publisher;
+    OK(tidings_publisher_open(world.center, name, strlen(name), NULL, 0, &publisher));
+    return publisher;
 }
 
 static tidings_observer *open_observer(const char *name, uint32_t flags) {
     tidings_observer *observer;
-    uint32_t interest;
+    uint32_t subscription;
     OK(tidings_observer_open(world.center, 0, &observer));
-    OK(tidings_observer_add(observer, name, name ? strlen(name) : 0, NULL, 0, flags, &interest));
+    OK(tidings_observer_add(observer, name, name ? strlen(name) : 0, NULL, 0, flags, &subscription));
     return observer;
 }
 
@@ -180,9 +180,9 @@ void world_begin(bool used) {
         const uint64_t posted = statistics_of(world.center).posted;
         age(world.center, WRAP - random_below(6) * SLOTS - posted / SLOTS * SLOTS);
     }
-    world.topic = open_topic(NAME);
-    world.filler = open_topic("filler");
-    world.rare = open_topic("rare");
+    world.publisher = open_publisher(NAME);
+    world.filler = open_publisher("filler");
+    world.rare = open_publisher("rare");
     world.prompt = open_observer(NULL, 0);
     world.sluggish = operation->prefixes ? open_observer("com.example.", TIDINGS_ADD_PREFIX) : open_observer(NAME, 0);
     world.seldom = open_observer("rare", 0);
@@ -199,9 +199,9 @@ void world_end(void) {
     tidings_observer_close(world.prompt);
     tidings_observer_close(world.sluggish);
     tidings_observer_close(world.seldom);
-    tidings_topic_close(world.topic);
-    tidings_topic_close(world.filler);
-    tidings_topic_close(world.rare);
+    tidings_publisher_close(world.publisher);
+    tidings_publisher_close(world.filler);
+    tidings_publisher_close(world.rare);
     const tidings_statistics statistics = statistics_of(world.center);
     const bool alone = statistics.participants == 1 && statistics.observers == 0 && statistics.names == 0;
     SO(alone, "%u participants, %u observers, %u names when all have left", statistics.participants, statistics.observers, statistics.names);

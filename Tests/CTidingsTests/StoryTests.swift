@@ -17,9 +17,9 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
 /// What several processes do with one center, and what becomes of it when they stop or die.
 @Suite(.serialized) struct StoryTests {
     /// So that no story is written and then never told.
-    @Test func everyTopicIsInOneGroup() throws {
-        let grouped = Story.Group.allCases.flatMap(\.topics)
-        let listed = Set(try Story.all().filter { [.plain, .stepped, .retold].contains($0.kind) }.map(\.topic))
+    @Test func everyPublisherIsInOneGroup() throws {
+        let grouped = Story.Group.allCases.flatMap(\.publishers)
+        let listed = Set(try Story.all().filter { [.plain, .stepped, .retold].contains($0.kind) }.map(\.publisher))
         #expect(grouped.sorted() == listed.sorted())
     }
 
@@ -93,8 +93,8 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
         try await story.tell()
     }
 
-    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .crowds))
-    func crowds(story: Story) async throws {
+    @Test(.timeLimit(Story.limit), arguments: try Story.all(.plain, .wakeGroups))
+    func wakeGroups(story: Story) async throws {
         try await story.tell()
     }
 

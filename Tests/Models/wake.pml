@@ -43,7 +43,7 @@ byte W[LAST + 1];
 bit C[LAST + 1], V[LAST + 1]; /* committed; dead */
 bit recname[LAST + 1], recentry[LAST + 1]; /* whose name; does the record carry its entry's number */
 byte front;
-byte bell[2]; /* epoch * 2 + asleep */
+byte name_futex[2]; /* epoch * 2 + asleep */
 byte asleepMap; /* one word, read at once */
 byte members[2]; /* per name, one word */
 bit entry[2];
@@ -51,19 +51,19 @@ byte G;
 bit inqueue[2]; /* asleep in the kernel */
 byte cursor[2]; /* ghost copy of the observers' */
 byte dead[2], at[2]; /* at: the claim in flight + 1 (the pending pointer) */
-#ifdef CROWD
-byte crowd[2]; /* per name. Its low bits in the real thing, which memberships change: bit 7 here (REG) */
-byte beds[2]; /* per observer: the names it lists, as bits */
+#ifdef WAKE_GROUP
+byte wake_group[2]; /* per name. Its low bits in the real thing, which memberships change: bit 7 here (REG) */
+byte group_waits[2]; /* per observer: the names it lists, as bits */
 byte queued[2]; /* per observer, the kernel's: on which words futex_waitv has it by now. 1: its doorbell, 2 << name: that crowd word */
-#ifdef BUG_CROWD_WRAPS
-#define next_crowd(c) ((c) ^ 1)
+#ifdef BUG_WAKE_GROUP_WRAPS
+#define next_wake_group(c) ((c) ^ 1)
 #else
-#define next_crowd(c) ((c) + 1)
+#define next_wake_group(c) ((c) + 1)
 #endif
-#ifdef CROWD_SAME_EPOCH
-#define crowd_awake(d) ((d) - 1)
+#ifdef WAKE_GROUP_SAME_EPOCH
+#define wake_group_awake(d) ((d) - 1)
 #else
-#define crowd_awake(d) ((d) + 1)
+#define wake_group_awake(d) ((d) + 1)
 #endif
 #endif
 
@@ -91,15 +91,15 @@ inline none_missed(o) {
 }
 
 /* FUTEX_WAKE: of a sleeper who is queued on one of the words already, though not on all, the call returns as well. */
-inline wake_bell(o) {
-#ifdef CROWD
+inline wake_name_futex(o) {
+#ifdef WAKE_GROUP
     queued[o] = 0;
 #endif
     inqueue[o] = 0
 }
 
-#ifdef CROWD
-inline wake_crowd(n) {
+#ifdef WAKE_GROUP
+inline wake_wake_group(n) {
     atomic { d_step {
         if :: queued[0] & (2 << n) -> queued[0] = 0; inqueue[0] = 0 :: else fi;
         if :: queued[1] & (2 << n) -> queued[1] = 0; inqueue[1] = 0 :: else fi
@@ -119,30 +119,30 @@ inline queue(me, same, word, last) {
     }
 }
 
-inline read_crowds() {
-    if :: l & 1 -> atomic { d_step { v0 = crowd[0] } } :: else fi;
-    if :: l & 2 -> atomic { d_step { v1 = crowd[1] } } :: else fi
+inline read_wake_groups() {
+    if :: l & 1 -> atomic { d_step { v0 = wake_group[0] } } :: else fi;
+    if :: l & 2 -> atomic { d_step { v1 = wake_group[1] } } :: else fi
 }
 
 /* Its own word: what it says already need not be written. */
-inline write_beds(me) {
-#ifdef BUG_BEDS_NOT_CLEARED
-    if :: l && l != beds[me] -> atomic { d_step { beds[me] = l } } :: else fi
+inline write_group_waits(me) {
+#ifdef BUG_GROUP_WAITS_NOT_CLEARED
+    if :: l && l != group_waits[me] -> atomic { d_step { group_waits[me] = l } } :: else fi
 #else
-    if :: l != beds[me] -> atomic { d_step { beds[me] = l } } :: else fi
+    if :: l != group_waits[me] -> atomic { d_step { group_waits[me] = l } } :: else fi
 #endif
 }
 
 inline clear_flag(o) {
-#ifdef BUG_CROWD_AWAKE_BY_STORE
-    atomic { d_step { bell[o] = crowd_awake(d[o]); m = m & (255 - (1 << o)); d[o] = 0 } }
+#ifdef BUG_WAKE_GROUP_AWAKE_BY_STORE
+    atomic { d_step { name_futex[o] = wake_group_awake(d[o]); m = m & (255 - (1 << o)); d[o] = 0 } }
 #else
     atomic { d_step {
         if
-        :: bell[o] == d[o] -> bell[o] = crowd_awake(d[o]); m = m & (255 - (1 << o))
-        :: bell[o] != d[o] && !(bell[o] & 1) -> m = m & (255 - (1 << o))
+        :: name_futex[o] == d[o] -> name_futex[o] = wake_group_awake(d[o]); m = m & (255 - (1 << o))
+        :: name_futex[o] != d[o] && !(name_futex[o] & 1) -> m = m & (255 - (1 << o))
         :: else ->
-#ifdef CROWD_RING_AFTER
+#ifdef WAKE_GROUP_RING_AFTER
             skip /* asleep still, or again: rung by itself */
 #else
             m = m & (255 - (1 << o))
@@ -162,7 +162,7 @@ inline clear_flags() {
 proctype poster(byte me) {
     byte p, k, o, b, i, m, g;
     bit has;
-#ifdef CROWD
+#ifdef WAKE_GROUP
     byte r, d[2];
 #endif
     {
@@ -192,18 +192,18 @@ resolved:
             atomic { d_step { m = (has -> members[name(me)] : 0) } };
             atomic { d_step { m = m & asleepMap } };
             o = 0;
-#ifdef CROWD
+#ifdef WAKE_GROUP
             do
             :: o < 2 ->
                 if
                 :: m & (1 << o) ->
-#ifdef BUG_BEDS_BEFORE_BELL
-                    atomic { d_step { if :: beds[o] & (1 << name(me)) -> r = r | (1 << o) :: else fi } };
-                    atomic { d_step { if :: bell[o] & 1 -> if :: r & (1 << o) -> d[o] = bell[o] :: else fi
+#ifdef BUG_GROUP_WAITS_BEFORE_NAME_FUTEX
+                    atomic { d_step { if :: group_waits[o] & (1 << name(me)) -> r = r | (1 << o) :: else fi } };
+                    atomic { d_step { if :: name_futex[o] & 1 -> if :: r & (1 << o) -> d[o] = name_futex[o] :: else fi
                                       :: else -> r = r & (255 - (1 << o)); m = m & (255 - (1 << o)) fi } }
 #else
-                    atomic { if :: bell[o] & 1 -> d[o] = bell[o] :: else m = m & (255 - (1 << o)); goto looked fi };
-                    atomic { d_step { if :: beds[o] & (1 << name(me)) -> r = r | (1 << o) :: else d[o] = 0 fi } }
+                    atomic { if :: name_futex[o] & 1 -> d[o] = name_futex[o] :: else m = m & (255 - (1 << o)); goto looked fi };
+                    atomic { d_step { if :: group_waits[o] & (1 << name(me)) -> r = r | (1 << o) :: else d[o] = 0 fi } }
 #endif
                 :: else
                 fi;
@@ -213,21 +213,21 @@ looked:
             od;
             o = 0;
             if
-            :: (r & 1) + (r >> 1) >= CROWD ->
-#ifdef BUG_CROWD_AWAKE_BEFORE_BUMP
+            :: (r & 1) + (r >> 1) >= WAKE_GROUP ->
+#ifdef BUG_WAKE_GROUP_AWAKE_BEFORE_BUMP
                 clear_flags();
 #endif
 #if !defined(BUG_NO_BUMP) && !defined(BUG_BUMP_AFTER_WAKE)
-                atomic { d_step { crowd[name(me)] = next_crowd(crowd[name(me)]) } };
+                atomic { d_step { wake_group[name(me)] = next_wake_group(wake_group[name(me)]) } };
 #endif
-#ifdef BUG_CROWD_AWAKE_BEFORE_WAKE
+#ifdef BUG_WAKE_GROUP_AWAKE_BEFORE_WAKE
                 clear_flags();
 #endif
-                wake_crowd(name(me));
+                wake_wake_group(name(me));
 #ifdef BUG_BUMP_AFTER_WAKE
-                atomic { d_step { crowd[name(me)] = next_crowd(crowd[name(me)]) } };
+                atomic { d_step { wake_group[name(me)] = next_wake_group(wake_group[name(me)]) } };
 #endif
-#if !defined(BUG_CROWD_AWAKE_BEFORE_BUMP) && !defined(BUG_CROWD_AWAKE_BEFORE_WAKE)
+#if !defined(BUG_WAKE_GROUP_AWAKE_BEFORE_BUMP) && !defined(BUG_WAKE_GROUP_AWAKE_BEFORE_WAKE)
                 clear_flags();
 #endif
             :: else
@@ -238,19 +238,19 @@ looked:
             :: o < 2 ->
                 if
                 :: m & (1 << o) ->
-ringing:            atomic { b = bell[o]; if :: b & 1 -> skip :: else b = 0; goto rung fi };
+ringing:            atomic { b = name_futex[o]; if :: b & 1 -> skip :: else b = 0; goto rung fi };
 #ifdef BUG_AWAKE_BEFORE_WAKE
-                    atomic { if :: bell[o] == b -> bell[o] = (b + 2) & 254 :: else goto ringing fi };
-                    atomic { d_step { wake_bell(o); b = 0 } }
+                    atomic { if :: name_futex[o] == b -> name_futex[o] = (b + 2) & 254 :: else goto ringing fi };
+                    atomic { d_step { wake_name_futex(o); b = 0 } }
 #else
 #ifndef BUG_NO_EPOCH
-                    atomic { if :: bell[o] == b -> bell[o] = b + 2; b = b + 2 :: else goto ringing fi };
+                    atomic { if :: name_futex[o] == b -> name_futex[o] = b + 2; b = b + 2 :: else goto ringing fi };
 #endif
-                    atomic { d_step { wake_bell(o) } }; /* FUTEX_WAKE */
+                    atomic { d_step { wake_name_futex(o) } }; /* FUTEX_WAKE */
 #ifdef BUG_AWAKE_BY_STORE
-                    atomic { d_step { bell[o] = b - 1; b = 0 } }
+                    atomic { d_step { name_futex[o] = b - 1; b = 0 } }
 #else
-                    atomic { d_step { if :: bell[o] == b -> bell[o] = b - 1 :: else fi; b = 0 } }
+                    atomic { d_step { if :: name_futex[o] == b -> name_futex[o] = b - 1 :: else fi; b = 0 } }
 #endif
 #endif
                 :: else
@@ -278,7 +278,7 @@ done:
     } unless {
         atomic {
             dead[me] == 1 -> dead[me] = 2; p = 0; k = 0; o = 0; b = 0; i = 0; m = 0; g = 0; has = 0;
-#ifdef CROWD
+#ifdef WAKE_GROUP
             r = 0; d[0] = 0; d[1] = 0;
 #endif
             none_missed(0); none_missed(1)
@@ -307,7 +307,7 @@ proctype killer() {
 
 proctype observer(byte me) {
     byte cur, b, i;
-#ifdef CROWD
+#ifdef WAKE_GROUP
     byte l, v0, v1; /* what it lists, and the values of these words */
 #endif
 #ifdef REG
@@ -317,8 +317,8 @@ proctype observer(byte me) {
         do :: atomic { if :: cur < LAST && W[cur] != NOTHING -> cur++ :: else -> break fi } od;
 #endif
         atomic { d_step { members[0] = 2; entry[0] = 1 } };
-#ifdef CROWD
-        atomic { d_step { crowd[0] = crowd[0] | 128 } };
+#ifdef WAKE_GROUP
+        atomic { d_step { wake_group[0] = wake_group[0] | 128 } };
 #endif
 #ifndef BUG_G_NOT_MOVED
         atomic { d_step { G++ } };
@@ -344,7 +344,7 @@ look:
             fi /* claimed, and may not be revoked: wait */
         }
     od;
-#ifdef CROWD
+#ifdef WAKE_GROUP
 #ifdef ALWAYS
     l = (me == 0 -> LIST0 : LIST1);
 #else
@@ -353,20 +353,20 @@ look:
         if :: (me == 0 -> LIST0 : LIST1) & 2 -> l = l | 2 :: skip fi
     };
 #endif
-#if !defined(BUG_CROWD_AFTER_ANNOUNCE) && !defined(BUG_CROWD_AFTER_LOOK)
-    read_crowds();
+#if !defined(BUG_WAKE_GROUP_AFTER_ANNOUNCE) && !defined(BUG_WAKE_GROUP_AFTER_LOOK)
+    read_wake_groups();
 #endif
-#if !defined(BUG_BEDS_AFTER_ANNOUNCE) && !defined(BUG_BEDS_AFTER_LOOK)
-    write_beds(me);
+#if !defined(BUG_GROUP_WAITS_AFTER_ANNOUNCE) && !defined(BUG_GROUP_WAITS_AFTER_LOOK)
+    write_group_waits(me);
 #endif
 #endif
-    atomic { d_step { b = bell[me] } };
-    atomic { assert(!(b & 1)); if :: bell[me] == b -> bell[me] = b + 3; b = b + 3 :: else b = 0; goto look fi };
-#ifdef BUG_BEDS_AFTER_ANNOUNCE
-    write_beds(me);
+    atomic { d_step { b = name_futex[me] } };
+    atomic { assert(!(b & 1)); if :: name_futex[me] == b -> name_futex[me] = b + 3; b = b + 3 :: else b = 0; goto look fi };
+#ifdef BUG_GROUP_WAITS_AFTER_ANNOUNCE
+    write_group_waits(me);
 #endif
-#ifdef BUG_CROWD_AFTER_ANNOUNCE
-    read_crowds();
+#ifdef BUG_WAKE_GROUP_AFTER_ANNOUNCE
+    read_wake_groups();
 #endif
 #ifndef BUG_MAP_AFTER_LOOK
     atomic { d_step { asleepMap = asleepMap | (1 << me) } };
@@ -381,35 +381,35 @@ look:
 #ifdef BUG_MAP_AFTER_LOOK
     atomic { d_step { asleepMap = asleepMap | (1 << me) } };
 #endif
-#ifdef CROWD
-#ifdef BUG_CROWD_AFTER_LOOK
-    read_crowds();
+#ifdef WAKE_GROUP
+#ifdef BUG_WAKE_GROUP_AFTER_LOOK
+    read_wake_groups();
 #endif
-#ifdef BUG_BEDS_AFTER_LOOK
-    write_beds(me);
+#ifdef BUG_GROUP_WAITS_AFTER_LOOK
+    write_group_waits(me);
 #endif
 #ifdef BUG_NOT_QUEUED
     l = 0;
 #endif
-    queue(me, bell[me] == b, 1, !l);
-    if :: l & 1 -> queue(me, crowd[0] == v0, 2, !(l & 2)) :: else fi;
-    if :: l & 2 -> queue(me, crowd[1] == v1, 4, true) :: else fi;
+    queue(me, name_futex[me] == b, 1, !l);
+    if :: l & 1 -> queue(me, wake_group[0] == v0, 2, !(l & 2)) :: else fi;
+    if :: l & 2 -> queue(me, wake_group[1] == v1, 4, true) :: else fi;
 #else
-    atomic { if :: bell[me] == b -> inqueue[me] = 1; none_missed(me) :: else goto awake fi };
+    atomic { if :: name_futex[me] == b -> inqueue[me] = 1; none_missed(me) :: else goto awake fi };
 #endif
 end:
     inqueue[me] == 0;
 awake:
     atomic {
-#ifdef CROWD
+#ifdef WAKE_GROUP
         l = 0; v0 = 0; v1 = 0;
 #endif
         d_step { asleepMap = asleepMap & (255 - (1 << me)) }
     };
 #ifdef BUG_EPOCH_GOES_BACK
-    atomic { d_step { bell[me] = b & 254; b = 0 } };
+    atomic { d_step { name_futex[me] = b & 254; b = 0 } };
 #else
-    atomic { d_step { bell[me] = bell[me] & 254; b = 0 } };
+    atomic { d_step { name_futex[me] = name_futex[me] & 254; b = 0 } };
 #endif
     goto look;
 stop:
@@ -420,8 +420,8 @@ proctype spurious() {
     byte n;
 end:
     do
-    :: atomic { d_step { n < SPURIOUS && inqueue[0] -> wake_bell(0); n++ } }
-    :: atomic { d_step { n < SPURIOUS && inqueue[1] -> wake_bell(1); n++ } }
+    :: atomic { d_step { n < SPURIOUS && inqueue[0] -> wake_name_futex(0); n++ } }
+    :: atomic { d_step { n < SPURIOUS && inqueue[1] -> wake_name_futex(1); n++ } }
     :: n >= SPURIOUS -> break
     od
 }

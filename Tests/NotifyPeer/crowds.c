@@ -208,7 +208,7 @@ void others_find_room_for_names_beside_very_many(void) {
     const tidings_configuration small = {.names = 8192};
     tidings_center *center;
     tidings_observer *observer;
-    uint32_t interest;
+    uint32_t subscription;
     char name[64];
     CHECK(tidings_open("default", &small, &center) == 0, "no center");
     for (int i = 0; i < COUNT; i++) {
@@ -218,7 +218,7 @@ void others_find_room_for_names_beside_very_many(void) {
     CHECK(tidings_observer_open(center, 0, &observer) == 0, "no observer");
     for (int i = 0; i < 1000; i++) {
         const int length = snprintf(name, sizeof name, "com.example.another.%d", i);
-        CHECK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &interest) == 0, "%d found room", i);
+        CHECK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &subscription) == 0, "%d found room", i);
     }
     for (int round = 0; round < 20; round++) {
         const int one = (int)random_below(2 * COUNT);

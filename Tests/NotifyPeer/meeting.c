@@ -7,10 +7,10 @@
 
 #include "peer.h"
 
-static tidings_topic *topic_of(tidings_center *center, const char *name) {
-    tidings_topic *topic;
-    CHECK(tidings_topic_open(center, name, strlen(name), NULL, 0, &topic) == 0, "no topic");
-    return topic;
+static tidings_publisher *publisher_of(tidings_center *center, const char *name) {
+    tidings_publisher *publisher;
+    CHECK(tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher) == 0, "no topic");
+    return publisher;
 }
 
 void plain_and_typed_posts_meet_in_one_order(void) {
@@ -23,39 +23,39 @@ void plain_and_typed_posts_meet_in_one_order(void) {
     int first, second;
     int descriptor = descriptor_of("com.example.a", &first);
     OK(notify_register_file_descriptor("com.example.b", &descriptor, NOTIFY_REUSE, &second));
-    tidings_topic *topics[2] = {topic_of(center, "com.example.a"), topic_of(center, "com.example.b")};
+    tidings_publisher *publishers[2] = {publisher_of(center, "com.example.a"), publisher_of(center, "com.example.b")};
     for (int i = 0; i < 1000; i++) {
         const int which = (int)random_below(2), plain = (int)random_below(2);
         if (plain) OK(notify_post(which ? "com.example.b" : "com.example.a"));
-        else CHECK(tidings_post(topics[which], "payload", 7, NULL, NULL) == 0, "post %d", i);
+        else CHECK(tidings_post(publishers[which], "payload", 7, NULL, NULL) == 0, "post %d", i);
         tidings_delivery delivery;
         CHECK(tidings_next(observer, -1, &delivery) == 0, "next");
-        CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.interests[0] == (which ? b : a), "post %d", i);
+        CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.subscriptions[0] == (which ? b : a), "post %d", i);
         CHECK(delivery.size == (plain ? 0u : 7u) && delivery.format == 0, "post %d: %zu bytes", i, delivery.size);
         CHECK(read_token(descriptor) == (which ? second : first), "post %d", i);
         CHECK(is_new(which ? second : first) || i == 0, "post %d", i);
     }
-    for (int i = 0; i < 2; i++) tidings_topic_close(topics[i]);
+    for (int i = 0; i < 2; i++) tidings_publisher_close(publishers[i]);
     tidings_observer_close(observer);
     tidings_close(center);
 }
 
 void a_large_typed_payload_is_a_notification_too(void) {
     tidings_center *center = default_center();
-    tidings_topic *topic = topic_of(center, "com.example.a");
+    tidings_publisher *publisher = publisher_of(center, "com.example.a");
     int token;
     const int descriptor = descriptor_of("com.example.a", &token);
     CHECK(is_new(token), "first");
     void *payload = calloc(1, 3000000);
     for (int i = 0; i < 20; i++) {
-        CHECK(tidings_post(topic, payload, 3000000, NULL, NULL) == 0, "post %d", i);
+        CHECK(tidings_post(publisher, payload, 3000000, NULL, NULL) == 0, "post %d", i);
         CHECK(is_new(token) && read_token(descriptor) == token, "post %d", i);
         const tidings_post_options kept = {.flags = TIDINGS_POST_RETAIN};
-        CHECK(tidings_post(topic, payload, 10, &kept, NULL) == 0, "post %d", i);
+        CHECK(tidings_post(publisher, payload, 10, &kept, NULL) == 0, "post %d", i);
         CHECK(is_new(token) && read_token(descriptor) == token, "kept post %d", i);
     }
     free(payload);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
 }
 

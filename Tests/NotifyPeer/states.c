@@ -68,12 +68,12 @@ static uint32_t set_many(const int *tokens, int count, int *set) {
 
 static void post_payload(size_t size) {
     tidings_center *center = default_center();
-    tidings_topic *topic;
-    CHECK(tidings_topic_open(center, "com.example.7", 13, NULL, 0, &topic) == 0, "no topic");
+    tidings_publisher *publisher;
+    CHECK(tidings_publisher_open(center, "com.example.7", 13, NULL, 0, &publisher) == 0, "no topic");
     void *payload = calloc(1, size);
-    CHECK(tidings_post(topic, payload, size, NULL, NULL) == 0, "no room for payloads");
+    CHECK(tidings_post(publisher, payload, size, NULL, NULL) == 0, "no room for payloads");
     free(payload);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
 }
 

@@ -28,16 +28,16 @@ static int end(board_post *post, int result) {
     return result;
 }
 
-int board_send(tidings_topic *topic, const char *name, uint32_t size, const tidings_post_options *options) {
+int board_send(tidings_publisher *publisher, const char *name, uint32_t size, const tidings_post_options *options) {
     uint64_t payload[64];
     board_post *post = &board.posts[begin(name, size, options && options->flags & TIDINGS_POST_RETAIN, payload)];
-    return end(post, tidings_post(topic, payload, size, options, &post->sequence));
+    return end(post, tidings_post(publisher, payload, size, options, &post->sequence));
 }
-int board_send_reserved(tidings_topic *topic, const char *name, uint32_t size, tidings_reservation *reservation) {
+int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size, tidings_reservation *reservation) {
     uint64_t payload[64];
     board_post *post = &board.posts[begin(name, size, false, payload)];
     memcpy(reservation->bytes, payload, size);
-    return end(post, tidings_post_reserved(topic, reservation, size, NULL, &post->sequence));
+    return end(post, tidings_post_reserved(publisher, reservation, size, NULL, &post->sequence));
 }
 
 watcher *board_watcher(const char *name, uint32_t flags) {

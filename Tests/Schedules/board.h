@@ -30,7 +30,7 @@ typedef struct watcher {
     tidings_center *center;
     tidings_observer *observer;
     const char *name;
-    uint32_t interest, flags, entry;
+    uint32_t subscription, flags, entry;
     uint64_t entry_since;  // when its name had an entry, at the latest
     bool lossless, reader;
     uint64_t adding, added, removing, removed;  // when; added 0: before everything
@@ -49,8 +49,8 @@ extern struct board {
 } board;
 
 // Posts one more under the topic's name; what `tidings_post` said.
-int board_send(tidings_topic *topic, const char *name, uint32_t size, const tidings_post_options *options);
-int board_send_reserved(tidings_topic *topic, const char *name, uint32_t size, tidings_reservation *reservation);
+int board_send(tidings_publisher *publisher, const char *name, uint32_t size, const tidings_post_options *options);
+int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size, tidings_reservation *reservation);
 watcher *board_watcher(const char *name, uint32_t flags);
 
 // Notes what a watcher was told, and looks at what can be seen at once: nothing torn, in order, its own, and not twice.

@@ -40,7 +40,7 @@ static bool affordable(const node *n, uint32_t option, uint32_t spent, uint32_t 
     if (n->kinds[option] == STORE_LATE) return late < 1;
     return spent < x->changes;
 }
-static void spend(const node *n, uint32_t *spent, uint32_t *deaths, uint32_t *late) {
+static void consume_budget(const node *n, uint32_t *spent, uint32_t *deaths, uint32_t *late) {
     if (n->chosen == 0 || n->free) return;
     if (n->kinds[n->chosen] == DIE) ++*deaths;
     else if (n->kinds[n->chosen] == STORE_LATE) ++*late;
@@ -60,7 +60,7 @@ bool explorer_next(void) {
     for (uint32_t at = x->depth; at-- > 0;) {
         node *n = &x->path[at];
         uint32_t used = 0, died = 0, held = 0;
-        spend(n, &used, &died, &held);
+        consume_budget(n, &used, &died, &held);
         spent -= used, deaths -= died, late -= held;
         for (uint32_t option = n->chosen + 1u; option < n->count; option++) {
             if (!affordable(n, option, spent, deaths, late)) continue;
@@ -86,7 +86,7 @@ static uint32_t exhaust(const option *options, uint32_t count, int self) {
         machine_violation("this test isn't deterministic: choice %u has %u options, and had %u", x->depth, count, n->count);
     }
     x->depth++;
-    spend(n, &x->spent, &x->deaths, &x->late);
+    consume_budget(n, &x->spent, &x->deaths, &x->late);
     return n->chosen;
 }
 

@@ -74,7 +74,7 @@ int tidings__futex_wake(_Atomic uint32_t *word, int count) {
     machine_system_call("FUTEX_WAKE", word);
     const uintptr_t at = machine_canonical(word);
     // Readers can sleep in any number on each word that they can map. One call wakes few of them.
-    if (companions[0].base && machine_inside(at) && !in_companion(at) && count > TIDINGS__BELL_PASSES)
+    if (writers_files[0].base && machine_inside(at) && !in_writers_file(at) && count > TIDINGS__NAME_FUTEX_PASSES)
         machine_violation("wakes %d sleepers of a word that readers can map", count);
     return wake(at, count);
 }
@@ -108,7 +108,7 @@ void kernel_death(fiber *f) {
         }
     }
     const tidings__segment *s = &f->center->segment;
-    uint32_t holder = (uint32_t)(s->companion ? s->companion_fd : s->fd) + 1;
+    uint32_t holder = (uint32_t)(s->writers_file ? s->writers_file_fd : s->fd) + 1;
     for (uint32_t i = 0; i < sizeof machine.holders / sizeof machine.holders[0]; i++)
         if (machine.holders[i] == holder) machine.holders[i] = 0;
 }

@@ -74,7 +74,7 @@ static bool play(void) {
     machine_run();
     board_verify();
     if (run->scene->verify) run->scene->verify();
-    stage_remains();
+    stage_orphans();
     return true;
 }
 

@@ -38,8 +38,8 @@ void prefixes_in_a_full_ring(void) {
 
 static void look_and_leave(void *argument) {
     tidings_observer *observer;
-    uint32_t interest;
-    if (tidings_observer_open(argument, 0, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, TIDINGS_ADD_PREFIX, &interest) != 0)
+    uint32_t subscription;
+    if (tidings_observer_open(argument, 0, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, TIDINGS_ADD_PREFIX, &subscription) != 0)
         machine_violation("can't look by prefix: %s", tidings_last_error());
     tidings_observer_close(observer);
 }
@@ -69,22 +69,22 @@ void history(void) {
 }
 
 // Two threads of one handle, with one topic, while somebody registers: what the name stands for is resolved once and kept.
-void one_topic(void) {
+void one_publisher(void) {
     open_center();
     tidings_center *shared = handle();
     poster *a = add_poster_of("thread A", shared, "n", 2), *b = add_poster_of("thread B", shared, "n", 2);
-    b->topic = a->topic;
+    b->publisher = a->publisher;
     add_newcomer("observer X", "n", 0);
     add_newcomer("observer Y", "n", 0);
 }
 
-void one_topic_alone(void) {
+void one_publisher_alone(void) {
     open_center();
     tidings_center *shared = handle();
     poster *first = add_poster_of("thread A", shared, "n", 1);
     add_newcomer("observer X", "n", 0);
-    add_poster_of("thread B", shared, "n", 2)->topic = first->topic;
-    add_poster_of("thread C", shared, "n", 1)->topic = first->topic;
+    add_poster_of("thread B", shared, "n", 2)->publisher = first->publisher;
+    add_poster_of("thread C", shared, "n", 1)->publisher = first->publisher;
 }
 
 // Looks at one more name, and then no longer at the first, while another thread waits.
@@ -98,7 +98,7 @@ static void change(void *argument) {
     if (result != 0) machine_violation("can't add: %d", result);
     more->added = ++board.events;
     w->removing = ++board.events;
-    result = tidings_observer_remove(w->observer, w->interest);
+    result = tidings_observer_remove(w->observer, w->subscription);
     if (result != 0) machine_violation("can't remove: %d", result);
     w->removed = ++board.events;
 }
@@ -113,7 +113,7 @@ static void watch_changing(void *argument) {
         // Which of the two it is for; the removal may return while we look.
         uint64_t removed = w->removed;
         w->removed = 0;
-        board_note(d.interests[0] == w->interest ? w : more, &d);
+        board_note(d.subscriptions[0] == w->subscription ? w : more, &d);
         w->removed = removed;
     }
     board_rest(w, more);
@@ -140,7 +140,7 @@ void one_reader_changing(void) {
 static void cancel(void *argument) {
     watcher *w = argument;
     w->removing = ++board.events;
-    if (tidings_observer_remove(w->observer, w->interest) != 0) machine_violation("can't remove");
+    if (tidings_observer_remove(w->observer, w->subscription) != 0) machine_violation("can't remove");
     tidings_delivery d;
     w->removed = ++board.events;
     int result = tidings_next(w->observer, 0, &d);
@@ -162,9 +162,9 @@ static void come_and_go(void *argument) {
     static const char *const names[] = {"n", "a", "b"};
     for (int i = 0; i < 3; i++) {
         tidings_observer *observer;
-        uint32_t interest;
+        uint32_t subscription;
         if (tidings_observer_open(w->center, 0, &observer) != 0) machine_violation("can't open an observer");
-        int result = tidings_observer_add(observer, names[i], 1, NULL, 0, 0, &interest);
+        int result = tidings_observer_add(observer, names[i], 1, NULL, 0, 0, &subscription);
         // Full: of names that others hold or are about to take out.
         if (result != 0 && result != -ENOSPC) machine_violation("can't add: %d", result);
         tidings_observer_close(observer);

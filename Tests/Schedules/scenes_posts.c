@@ -60,7 +60,7 @@ void a_slow_hand(void) {
     watcher *w = add_watcher("observer X", "k");
     add_poster("poster A", "n", 1);
     poster *b = add_poster("poster B", "m", 6);
-    b->rare = topic(b->fiber->center, "k");
+    b->rare = publisher(b->fiber->center, "k");
     b->rarely = 3;
     (void)w;
 }
@@ -80,37 +80,37 @@ static void four_observe(void) {
     add_watcher("observer Y", "n");
     add_watcher("observer Z", "n");
 }
-void crowd(void) {
+void wake_group(void) {
     four_observe();
     add_poster("poster A", "n", 2);
 }
-void two_ring_a_crowd(void) {
+void two_ring_a_wake_group(void) {
     four_observe();
     add_poster("poster A", "n", 1);
     add_poster("poster B", "n", 2);
 }
-void dead_poster_to_a_crowd(void) {
-    two_ring_a_crowd();
+void dead_poster_to_a_wake_group(void) {
+    two_ring_a_wake_group();
     machine.fibers[4].mortal = true;
 }
 
 // Somebody has died before all this, with a lossless observer, a chunk and a name; and who tidies up after it may die of that.
-static void tidy(void *argument) {
-    int result = tidings_tidy(argument);
-    if (result < 0) machine_violation("tidings_tidy: %d", result);
+static void reclaim(void *argument) {
+    int result = tidings_reclaim(argument);
+    if (result < 0) machine_violation("tidings_reclaim: %d", result);
 }
 void dead_tidier(void) {
     open_center();
     tidings_center *dead = handle(), *first = handle(), *second = handle();
     tidings_observer *observer;
-    uint32_t interest;
+    uint32_t subscription;
     tidings_reservation reservation;
-    if (tidings_observer_open(dead, TIDINGS_OBSERVE_LOSSLESS, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, 0, &interest) != 0 ||
+    if (tidings_observer_open(dead, TIDINGS_OBSERVE_LOSSLESS, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, 0, &subscription) != 0 ||
         tidings_reserve(dead, 100, &reservation) != 0)
         machine_violation("%s", tidings_last_error());
     machine.holders[dead->participant] = 0;
-    machine_fiber("tidier A", first, tidy, first)->mortal = true;
-    machine_fiber("tidier B", second, tidy, second);
+    machine_fiber("tidier A", first, reclaim, first)->mortal = true;
+    machine_fiber("tidier B", second, reclaim, second);
     add_poster("poster C", "n", SLOTS + 1);
     add_watcher("observer X", "n");
 }
@@ -120,10 +120,10 @@ static void fill_and_post(void *argument) {
     poster *p = argument;
     for (uint32_t i = 0; i < p->posts; i++) {
         tidings_reservation reservation;
-        int result = tidings_reserve(p->topic->center, p->size, &reservation);
+        int result = tidings_reserve(p->publisher->center, p->size, &reservation);
         if (result == -EAGAIN) continue;
-        if (result == 0 && i % 2 == 0) tidings_abandon(p->topic->center, &reservation);
-        else if (result == 0) result = board_send_reserved(p->topic, p->name, p->size, &reservation);
+        if (result == 0 && i % 2 == 0) tidings_abandon(p->publisher->center, &reservation);
+        else if (result == 0) result = board_send_reserved(p->publisher, p->name, p->size, &reservation);
         if (result != 0) machine_violation("a reservation: %d", result);
     }
 }

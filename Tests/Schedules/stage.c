@@ -38,9 +38,9 @@ tidings_center *handle(void) {
     return handle_for(0);
 }
 
-tidings_topic *topic(tidings_center *center, const char *name) {
-    tidings_topic *result;
-    if (tidings_topic_open(center, name, strlen(name), NULL, 0, &result) != 0) machine_violation("%s", tidings_last_error());
+tidings_publisher *publisher(tidings_center *center, const char *name) {
+    tidings_publisher *result;
+    if (tidings_publisher_open(center, name, strlen(name), NULL, 0, &result) != 0) machine_violation("%s", tidings_last_error());
     return result;
 }
 
@@ -53,7 +53,7 @@ static void post(void *argument) {
     poster *p = argument;
     for (uint32_t i = 0; i < p->posts; i++) {
         bool rare = p->rare && i == p->rarely;
-        int result = board_send(rare ? p->rare : p->topic, rare ? "k" : p->name, p->size, &p->options);
+        int result = board_send(rare ? p->rare : p->publisher, rare ? "k" : p->name, p->size, &p->options);
         // Chunks may run out while others fill theirs.
         if (result != 0 && !(result == -EAGAIN && (p->size > 200 || p->may_be_refused))) machine_violation("tidings_post: %d", result);
     }
@@ -61,7 +61,7 @@ static void post(void *argument) {
 
 poster *add_poster_of(const char *who, tidings_center *center, const char *name, uint32_t posts) {
     poster *p = &posters[poster_count++];
-    *p = (poster){.topic = topic(center, name), .name = name, .posts = posts, .size = 24, .options = {.deadline_ns = -1}};
+    *p = (poster){.publisher = publisher(center, name), .name = name, .posts = posts, .size = 24, .options = {.deadline_ns = -1}};
     p->fiber = machine_fiber(who, center, post, p);
     return p;
 }
@@ -82,7 +82,7 @@ void begin_watching(watcher *w) {
     w->adding = machine.current ? ++board.events : 0;
     // In a full table: until whoever takes entries out, or has died doing so, is done with them.
     for (int tries = 0; result == 0 && tries < 30; tries++) {
-        result = tidings_observer_add(w->observer, w->name, w->name ? strlen(w->name) : 0, NULL, 0, w->flags, &w->interest);
+        result = tidings_observer_add(w->observer, w->name, w->name ? strlen(w->name) : 0, NULL, 0, w->flags, &w->subscription);
         if (result != -ENOSPC || tries == 29) break;
         result = 0;
         tidings__yield();
@@ -129,7 +129,7 @@ watcher *add_newcomer(const char *who, const char *name, uint32_t flags) {
 }
 
 void prefill(const char *name, uint32_t count) {
-    tidings_topic *before = topic(director, name);
+    tidings_publisher *before = publisher(director, name);
     for (uint32_t i = 0; i < count; i++) board_send(before, name, 16, NULL);
 }
 
@@ -156,7 +156,7 @@ static void count_of_each_name(const tidings__segment *s) {
     }
 }
 
-void stage_remains(void) {
+void stage_orphans(void) {
     tidings__segment *s = &director->segment;
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
         fiber *f = &machine.fibers[i];
@@ -164,7 +164,7 @@ void stage_remains(void) {
         if (f->state != ENDED) machine_violation("%s never ended", f->name);
         if (f->pending || f->thread.inside) machine_violation("%s is still inside a post", f->name);
     }
-    tidings_tidy(director);
+    tidings_reclaim(director);
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
         fiber *f = &machine.fibers[i];
         if (f->state != DEAD || !f->center->segment.writable) continue;
@@ -173,13 +173,13 @@ void stage_remains(void) {
     for (uint32_t i = 0; i < SLOTS; i++)
         if (tidings__busy(s->cells[i].claim, s->cells[i].commit, s->cells[i].verdict)) machine_violation("slot %u is held for ever", i);
     // The ring still works, and forgets all that was.
-    tidings_topic *last = topic(director, "z");
+    tidings_publisher *last = publisher(director, "z");
     for (uint32_t i = 0; i < 2 * SLOTS; i++) {
         uint64_t nothing = 0;
         int result = tidings_post(last, &nothing, sizeof nothing, NULL, NULL);
         if (result != 0) machine_violation("afterwards, tidings_post: %d, %s", result, tidings_last_error());
     }
-    tidings_topic_close(last);
+    tidings_publisher_close(last);
     uint64_t oldest = tidings__oldest(s);
     count_of_each_name(s);
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
@@ -194,7 +194,7 @@ void stage_remains(void) {
         if (state == TIDINGS__NAME_PREPARING || state == TIDINGS__NAME_LEAVING) machine_violation("name entry %u is half made", i);
         kept += chunk != 0 && chunk != TIDINGS__RETAINED_EXPECTED;
     }
-    tidings_tidy(director);
+    tidings_reclaim(director);
     for (uint32_t i = 0; i < CHUNKS; i++) {
         uint64_t word = s->chunk_words[i];
         uint32_t state = tidings__chunk_state(word);

@@ -13,12 +13,12 @@ extern tidings_center *director;  // takes part in nothing; tidies up in the end
 
 void open_center(void);
 tidings_center *handle(void);
-tidings_topic *topic(tidings_center *center, const char *name);
+tidings_publisher *publisher(tidings_center *center, const char *name);
 // Some of the ring is used already, so that its end is near.
 void prefill(const char *name, uint32_t count);
 
 typedef struct poster {
-    tidings_topic *topic, *rare;
+    tidings_publisher *publisher, *rare;
     const char *name;
     uint32_t rarely;    // this one of its posts is under the rare name
     bool may_be_refused;
@@ -40,6 +40,6 @@ void begin_watching(watcher *w);
 void register_and_watch(void *w);
 
 // What is left in the center when all have gone, or died and were tidied up after: nothing but values.
-void stage_remains(void);
+void stage_orphans(void);
 
 #endif

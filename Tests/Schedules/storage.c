@@ -10,15 +10,15 @@
 #define ARENA (4u << 20)
 #define LINE 64
 
-mapping mappings[HANDLES], companions[HANDLES];
-static uint32_t mapping_count, companion_count;
+mapping mappings[HANDLES], writers_files[HANDLES];
+static uint32_t mapping_count, writers_file_count;
 
 uint8_t *arena;
 static size_t arena_used;
 
 // What a schedule begins with. Outside of what is put back, as are the fibers' stacks.
 static struct start {
-    uint8_t *globals, *arena, *center, *companion;
+    uint8_t *globals, *arena, *center, *writers_file;
     uint8_t *dirty;  // by line
     uint32_t *lines, line_count;
 } *start;
@@ -86,17 +86,17 @@ static uintptr_t in_first(uintptr_t at, const mapping *all, uint32_t count) {
     return at;
 }
 uintptr_t machine_canonical(const volatile void *address) {
-    return in_first(in_first((uintptr_t)address, mappings, mapping_count), companions, companion_count);
+    return in_first(in_first((uintptr_t)address, mappings, mapping_count), writers_files, writers_file_count);
 }
-bool in_companion(uintptr_t canonical) {
-    return companion_count > 0 && canonical - (uintptr_t)companions[0].base < companions[0].length;
+bool in_writers_file(uintptr_t canonical) {
+    return writers_file_count > 0 && canonical - (uintptr_t)writers_files[0].base < writers_files[0].length;
 }
 bool machine_inside(uintptr_t canonical) {
-    return (mapping_count > 0 && canonical - (uintptr_t)mappings[0].base < mappings[0].length) || in_companion(canonical);
+    return (mapping_count > 0 && canonical - (uintptr_t)mappings[0].base < mappings[0].length) || in_writers_file(canonical);
 }
 
 void machine_dirty(uintptr_t canonical, size_t size) {
-    if (!start->dirty || size == 0 || in_companion(canonical)) return;  // that one is put back as a whole
+    if (!start->dirty || size == 0 || in_writers_file(canonical)) return;  // that one is put back as a whole
     uint64_t offset = canonical - (uintptr_t)mappings[0].base;
     for (uint64_t line = offset / LINE; line <= (offset + size - 1) / LINE; line++) {
         if (start->dirty[line]) continue;
@@ -112,9 +112,9 @@ static size_t globals_size(void) {
 void machine_ready(void) {
     start->center = pages(mappings[0].length);
     memcpy(start->center, mappings[0].base, mappings[0].length);
-    if (companion_count) {
-        start->companion = pages(companions[0].length);
-        memcpy(start->companion, companions[0].base, companions[0].length);
+    if (writers_file_count) {
+        start->writers_file = pages(writers_files[0].length);
+        memcpy(start->writers_file, writers_files[0].base, writers_files[0].length);
     }
     start->lines = pages(mappings[0].length / LINE * sizeof *start->lines);
     start->arena = pages(ARENA);
@@ -130,7 +130,7 @@ void machine_restore(void) {
     (void)globals();
     machine.trace = trace;
     memcpy(arena, start->arena, arena_used);
-    if (companion_count) memcpy(companions[0].base, start->companion, companions[0].length);
+    if (writers_file_count) memcpy(writers_files[0].base, start->writers_file, writers_files[0].length);
     for (uint32_t i = 0; i < start->line_count; i++) {
         uint64_t line = start->lines[i];
         memcpy(mappings[0].base + line * LINE, start->center + line * LINE, LINE);
@@ -147,5 +147,5 @@ void storage_boot(void) {
 void storage_map(const tidings_center *center) {
     mappings[mapping_count].base = center->segment.base;
     mappings[mapping_count++].length = center->segment.size;
-    if (center->segment.companion_base) companions[companion_count++] = (mapping){center->segment.companion_base, TIDINGS__PAGE};
+    if (center->segment.writers_file_base) writers_files[writers_file_count++] = (mapping){center->segment.writers_file_base, TIDINGS__PAGE};
 }

@@ -10,11 +10,11 @@ typedef struct mapping {
 } mapping;
 
 // The center, and what only writers see of it, if there is such: by handle. A byte goes by its place in the first.
-extern mapping mappings[HANDLES], companions[HANDLES];
+extern mapping mappings[HANDLES], writers_files[HANDLES];
 extern uint8_t *arena;  // the core's heap
 
 void *pages(size_t size);  // zeros, and not put back
-bool in_companion(uintptr_t canonical);
+bool in_writers_file(uintptr_t canonical);
 
 void storage_boot(void);
 void storage_map(const tidings_center *center);  // one more handle's

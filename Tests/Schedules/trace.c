@@ -9,8 +9,8 @@ static void place(uintptr_t c, char *text, size_t size) {
         snprintf(text, size, "private %zx", (size_t)(c - (uintptr_t)arena));
         return;
     }
-    if (in_companion(c)) {
-        const uint64_t at = c - (uintptr_t)companions[0].base;
+    if (in_writers_file(c)) {
+        const uint64_t at = c - (uintptr_t)writers_files[0].base;
         snprintf(text, size, "%s[%u]", at % TIDINGS__LINE ? "waiting_posters" : "doorbell", (unsigned)(at / TIDINGS__LINE));
         return;
     }
@@ -22,7 +22,7 @@ static void place(uintptr_t c, char *text, size_t size) {
 #define HEADER(member) \
     if (offset - offsetof(tidings__header, member) < sizeof s->header->member) { snprintf(text, size, #member); return; }
     HEADER(eviction) HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters)
-    HEADER(asleep) HEADER(lossless) HEADER(bells)
+    HEADER(asleep) HEADER(lossless) HEADER(name_futexes)
     if (offset >= g->chunks) snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
     else if (offset >= g->names) {
         uint64_t at = (offset - g->names) % sizeof(tidings__name) / 8;

@@ -68,21 +68,21 @@ void hand_renew(hand *h) {
 void hand_open(hand *h, tidings_center *center, uint32_t seat, chance chance) {
     *h = (hand){.center = center, .seat = seat, .chance = chance, .buffer = malloc(LARGEST)};
     CHECK(h->buffer, "no memory");
-    for (int i = 0; i < TOPICS; i++) {
+    for (int i = 0; i < PUBLISHERS; i++) {
         const char *name = names[i / SUBJECTS], *subject = subjects[i % SUBJECTS];
-        OK(tidings_topic_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &h->topics[i]));
+        OK(tidings_publisher_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &h->publishers[i]));
     }
     hand_renew(h);
 }
 
 void hand_close(hand *h) {
-    for (int i = 0; i < TOPICS; i++) tidings_topic_close(h->topics[i]);
+    for (int i = 0; i < PUBLISHERS; i++) tidings_publisher_close(h->publishers[i]);
     free(h->buffer);
 }
 
 static const uint8_t *pattern_of(uint32_t id) { return all->pool + id * 64u % (1u << 16); }
 
-int hand_post(hand *h, uint8_t topic, uint32_t size, bool retained, int64_t deadline, bool reserve) {
+int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t deadline, bool reserve) {
     const uint32_t id = atomic_fetch_add(&all->next, 1);
     if (id >= atomic_load(&all->limit)) return NO_MORE;
     if (size > 0 && size < sizeof(stamp)) size = sizeof(stamp);
@@ -91,7 +91,7 @@ int hand_post(hand *h, uint8_t topic, uint32_t size, bool retained, int64_t dead
     e->number = ++h->number;
     e->size = size;
     e->pid = getpid();
-    e->topic = topic;
+    e->publisher = publisher;
     e->retained = retained;
     e->after = atomic_load(&all->latest[chance_below(&h->chance, POSTERS)]);
     const stamp stamp = {all->round, id, e->row, e->number, size};
@@ -110,9 +110,9 @@ int hand_post(hand *h, uint8_t topic, uint32_t size, bool retained, int64_t dead
     atomic_store(&e->state, INTENDED);
     const tidings_post_options options = {.flags = retained ? TIDINGS_POST_RETAIN : 0, .deadline_ns = deadline};
     uint64_t sequence = 0;
-    const int result = retained && size == 0 ? tidings_state_set(h->topics[topic], NULL, 0, &options)
-                       : reserve ? tidings_post_reserved(h->topics[topic], &reservation, size, &options, &sequence)
-                               : tidings_post(h->topics[topic], size ? bytes : NULL, size, &options, &sequence);
+    const int result = retained && size == 0 ? tidings_state_set(h->publishers[publisher], NULL, 0, &options)
+                       : reserve ? tidings_post_reserved(h->publishers[publisher], &reservation, size, &options, &sequence)
+                               : tidings_post(h->publishers[publisher], size ? bytes : NULL, size, &options, &sequence);
     if (result == -EAGAIN || result == -ETIMEDOUT) {
         atomic_store(&e->state, REFUSED);
         return HELD_BACK;
@@ -168,7 +168,7 @@ static void append(seat *s, event e) {
 void log_event(logger *l, event e) {
     if (e.kind == OPENED) l->since_opened = 0, l->deaf = false;
     if (l->since_opened++ > 20 && all->plant[0] && all->witnessed) {
-        if (e.kind == MESSAGE && e.topic / SUBJECTS != END) {
+        if (e.kind == MESSAGE && e.publisher / SUBJECTS != END) {
             // Not the witness, who says where posts are that told nobody.
             if (!l->deaf && l->seat != &all->seats[WITNESS]) l->deaf = plant_is("deaf");
             if (l->deaf || plant_is("drop")) return;

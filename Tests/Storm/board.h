@@ -31,17 +31,17 @@
 
 enum { CHATTY, SHARED_A, SHARED_B, RARE, STATE_A, STATE_B, END, TURN, NAMES };
 #define SUBJECTS 3  // none, and two
-#define TOPICS (NAMES * SUBJECTS)
-#define FILTERS (TOPICS + 1)  // a topic, where no subject means any; and everything:
-#define EVERYTHING TOPICS
-#define NO_TOPIC 0xff
+#define PUBLISHERS (NAMES * SUBJECTS)
+#define FILTERS (PUBLISHERS + 1)  // a topic, where no subject means any; and everything:
+#define EVERYTHING PUBLISHERS
+#define NO_PUBLISHER 0xff
 
 extern const char *const names[NAMES];
 extern const char *const subjects[SUBJECTS];
 
-static inline bool matches(uint8_t filter, uint8_t topic) {
+static inline bool matches(uint8_t filter, uint8_t publisher) {
     if (filter == EVERYTHING) return true;
-    return filter % SUBJECTS ? filter == topic : filter / SUBJECTS == topic / SUBJECTS;
+    return filter % SUBJECTS ? filter == publisher : filter / SUBJECTS == publisher / SUBJECTS;
 }
 
 // A post, from before it is tried. Its number in the table is in its payload.
@@ -50,7 +50,7 @@ typedef struct entry {
     _Atomic uint32_t state;
     uint32_t row, number, size;
     int32_t pid;
-    uint8_t topic, retained;  // retained and empty: the value is cleared
+    uint8_t publisher, retained;  // retained and empty: the value is cleared
     uint64_t after;     // some post had returned with the sequence before this one when this began
     uint64_t sequence;
 } entry;
@@ -64,7 +64,7 @@ enum { OF_OLD = 1, EMPTY = 2 };
 typedef struct event {
     uint8_t kind;
     uint8_t mask;       // the interests it is about, a bit each
-    uint8_t topic;      // what came, or the filter that was added
+    uint8_t publisher;      // what came, or the filter that was added
     uint8_t flags;      // OF_OLD: of an earlier round; EMPTY: no stamp, `id` is the poster's pid. OPENED: TIDINGS_OBSERVE_…; ADDED: TIDINGS_ADD_…
     uint32_t id;        // MISSED: how many; ADDED: the width of the span in which it begins
     uint64_t sequence;  // ADDED: where that span begins
@@ -117,7 +117,7 @@ tidings_center *center_join(bool as_reader);
 bool seat_reads_only(uint32_t seat);
 typedef struct hand {  // who posts
     tidings_center *center;
-    tidings_topic *topics[TOPICS];
+    tidings_publisher *publishers[PUBLISHERS];
     uint8_t *buffer;
     uint32_t row, number, seat;
     bool alone;  // in its process
@@ -127,7 +127,7 @@ void hand_open(hand *h, tidings_center *center, uint32_t seat, chance chance);
 void hand_close(hand *h);
 void hand_renew(hand *h);  // another posting thread from here on
 enum { POSTED, HELD_BACK, NO_MORE };
-int hand_post(hand *h, uint8_t topic, uint32_t size, bool retained, int64_t deadline, bool reserve);
+int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t deadline, bool reserve);
 // The stamp of what came, whole or the process ends; false if it is empty.
 bool stamp_read(const void *payload, size_t size, stamp *stamp);
 

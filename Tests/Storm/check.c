@@ -53,14 +53,14 @@ static void was_kept(reader *r, const event *e) {
     for (int i = 0; i < LOOKS; i++) {
         look *l = &r->looks[i];
         if (!(e->mask >> i & 1)) continue;
-        if (!l->active || !(l->flags & TIDINGS_ADD_RETAINED) || l->kept || !matches(l->filter, e->topic)) WRONG(r, "kept: %lu came unasked", (unsigned long)e->sequence);
+        if (!l->active || !(l->flags & TIDINGS_ADD_RETAINED) || l->kept || !matches(l->filter, e->publisher)) WRONG(r, "kept: %lu came unasked", (unsigned long)e->sequence);
         l->kept = true;
         uint64_t sequence = 0;
         uint32_t id, round;
         // The newest at some moment of the registration. There may have been none at its begin.
         bool right = false;
         for (uint64_t p = l->added_high; !right && p >= l->added_low; p--) {
-            right = newest_kept(r->venue, e->topic / SUBJECTS, p, &sequence, &id, &round) && sequence == e->sequence && id == e->id;
+            right = newest_kept(r->venue, e->publisher / SUBJECTS, p, &sequence, &id, &round) && sequence == e->sequence && id == e->id;
             if (sequence + 1 < p) p = sequence + 1 > l->added_low ? sequence + 2 : l->added_low;
             if (p == 0) break;
         }
@@ -82,12 +82,12 @@ static void was_message(reader *r, const event *e) {
         return;
     }
     const place *p = &what_was.at[e->sequence - what_was.base];
-    if (p->topic != e->topic || (!(e->flags & EMPTY) && p->id != e->id)) WRONG(r, "order: %u came at sequence %lu, where %u is", e->id, (unsigned long)e->sequence, p->id);
+    if (p->publisher != e->publisher || (!(e->flags & EMPTY) && p->id != e->id)) WRONG(r, "order: %u came at sequence %lu, where %u is", e->id, (unsigned long)e->sequence, p->id);
     for (int i = 0; i < LOOKS; i++) {
         look *l = &r->looks[i];
         if (!(e->mask >> i & 1)) continue;
-        if (!l->active || !matches(l->filter, e->topic)) {
-            WRONG(r, "topic %u came for interest %d, which is not about that", e->topic, i);
+        if (!l->active || !matches(l->filter, e->publisher)) {
+            WRONG(r, "topic %u came for interest %d, which is not about that", e->publisher, i);
             continue;
         }
         if (e->sequence < l->low) WRONG(r, "%lu is before %lu, where interest %d began", (unsigned long)e->sequence, (unsigned long)l->low, i);
@@ -119,7 +119,7 @@ static void read_event(reader *r, const event *e) {
     case CLOSED: r->open = false; break;
     case ADDED: {
         look *l = &r->looks[__builtin_ctz(e->mask)];
-        *l = (look){.active = true, .filter = e->topic, .flags = e->flags, .low = e->sequence, .high = e->sequence + e->id};
+        *l = (look){.active = true, .filter = e->publisher, .flags = e->flags, .low = e->sequence, .high = e->sequence + e->id};
         l->added_low = l->low;
         l->added_high = l->high;
         break;

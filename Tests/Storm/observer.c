@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define INTERESTS 6
+#define SUBSCRIPTIONS 6
 
 enum { GO_ON, REOPEN, REOPEN_CENTER, EXECUTE, FINISHED };
 
@@ -17,29 +17,29 @@ typedef struct watch {
     chance chance;
     logger log;
     tidings_observer *observer;
-    uint32_t interests[INTERESTS];  // their numbers; 0: none
+    uint32_t subscriptions[SUBSCRIPTIONS];  // their numbers; 0: none
     bool lossless, asked;
     uint8_t end;  // the interest in the end of the round, which stays
 } watch;
 
-static uint8_t slot_of(const watch *w, uint32_t interest) {
-    for (uint8_t i = 0; i < INTERESTS; i++)
-        if (w->interests[i] == interest) return (uint8_t)(1u << i);
-    CHECK(false, "it is told of interest %u, which it hasn't, or not any more", interest);
+static uint8_t slot_of(const watch *w, uint32_t subscription) {
+    for (uint8_t i = 0; i < SUBSCRIPTIONS; i++)
+        if (w->subscriptions[i] == subscription) return (uint8_t)(1u << i);
+    CHECK(false, "it is told of interest %u, which it hasn't, or not any more", subscription);
 }
 
 static uint8_t add(watch *w, uint8_t filter, uint32_t flags) {
     uint8_t slot = 0;
-    while (slot < INTERESTS && w->interests[slot]) slot++;
-    if (slot == INTERESTS) return slot;
+    while (slot < SUBSCRIPTIONS && w->subscriptions[slot]) slot++;
+    if (slot == SUBSCRIPTIONS) return slot;
     const char *name = filter == EVERYTHING ? NULL : names[filter / SUBJECTS];
     const char *subject = filter == EVERYTHING ? NULL : subjects[filter % SUBJECTS];
     tidings_statistics before, after;
     OK(tidings_statistics_get(w->center, &before));
-    uint32_t interest;
-    OK(tidings_observer_add(w->observer, name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &interest));
+    uint32_t subscription;
+    OK(tidings_observer_add(w->observer, name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &subscription));
     OK(tidings_statistics_get(w->center, &after));
-    w->interests[slot] = interest;
+    w->subscriptions[slot] = subscription;
     w->asked |= (flags & TIDINGS_ADD_RETAINED) != 0;
     const bool history = flags & TIDINGS_ADD_HISTORY;
     const uint64_t low = history ? before.retained_from : before.posted, high = history ? after.retained_from : after.posted;
@@ -61,7 +61,7 @@ static void begin(watch *w) {
     chance *c = &w->chance;
     const bool witness = w->seat == WITNESS;
     w->lossless = witness || (chance_below(c, 10) == 0 && !seat_reads_only(w->seat));
-    memset(w->interests, 0, sizeof w->interests);
+    memset(w->subscriptions, 0, sizeof w->subscriptions);
     w->asked = false;
     OK(tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer));
     if (chance_below(c, 3)) tidings_observer_spin(w->observer, 0);
@@ -82,8 +82,8 @@ static void begin(watch *w) {
 }
 
 // What the name says, as a topic.
-static uint8_t topic_of(const tidings_delivery *d) {
-    for (uint8_t i = 0; i < TOPICS; i++) {
+static uint8_t publisher_of(const tidings_delivery *d) {
+    for (uint8_t i = 0; i < PUBLISHERS; i++) {
         const char *subject = subjects[i % SUBJECTS] ? subjects[i % SUBJECTS] : "";
         if (strcmp(d->name, names[i / SUBJECTS]) == 0 && strcmp(d->subject, subject) == 0) return i;
     }
@@ -93,7 +93,7 @@ static uint8_t topic_of(const tidings_delivery *d) {
 // True: it was the end of this round.
 static bool note(watch *w, const tidings_delivery *d) {
     event e = {.sequence = d->sequence};
-    for (size_t i = 0; i < d->interest_count; i++) e.mask |= slot_of(w, d->interests[i]);
+    for (size_t i = 0; i < d->subscription_count; i++) e.mask |= slot_of(w, d->subscriptions[i]);
     if (d->kind == TIDINGS_DELIVERY_MISSED) {
         e.kind = MISSED;
         e.id = (uint32_t)d->missed;
@@ -102,7 +102,7 @@ static bool note(watch *w, const tidings_delivery *d) {
         return false;
     }
     e.kind = d->flags & TIDINGS_DELIVERY_RETAINED ? KEPT : MESSAGE;
-    e.topic = topic_of(d);
+    e.publisher = publisher_of(d);
     stamp stamp;
     if (d->size > sizeof stamp && plant_is("alter")) ((uint8_t *)(uintptr_t)d->payload)[d->size - 1] ^= 1;
     if (stamp_read(d->payload, d->size, &stamp)) {
@@ -120,7 +120,7 @@ static bool note(watch *w, const tidings_delivery *d) {
         OK(tidings_statistics_get(w->center, &now));
         log_event(&w->log, (event){.kind = LOOKED, .sequence = now.posted});
     }
-    return e.topic == END * SUBJECTS && !(e.flags & OF_OLD);
+    return e.publisher == END * SUBJECTS && !(e.flags & OF_OLD);
 }
 
 // A forked child can't use it, and is told so.
@@ -144,10 +144,10 @@ static int act(watch *w) {
     case 4:
     case 5:
     case 6: {
-        const uint8_t slot = (uint8_t)chance_below(c, INTERESTS);
-        if (w->interests[slot] == 0 || slot == w->end) return GO_ON;
-        OK(tidings_observer_remove(w->observer, w->interests[slot]));
-        w->interests[slot] = 0;
+        const uint8_t slot = (uint8_t)chance_below(c, SUBSCRIPTIONS);
+        if (w->subscriptions[slot] == 0 || slot == w->end) return GO_ON;
+        OK(tidings_observer_remove(w->observer, w->subscriptions[slot]));
+        w->subscriptions[slot] = 0;
         atomic_fetch_add(&all->cancelled, 1);
         log_event(&w->log, (event){.kind = REMOVED, .mask = (uint8_t)(1u << slot)});
         return GO_ON;

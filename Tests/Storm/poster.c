@@ -34,8 +34,8 @@ static int post_one(hand *h) {
     if (size == 0 && !h->alone) size = 1;  // what is empty says only whose process posted it
     // Who clears a value isn't told the sequence: the witness is.
     if (state) size = h->alone && all->witnessed && chance_below(c, 10) == 0 ? 0 : size > 0 ? size : 1;
-    const uint8_t topic = (uint8_t)(name * SUBJECTS + (state ? 0 : chance_below(c, SUBJECTS)));
-    return hand_post(h, topic, size, state, deadline, size > 0 && chance_below(c, 10) == 0);
+    const uint8_t publisher = (uint8_t)(name * SUBJECTS + (state ? 0 : chance_below(c, SUBJECTS)));
+    return hand_post(h, publisher, size, state, deadline, size > 0 && chance_below(c, 10) == 0);
 }
 
 // A process that nobody waits for but the director, who has made itself the parent of orphans: its number can't be another's before that.

@@ -186,7 +186,7 @@ static void calm_down(venue *v, uint32_t gust) {
     memset(before, 0, sizeof before);
     const uint64_t since = seconds_now(), begun = now_us();
     for (uint32_t same = 0; same < 3;) {
-        CHECK(tidings_tidy(v->center) >= 0, "tidy");
+        CHECK(tidings_reclaim(v->center) >= 0, "tidy");
         const bool calm = is_calm(v, counts);
         same = calm && memcmp(counts, before, sizeof counts) == 0 ? same + 1 : 0;
         memcpy(before, counts, sizeof counts);
@@ -212,7 +212,7 @@ static void calm_down(venue *v, uint32_t gust) {
         state *s = &states[gust][n];
         *s = (state){0};
         size_t size = sizeof value;
-        s->result = tidings_state_get(v->hand.topics[n * SUBJECTS], value, &size, NULL, &s->sequence);
+        s->result = tidings_state_get(v->hand.publishers[n * SUBJECTS], value, &size, NULL, &s->sequence);
         CHECK(s->result == 0 || s->result == -ENOENT, "the state of a name is %d", s->result);
         if (s->result == 0) stamp_read(value, size, &s->stamp);
         if (s->result == 0 && gust == 2 && plant_is("state")) s->sequence--;
@@ -280,7 +280,7 @@ void round_run(venue *v, chance *c) {
         calm_down(v, gust);
     }
     end_round(v);
-    CHECK(tidings_tidy(v->center) >= 0, "tidy");
+    CHECK(tidings_reclaim(v->center) >= 0, "tidy");
     // Turned now and then: what is only in the ring goes, and what is left then is left for good.
     const bool turned = v->visits++ % 4 == 0;
     if (turned) {

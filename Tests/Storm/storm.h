@@ -46,7 +46,7 @@ extern uint64_t longest_ms[3];  // a gust, until its posters had gone, until it 
 
 typedef struct place {
     uint32_t id, round, row, number;
-    uint8_t topic;
+    uint8_t publisher;
     bool retained, empty;
 } place;
 

@@ -19,15 +19,15 @@ static void put(uint32_t id) {
         return;
     }
     place *p = &what_was.at[e->sequence - what_was.base];
-    if (p->topic != NO_TOPIC && (p->id != id || p->round != all->round)) {
+    if (p->publisher != NO_PUBLISHER && (p->id != id || p->round != all->round)) {
         violation("order: posts %u and %u have the same sequence %lu", p->id, id, (unsigned long)e->sequence);
         return;
     }
     if (e->sequence < e->after) violation("order: post %u got sequence %lu, after %lu had returned", id, (unsigned long)e->sequence, (unsigned long)e->after - 1);
-    *p = (place){id, all->round, e->row, e->number, e->topic, e->retained, e->size == 0};
+    *p = (place){id, all->round, e->row, e->number, e->publisher, e->retained, e->size == 0};
 }
 
-static void seen(uint32_t id, uint64_t sequence, uint8_t topic, const char *who) {
+static void seen(uint32_t id, uint64_t sequence, uint8_t publisher, const char *who) {
     entry *e = &all->entries[id];
     const uint32_t how = atomic_load(&e->state);
     if (how == INTENDED) {
@@ -39,20 +39,20 @@ static void seen(uint32_t id, uint64_t sequence, uint8_t topic, const char *who)
     } else if (e->sequence != sequence) {
         violation("order: post %u has sequence %lu, and for %s %lu", id, (unsigned long)e->sequence, who, (unsigned long)sequence);
     }
-    if (e->topic != topic) violation("post %u has topic %u, and for %s %u", id, e->topic, who, topic);
+    if (e->publisher != publisher) violation("post %u has topic %u, and for %s %u", id, e->publisher, who, publisher);
 }
 
 static void seen_empty(const event *e) {
     if (e->sequence < what_was.base || e->sequence >= what_was.end) return;
     const place *p = &what_was.at[e->sequence - what_was.base];
-    if (p->topic != NO_TOPIC) {
-        if (!p->empty || p->topic != e->topic) violation("something empty came at sequence %lu, where %u is", (unsigned long)e->sequence, p->id);
+    if (p->publisher != NO_PUBLISHER) {
+        if (!p->empty || p->publisher != e->publisher) violation("something empty came at sequence %lu, where %u is", (unsigned long)e->sequence, p->id);
         return;
     }
     for (uint32_t id = 0; id < ENTRIES; id++) {
         entry *of = &all->entries[id];
         const uint32_t how = atomic_load(&of->state);
-        if ((how != INTENDED && how != UNPLACED) || of->size != 0 || of->pid != (int32_t)e->id || of->topic != e->topic) continue;
+        if ((how != INTENDED && how != UNPLACED) || of->size != 0 || of->pid != (int32_t)e->id || of->publisher != e->publisher) continue;
         of->sequence = e->sequence;
         atomic_store(&of->state, SEEN);
         put(id);
@@ -74,7 +74,7 @@ static void prepare(venue *v) {
         t->at = realloc(t->at, room * sizeof *t->at);
         for (int f = 0; f < FILTERS; f++) t->before[f] = realloc(t->before[f], room * sizeof *t->before[f]);
     }
-    for (size_t i = 0; i < size; i++) t->at[i] = (place){.topic = NO_TOPIC};
+    for (size_t i = 0; i < size; i++) t->at[i] = (place){.publisher = NO_PUBLISHER};
     if (carried && v->before) memcpy(t->at, v->before + (v->slots - carried), carried * sizeof *t->at);
 }
 
@@ -87,7 +87,7 @@ static void see_all(bool empty) {
             const event *e = &all->seats[s].events[i];
             if ((e->kind != MESSAGE && e->kind != KEPT) || e->flags & OF_OLD || (e->flags & EMPTY) != (empty ? EMPTY : 0)) continue;
             if (empty) seen_empty(e);
-            else seen(e->id, e->sequence, e->topic, who);
+            else seen(e->id, e->sequence, e->publisher, who);
         }
     }
 }
@@ -107,7 +107,7 @@ void truth_find(venue *v) {
     memset(t->unknown, 0, sizeof t->unknown);
     for (uint64_t i = v->begins - t->base; i < t->end - t->base; i++) {
         const place *p = &t->at[i];
-        if (p->topic == NO_TOPIC || p->round != all->round) continue;
+        if (p->publisher == NO_PUBLISHER || p->round != all->round) continue;
         if (p->number <= last[p->row]) violation("order: of poster %u, number %u comes after %u", p->row, p->number, last[p->row]);
         last[p->row] = p->number;
         total.posts++;
@@ -122,12 +122,12 @@ void truth_find(venue *v) {
         // Who hears everything, and loses nothing, hasn't heard it: then it wasn't.
         if (all->witnessed) continue;
         total.unknown++;
-        for (uint8_t f = 0; f < FILTERS; f++) t->unknown[f] += matches(f, e->topic);
+        for (uint8_t f = 0; f < FILTERS; f++) t->unknown[f] += matches(f, e->publisher);
     }
     for (uint8_t f = 0; f < FILTERS; f++) {
         t->before[f][0] = 0;
         for (uint64_t i = 0; i < t->end - t->base; i++)
-            t->before[f][i + 1] = t->before[f][i] + (t->at[i].topic != NO_TOPIC && matches(f, t->at[i].topic));
+            t->before[f][i + 1] = t->before[f][i] + (t->at[i].publisher != NO_PUBLISHER && matches(f, t->at[i].publisher));
     }
 }
 
@@ -136,7 +136,7 @@ void truth_leave(venue *v) {
     if (!v->before) v->before = malloc(v->slots * sizeof *v->before);
     for (uint32_t i = 0; i < v->slots; i++) {
         const uint64_t position = t->end - v->slots + i;
-        v->before[i] = t->end >= v->slots - i && position >= t->base ? t->at[position - t->base] : (place){.topic = NO_TOPIC};
+        v->before[i] = t->end >= v->slots - i && position >= t->base ? t->at[position - t->base] : (place){.publisher = NO_PUBLISHER};
     }
     for (uint8_t n = 0; n < NAMES; n++) {
         struct keep keep = {0};
@@ -152,7 +152,7 @@ bool newest_kept(const venue *v, uint8_t name, uint64_t before, uint64_t *sequen
     if (before > t->end) before = t->end;
     for (uint64_t p = before; p > v->begins; p--) {
         const place *place = &t->at[p - 1 - t->base];
-        if (place->topic == NO_TOPIC || !place->retained || place->topic / SUBJECTS != name) continue;
+        if (place->publisher == NO_PUBLISHER || !place->retained || place->publisher / SUBJECTS != name) continue;
         *sequence = p - 1;
         *id = place->id;
         *round = place->round;

@@ -237,8 +237,8 @@ final class Victim: @unchecked Sendable {
         if let statistics = call("statistics", { try center.statistics }) { _ = "\(statistics)" }
         if let participants = call("participants", { try center.participants }) { _ = "\(participants)" }
         if let names = call("names", { try center.observedNames }) { _ = "\(names)" }
-        if let remains = call("remains", { try center.remains }) { _ = "\(remains)" }
+        if let orphans = call("remains", { try center.orphans }) { _ = "\(orphans)" }
         _ = call("state") { try center.state(for: "state", as: Numbered.self) }
-        _ = call("tidy") { try center.tidy() }
+        _ = call("tidy") { try center.reclaim() }
     }
 }

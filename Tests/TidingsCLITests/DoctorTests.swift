@@ -21,7 +21,7 @@ struct DoctorTests {
             ("verdict", [dead, "stale: 1 slot of posts", "stale: 1 post that somebody was about to revoke"]),
             ("eviction", [dead, "stale: the oldest notifications are half counted out"]),
         ])
-    func remainsAreNamedAndMended(what: String, stale: [String]) async throws {
+    func orphansAreNamedAndMended(what: String, stale: [String]) async throws {
         let directory = try CenterDirectory()
         try await leave(what, in: directory)
         var lines = try await tidings("doctor", in: directory).output

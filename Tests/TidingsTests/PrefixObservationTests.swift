@@ -113,7 +113,7 @@ struct PrefixObservationTests {
         expectEqual(bytes(await letter.wait(for: 3)), bytes(["e\u{301}tude 0", "etude 0", "end 0"]))
         for token in [first, second, third] { token.cancel() }
         // Both are least, though `==`.
-        let both = Interest(
+        let both = Subscription(
             names: [], prefixes: ["\u{e9}", "e\u{301}", "\u{e9}a", "a", "a", "ab"], start: .now, excludesOwn: false,
             isLossless: false)
         #expect(bytes(both.leastPrefixes) == bytes(["a", "e\u{301}", "\u{e9}"]))

@@ -50,7 +50,7 @@ struct ProcessTests {
         expectEqual(await got.wait(for: 10), Array(0..<10))
         try test.center.post(Ticks(number: 10))
         expectEqual(await got.wait(for: 11), Array(0...10))
-        try test.center.tidy()
+        try test.center.reclaim()
         let statistics = try test.center.statistics
         #expect(statistics.participants == 1 && statistics.chunks == 0)
         token.cancel()
@@ -84,7 +84,7 @@ struct ProcessTests {
         peer.signal(SIGKILL)
         await peer.waitForEnd()
         #expect(throws: Never.self) { try test.center.post(Ticks(number: posted), deadline: .seconds(100_000)) }
-        try test.center.tidy()
+        try test.center.reclaim()
         #expect(try test.center.statistics.observersLossless == 0)
     }
 

@@ -202,9 +202,9 @@ struct SequenceTests {
                 _ = try? test.center.post(Track(number))
             }
         }
-        let interest = Interest(names: [Track.name], start: .now, excludesOwn: false, isLossless: false)
+        let subscription = Subscription(names: [Track.name], start: .now, excludesOwn: false, isLossless: false)
         for number in 1...rounds {
-            let feed = Feed(core: test.center.core, interest: interest, bounds: .sequence(8, .newest))
+            let feed = Feed(core: test.center.core, subscription: subscription, bounds: .sequence(8, .newest))
             let observation = try #require(feed.observation)
             let task = Task { while await feed.next(isolation: nil) != nil {} }
             while observation.dispatcher.lock.withLock({ observation.pulling.isEmpty }) { await Task.yield() }

@@ -263,7 +263,7 @@ struct TargetTests {
     }
 
     @Test func aTargetMayRemoveItselfInItsDeinit() async throws {
-        final class Tidy: Sendable {
+        final class Reclaim: Sendable {
             let center: Center
             let ended: Events<Void>
             let gate = Gate()
@@ -277,18 +277,18 @@ struct TargetTests {
         let test = try TestCenter()
         let ended = Events<Void>()
         // Once here, once where the action was the last to hold it.
-        try test.center.addTarget(Tidy(test.center, ended), action: Tidy.tick, for: Ticks.self)
+        try test.center.addTarget(Reclaim(test.center, ended), action: Reclaim.tick, for: Ticks.self)
         await ended.wait(for: 1)
         #expect(try test.center.statistics.observers == 0)
-        var tidy: Tidy? = Tidy(test.center, ended)
-        let gate = tidy!.gate
-        try test.center.addTarget(tidy!, action: Tidy.tick, for: Ticks.self)
+        var reclaim: Reclaim? = Reclaim(test.center, ended)
+        let gate = reclaim!.gate
+        try test.center.addTarget(reclaim!, action: Reclaim.tick, for: Ticks.self)
         try test.center.post(Ticks(number: 1))
-        tidy = nil
+        reclaim = nil
         gate.open()
         await ended.wait(for: 2)
         while try test.center.statistics.observers > 0 { await Task.yield() }
-        #expect(tidy == nil)
+        #expect(reclaim == nil)
     }
 
     /// A registration of an object that is gone says nothing about one that has its address now.

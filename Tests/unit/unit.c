@@ -115,7 +115,7 @@ void unit_commit(const tidings__segment *s, uint64_t position) {
 
 void unit_post(const tidings__segment *s, uint64_t position, uint64_t route) {
     unit_claim(s, position, UNIT_OWNER);
-    tidings__cell_at(s, position)->topic = route;
+    tidings__cell_at(s, position)->route = route;
     unit_commit(s, position);
 }
 

@@ -61,7 +61,7 @@ tidings__segment *unit_ring(uint32_t slots);
 
 void unit_claim(const tidings__segment *s, uint64_t position, uint64_t owner);
 void unit_commit(const tidings__segment *s, uint64_t position);
-// A record with this route word (tidings__topic_word), committed.
+// A record with this route word (tidings__route_word), committed.
 void unit_post(const tidings__segment *s, uint64_t position, uint64_t route);
 // Moves EV: positions before `oldest` are evicted.
 void unit_evict_to(const tidings__segment *s, uint64_t oldest);

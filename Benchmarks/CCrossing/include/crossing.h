@@ -83,17 +83,17 @@ int crossing_flow_run(crossing_area *area, crossing_flow_result *result);
 // MARK: Crowds (crowd.c, wake.c): one member that forks the rest, and ends with it
 
 /// Sleep each on a name of its own, for ever. The process notes its pid in value 0 of its place.
-int crossing_crowd_sleep(crossing_area *area, const char *center, uint32_t processes);
+int crossing_wake_group_sleep(crossing_area *area, const char *center, uint32_t processes);
 /// `processes` as before, but sleeping on one word, without any library.
-int crossing_crowd_wait(crossing_area *area, uint32_t processes);
+int crossing_wake_group_wait(crossing_area *area, uint32_t processes);
 /// One process with that many observers, each asleep on a thread of its own, on a name of its own.
 int crossing_threads_sleep(crossing_area *area, const char *center, uint32_t observers);
 /// One process with observers that look at that many names together; the last of them sleeps.
 int crossing_names_sleep(crossing_area *area, const char *center, uint32_t names);
 
 /// Woken all at once, again and again: on one word, or by a post on one name.
-int crossing_crowd_woken_bare(crossing_area *area, uint32_t processes);
-int crossing_crowd_woken(crossing_area *area, const char *center, uint32_t processes);
+int crossing_wake_group_woken_bare(crossing_area *area, uint32_t processes);
+int crossing_wake_group_woken(crossing_area *area, const char *center, uint32_t processes);
 /// Wakes them: `last` gets when the last one ran, `own` what the waking itself took; picoseconds.
 int crossing_wake_bare(crossing_area *area, uint32_t processes, uint64_t *last, uint64_t *own, int count);
 int crossing_wake(crossing_area *area, const char *center, uint32_t processes, uint64_t *last, uint64_t *own, int count);

@@ -73,12 +73,12 @@ unsigned char *crossing_memory(size_t size) {
     return memory;
 }
 
-int crossing_topic(tidings_center *center, const char *name, tidings_topic **topic) {
-    return tidings_topic_open(center, name, strlen(name), NULL, 0, topic);
+int crossing_publisher(tidings_center *center, const char *name, tidings_publisher **publisher) {
+    return tidings_publisher_open(center, name, strlen(name), NULL, 0, publisher);
 }
 
 int crossing_observe(tidings_center *center, const char *name, uint32_t flags, tidings_observer **observer) {
-    uint32_t interest;
+    uint32_t subscription;
     CROSSING_TRY(tidings_observer_open(center, flags, observer));
-    return tidings_observer_add(*observer, name, strlen(name), NULL, 0, 0, &interest);
+    return tidings_observer_add(*observer, name, strlen(name), NULL, 0, 0, &subscription);
 }

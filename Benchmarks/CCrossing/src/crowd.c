@@ -57,7 +57,7 @@ static int sleeper(crossing_area *area, const char *center, uint32_t place) {
     return sleep_for_ever(observer);
 }
 
-int crossing_crowd_sleep(crossing_area *area, const char *center, uint32_t processes) {
+int crossing_wake_group_sleep(crossing_area *area, const char *center, uint32_t processes) {
     return crossing_fork_all(area, center, processes, sleeper);
 }
 
@@ -69,7 +69,7 @@ static int waiter(crossing_area *area, const char *center, uint32_t place) {
     return 0;
 }
 
-int crossing_crowd_wait(crossing_area *area, uint32_t processes) {
+int crossing_wake_group_wait(crossing_area *area, uint32_t processes) {
     return crossing_fork_all(area, "", processes, waiter);
 }
 
@@ -106,10 +106,10 @@ int crossing_names_sleep(crossing_area *area, const char *center_name, uint32_t 
     CROSSING_TRY(tidings_open(center_name, NULL, &center));
     for (uint32_t index = 0; index < names; index++) {
         char name[64];
-        uint32_t interest;
+        uint32_t subscription;
         if (index % NAMES_EACH == 0) CROSSING_TRY(tidings_observer_open(center, 0, &observer));
         int length = snprintf(name, sizeof name, "com.example.names.%u.changed", index);
-        CROSSING_TRY(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &interest));
+        CROSSING_TRY(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &subscription));
     }
     tidings_observer_spin(observer, 0);
     crossing_ready(area);

@@ -1,6 +1,6 @@
 // Processes forked by one member.
-#ifndef CROSSING_CROWD_H
-#define CROSSING_CROWD_H
+#ifndef CROSSING_WAKE_GROUP_H
+#define CROSSING_WAKE_GROUP_H
 
 #include "internal.h"
 

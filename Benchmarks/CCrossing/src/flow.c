@@ -31,17 +31,17 @@ int crossing_flow_post(crossing_area *area, const char *center_name, uint32_t pl
     const crossing_flow flow = area->flow;
     const tidings_post_options options = {.deadline_ns = flow.lossless ? -1 : 0};
     tidings_center *center;
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     unsigned char *payload = crossing_memory(flow.size);
     if (payload == NULL) return -ENOMEM;
     CROSSING_TRY(tidings_open(center_name, NULL, &center));
-    CROSSING_TRY(crossing_topic(center, name, &topic));
+    CROSSING_TRY(crossing_publisher(center, name, &publisher));
     await_go(area);
     uint64_t first = 0;
     for (uint64_t number = 0; number < flow.warm + flow.messages; number++) {
         if (number == flow.warm) first = bench_ticks();
         crossing_stamp(payload, flow.size, place, number);
-        CROSSING_TRY(tidings_post(topic, payload, flow.size, &options, NULL));
+        CROSSING_TRY(tidings_post(publisher, payload, flow.size, &options, NULL));
     }
     note(area, place, first, 0, 0, 0);
     return 0;

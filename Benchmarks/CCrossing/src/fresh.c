@@ -32,13 +32,13 @@ static void end(moment start, uint64_t *values) {
 
 static int post_twice(tidings_center *center, uint64_t *first, uint64_t *second) {
     static const unsigned char payload[64];
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     moment start = begin();
-    CROSSING_TRY(crossing_topic(center, "fresh", &topic));
-    CROSSING_TRY(tidings_post(topic, payload, sizeof payload, NULL, NULL));
+    CROSSING_TRY(crossing_publisher(center, "fresh", &publisher));
+    CROSSING_TRY(tidings_post(publisher, payload, sizeof payload, NULL, NULL));
     end(start, first);
     start = begin();
-    CROSSING_TRY(tidings_post(topic, payload, sizeof payload, NULL, NULL));
+    CROSSING_TRY(tidings_post(publisher, payload, sizeof payload, NULL, NULL));
     end(start, second);
     return 0;
 }
@@ -113,7 +113,7 @@ static uint64_t own_memory(void) {
 int crossing_observer_memory(const char *name, uint64_t values[CROSSING_VALUES]) {
     static const unsigned char payload[64];
     tidings_center *center;
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     tidings_observer *observer;
     tidings_delivery delivery;
     tidings_statistics statistics;
@@ -121,10 +121,10 @@ int crossing_observer_memory(const char *name, uint64_t values[CROSSING_VALUES])
     values[0] = own_memory();
     CROSSING_TRY(tidings_open(name, NULL, &center));
     CROSSING_TRY(crossing_observe(center, "memory", 0, &observer));
-    CROSSING_TRY(crossing_topic(center, "memory", &topic));
+    CROSSING_TRY(crossing_publisher(center, "memory", &publisher));
     CROSSING_TRY(tidings_statistics_get(center, &statistics));
     for (uint32_t i = 0; i < 2 * statistics.slots; i++) {
-        CROSSING_TRY(tidings_post(topic, payload, sizeof payload, NULL, NULL));
+        CROSSING_TRY(tidings_post(publisher, payload, sizeof payload, NULL, NULL));
         CROSSING_TRY(tidings_next(observer, 0, &delivery));
     }
     values[1] = own_memory();

@@ -89,7 +89,7 @@ static inline bool crossing_stamped(const unsigned char *payload, size_t size, u
 // Memory of this process's own, every page there.
 unsigned char *crossing_memory(size_t size);
 
-int crossing_topic(tidings_center *center, const char *name, tidings_topic **topic);
+int crossing_publisher(tidings_center *center, const char *name, tidings_publisher **publisher);
 // Nothing here is closed again by members: their process ends instead.
 int crossing_observe(tidings_center *center, const char *name, uint32_t flags, tidings_observer **observer);
 

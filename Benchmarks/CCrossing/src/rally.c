@@ -6,14 +6,14 @@
 #define WARM 20
 
 typedef struct side {
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     tidings_observer *observer;
     tidings_center *center;
 } side;
 
 static int open_side(const char *name, const char *mine, const char *theirs, uint32_t spin_ns, side *it) {
     CROSSING_TRY(tidings_open(name, NULL, &it->center));
-    CROSSING_TRY(crossing_topic(it->center, mine, &it->topic));
+    CROSSING_TRY(crossing_publisher(it->center, mine, &it->publisher));
     CROSSING_TRY(crossing_observe(it->center, theirs, 0, &it->observer));
     tidings_observer_spin(it->observer, spin_ns);
     return 0;
@@ -23,18 +23,18 @@ int crossing_rally(const char *center, size_t size, uint32_t spin_ns, uint64_t *
     static const char end[] = "end";
     side it;
     tidings_delivery delivery;
-    tidings_topic *last;
+    tidings_publisher *last;
     unsigned char *payload = crossing_memory(size);
     if (payload == NULL) return -ENOMEM;
     CROSSING_TRY(open_side(center, "there", "back", spin_ns, &it));
-    CROSSING_TRY(crossing_topic(it.center, end, &last));
+    CROSSING_TRY(crossing_publisher(it.center, end, &last));
     // Warm-up: at least twice round the places for large payloads, of which both sides have to see every page.
     uint64_t number = 0;
     int warm = count / 10 > WARM ? count / 10 : WARM;
     for (int i = -warm; i < count; i++, number++) {
         uint64_t start = bench_ticks();
         crossing_stamp(payload, size, 0, number);
-        CROSSING_TRY(tidings_post(it.topic, payload, size, NULL, NULL));
+        CROSSING_TRY(tidings_post(it.publisher, payload, size, NULL, NULL));
         CROSSING_TRY(tidings_next(it.observer, -1, &delivery));
         uint64_t ticks = bench_ticks() - start;
         if (delivery.kind != TIDINGS_DELIVERY_MESSAGE || delivery.size != size) return -EBADMSG;
@@ -43,8 +43,8 @@ int crossing_rally(const char *center, size_t size, uint32_t spin_ns, uint64_t *
     }
     CROSSING_TRY(tidings_post(last, NULL, 0, NULL, NULL));
     tidings_observer_close(it.observer);
-    tidings_topic_close(it.topic);
-    tidings_topic_close(last);
+    tidings_publisher_close(it.publisher);
+    tidings_publisher_close(last);
     tidings_close(it.center);
     free(payload);
     return count;
@@ -60,7 +60,7 @@ int crossing_peer_rally(crossing_area *area, const char *center, uint32_t spin_n
     crossing_ready(area);
     for (;;) {
         CROSSING_TRY(tidings_next(it.observer, -1, &delivery));
-        if (delivery.interests[0] == last) return 0;
-        CROSSING_TRY(tidings_post(it.topic, delivery.payload, delivery.size, NULL, NULL));
+        if (delivery.subscriptions[0] == last) return 0;
+        CROSSING_TRY(tidings_post(it.publisher, delivery.payload, delivery.size, NULL, NULL));
     }
 }

@@ -28,7 +28,7 @@ static int woken_bare(crossing_area *area, const char *center, uint32_t place) {
     return 0;
 }
 
-int crossing_crowd_woken_bare(crossing_area *area, uint32_t processes) {
+int crossing_wake_group_woken_bare(crossing_area *area, uint32_t processes) {
     return crossing_fork_all(area, "", processes, woken_bare);
 }
 
@@ -49,7 +49,7 @@ static int woken(crossing_area *area, const char *center_name, uint32_t place) {
     }
 }
 
-int crossing_crowd_woken(crossing_area *area, const char *center, uint32_t processes) {
+int crossing_wake_group_woken(crossing_area *area, const char *center, uint32_t processes) {
     return crossing_fork_all(area, center, processes, woken);
 }
 
@@ -110,9 +110,9 @@ static int asleep(tidings_center *center, uint32_t *count) {
 int crossing_wake(crossing_area *area, const char *center_name, uint32_t processes, uint64_t *last, uint64_t *own, int count) {
     static const unsigned char payload[64];
     tidings_center *center;
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     CROSSING_TRY(tidings_open(center_name, NULL, &center));
-    CROSSING_TRY(crossing_topic(center, name, &topic));
+    CROSSING_TRY(crossing_publisher(center, name, &publisher));
     uint32_t turn = turns_so_far(area, processes);
     for (int i = -1; i < count; i++) {
         turn += 1;
@@ -124,14 +124,14 @@ int crossing_wake(crossing_area *area, const char *center_name, uint32_t process
             if (crossing_now_ns() > patience) return -ETIMEDOUT;
         }
         start = bench_ticks();
-        CROSSING_TRY(tidings_post(topic, payload, sizeof payload, NULL, NULL));
+        CROSSING_TRY(tidings_post(publisher, payload, sizeof payload, NULL, NULL));
         end = bench_ticks();
         CROSSING_TRY(await_last(area, processes, turn, start, &latest));
         if (i < 0) continue;
         last[i] = latest;
         own[i] = bench_picoseconds(end - start);
     }
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
     return count;
 }

@@ -3,32 +3,32 @@
 
 // A value that is still in the ring, last of all, and an observer without interests.
 void kept(void) {
-    open_topic();
+    open_publisher();
     must(tidings_observer_open(center, 0, &observer));
-    must(tidings_state_set(topic, payload, 64, NULL));
+    must(tidings_state_set(publisher, payload, 64, NULL));
 }
 
 void state_get(int times) {
     for (int i = 0; i < times; i++) {
         unsigned char buffer[64];
         size_t size = sizeof buffer;
-        must(tidings_state_get(topic, buffer, &size, NULL, NULL));
+        must(tidings_state_get(publisher, buffer, &size, NULL, NULL));
     }
 }
 
-void topics(int times) {
+void publishers(int times) {
     for (int i = 0; i < times; i++) {
-        tidings_topic *opened;
-        must(tidings_topic_open(center, NAME, sizeof NAME - 1, NULL, 0, &opened));
-        tidings_topic_close(opened);
+        tidings_publisher *opened;
+        must(tidings_publisher_open(center, NAME, sizeof NAME - 1, NULL, 0, &opened));
+        tidings_publisher_close(opened);
     }
 }
 
-void interests(int times) {
+void subscriptions(int times) {
     for (int i = 0; i < times; i++) {
-        uint32_t interest;
-        must(tidings_observer_add(observer, NAME, sizeof NAME - 1, NULL, 0, 0, &interest));
-        must(tidings_observer_remove(observer, interest));
+        uint32_t subscription;
+        must(tidings_observer_add(observer, NAME, sizeof NAME - 1, NULL, 0, 0, &subscription));
+        must(tidings_observer_remove(observer, subscription));
     }
 }
 

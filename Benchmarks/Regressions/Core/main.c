@@ -1,20 +1,20 @@
 #include "operations.h"
 
 tidings_center *center;
-tidings_topic *topic;
+tidings_publisher *publisher;
 tidings_observer *observer;
 _Alignas(64) unsigned char payload[4096];
 
-void open_topic(void) {
+void open_publisher(void) {
     const tidings_configuration configuration = {.directory = COUNTING_DIRECTORY};
     must(tidings_open("counted", &configuration, &center));
-    must(tidings_topic_open(center, NAME, sizeof NAME - 1, NULL, 0, &topic));
+    must(tidings_publisher_open(center, NAME, sizeof NAME - 1, NULL, 0, &publisher));
 }
 
 void observe(const char *name, uint32_t flags) {
-    uint32_t interest;
+    uint32_t subscription;
     must(tidings_observer_open(center, flags, &observer));
-    must(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &interest));
+    must(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription));
 }
 
 void drain(int times) {
@@ -27,20 +27,20 @@ void drain(int times) {
 
 int main(int count, char **arguments) {
     static const counting_operation operations[] = {
-        {"post_8", open_topic, NULL, post_8, 1024},
-        {"post_64", open_topic, NULL, post_64, 1024},
+        {"post_8", open_publisher, NULL, post_8, 1024},
+        {"post_64", open_publisher, NULL, post_64, 1024},
         {"post_64_observed", observed, drain, post_64, 1024},
         {"post_64_lossless", lossless, drain, post_64, 1024},
-        {"post_4096", open_topic, NULL, post_4096, 1024},
+        {"post_4096", open_publisher, NULL, post_4096, 1024},
         {"next_64", observed, post_64, next, 1024},
         {"next_4096", observed, post_4096, next, 256},
         {"pass_64", others, post_64, pass, 1024},
-        {"state_set", open_topic, NULL, state_set, 256},
+        {"state_set", open_publisher, NULL, state_set, 256},
         {"state_get", kept, NULL, state_get, 64},
-        {"register", kept, NULL, interests, 64},
-        {"topic", open_topic, NULL, topics, 64},
-        {"observer", open_topic, NULL, observers, 64},
-        {"open", open_topic, NULL, opens, 16},
+        {"register", kept, NULL, subscriptions, 64},
+        {"topic", open_publisher, NULL, publishers, 64},
+        {"observer", open_publisher, NULL, observers, 64},
+        {"open", open_publisher, NULL, opens, 16},
     };
     return counting_main(count, arguments, operations, (int)(sizeof operations / sizeof *operations));
 }

@@ -10,7 +10,7 @@ void next(int times) {
 }
 
 void others(void) {
-    open_topic();
+    open_publisher();
     observe("org.example.regression.other", 0);
 }
 

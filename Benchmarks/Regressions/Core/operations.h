@@ -22,10 +22,10 @@ static inline __attribute__((always_inline)) void must(int result) {
 
 // The one center of this process, and what is open there (main.c).
 extern tidings_center *center;
-extern tidings_topic *topic;        // NAME
+extern tidings_publisher *publisher;        // NAME
 extern tidings_observer *observer;  // awake, looks at NAME if `observe` has been called
 extern unsigned char payload[4096];
-void open_topic(void);
+void open_publisher(void);
 void observe(const char *name, uint32_t flags);
 void drain(int times);  // until there is nothing left
 
@@ -45,8 +45,8 @@ void others(void);
 // handles.c
 void kept(void);
 void state_get(int times);
-void topics(int times);
-void interests(int times);
+void publishers(int times);
+void subscriptions(int times);
 void observers(int times);
 void opens(int times);
 

@@ -2,28 +2,28 @@
 #include "operations.h"
 
 void post_8(int times) {
-    for (int i = 0; i < times; i++) must(tidings_post(topic, payload, 8, NULL, NULL));
+    for (int i = 0; i < times; i++) must(tidings_post(publisher, payload, 8, NULL, NULL));
 }
 
 void post_64(int times) {
-    for (int i = 0; i < times; i++) must(tidings_post(topic, payload, 64, NULL, NULL));
+    for (int i = 0; i < times; i++) must(tidings_post(publisher, payload, 64, NULL, NULL));
 }
 
 void post_4096(int times) {
-    for (int i = 0; i < times; i++) must(tidings_post(topic, payload, sizeof payload, NULL, NULL));
+    for (int i = 0; i < times; i++) must(tidings_post(publisher, payload, sizeof payload, NULL, NULL));
 }
 
 void state_set(int times) {
-    for (int i = 0; i < times; i++) must(tidings_state_set(topic, payload, 64, NULL));
+    for (int i = 0; i < times; i++) must(tidings_state_set(publisher, payload, 64, NULL));
 }
 
 // Somebody looks, and is awake.
 void observed(void) {
-    open_topic();
+    open_publisher();
     observe(NAME, 0);
 }
 
 void lossless(void) {
-    open_topic();
+    open_publisher();
     observe(NAME, TIDINGS_OBSERVE_LOSSLESS);
 }

@@ -28,15 +28,15 @@ int main(int count, char **arguments) {
     static long laps[LAPS];
     static _Alignas(64) unsigned char payload[64];
     tidings_center *center;
-    tidings_topic *topic;
-    if (tidings_create_sealed("time", &configuration, &center) || tidings_topic_open(center, name, strlen(name), NULL, 0, &topic)) {
+    tidings_publisher *publisher;
+    if (tidings_create_sealed("time", &configuration, &center) || tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher)) {
         fprintf(stderr, "%s\n", tidings_last_error());
         return 1;
     }
     for (int lap = -3; lap < LAPS; lap++) {
         long start = now();
         for (int i = 0; i < POSTS; i++) {
-            if (tidings_post(topic, payload, sizeof payload, NULL, NULL)) return 1;
+            if (tidings_post(publisher, payload, sizeof payload, NULL, NULL)) return 1;
         }
         if (lap >= 0) laps[lap] = now() - start;
     }

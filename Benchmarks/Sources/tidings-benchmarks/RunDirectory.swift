@@ -19,7 +19,7 @@ enum RunDirectory {
     /// Runs this program again as the runner, and removes the directory when it has ended, also when it crashed or was
     /// killed.
     static func supervise() throws -> Int32 {
-        removeRemains()
+        removeOrphans()
         let path = "\(parent)/\(prefix)\(getpid())"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -30,7 +30,7 @@ enum RunDirectory {
     }
 
     /// What runs left behind whose supervisor itself was killed.
-    private static func removeRemains() {
+    private static func removeOrphans() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
             guard let owner = pid_t(name.dropFirst(prefix.count)), kill(owner, 0) != 0, errno == ESRCH else { continue }
             try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")

@@ -13,17 +13,17 @@
         if (bench_result < 0) return bench_result; \
     } while (0)
 
-static inline int bench_topic(tidings_center *center, const char *name, tidings_topic **topic) {
-    return tidings_topic_open(center, name, strlen(name), NULL, 0, topic);
+static inline int bench_publisher(tidings_center *center, const char *name, tidings_publisher **publisher) {
+    return tidings_publisher_open(center, name, strlen(name), NULL, 0, publisher);
 }
 
 // Opens an observer of one name. Who comes to its end closes what it has opened; on failure, and where it is killed, the process's end does that.
 static inline int bench_observe(tidings_center *center, const char *name, uint32_t flags, uint32_t spin_ns,
                                 tidings_observer **observer) {
-    uint32_t interest;
+    uint32_t subscription;
     BENCH_TRY(tidings_observer_open(center, flags, observer));
     tidings_observer_spin(*observer, spin_ns);
-    return tidings_observer_add(*observer, name, strlen(name), NULL, 0, 0, &interest);
+    return tidings_observer_add(*observer, name, strlen(name), NULL, 0, 0, &subscription);
 }
 
 #endif

@@ -6,24 +6,24 @@ static const char name[] = "lossless";
 
 int bench_lossless(bench_arena *arena, const char *center_name, uint64_t *samples, int count, int batch) {
     tidings_center *center;
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     const tidings_post_options wait = {.deadline_ns = -1};
     BENCH_TRY(tidings_open(center_name, NULL, &center));
-    BENCH_TRY(bench_topic(center, name, &topic));
+    BENCH_TRY(bench_publisher(center, name, &publisher));
     uint64_t number = 0, start = bench_ticks();
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < batch; j++, number++) {
             bench_message message;
             bench_fill(&message, number);
-            BENCH_TRY(tidings_post(topic, &message, sizeof message, &wait, NULL));
+            BENCH_TRY(tidings_post(publisher, &message, sizeof message, &wait, NULL));
         }
         uint64_t end = bench_ticks();
         samples[i] = bench_picoseconds(end - start) / (uint64_t)batch;
         start = end;
     }
-    BENCH_TRY(tidings_post(topic, NULL, 0, &wait, NULL));  // empty: the end
+    BENCH_TRY(tidings_post(publisher, NULL, 0, &wait, NULL));  // empty: the end
     BENCH_TRY(bench_arena_wait_received(arena, number));
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
     return count;
 }

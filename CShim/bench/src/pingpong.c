@@ -4,26 +4,26 @@
 
 typedef struct side {
     tidings_center *center;
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     tidings_observer *observer;
 } side;
 
 static int open_side(const char *center_name, const char *mine, const char *theirs, uint32_t spin_ns, side *made) {
     BENCH_TRY(tidings_open(center_name, NULL, &made->center));
-    BENCH_TRY(bench_topic(made->center, mine, &made->topic));
+    BENCH_TRY(bench_publisher(made->center, mine, &made->publisher));
     return bench_observe(made->center, theirs, 0, spin_ns, &made->observer);
 }
 
 static void close_side(const side *it) {
     tidings_observer_close(it->observer);
-    tidings_topic_close(it->topic);
+    tidings_publisher_close(it->publisher);
     tidings_close(it->center);
 }
 
 static int send(const side *it, uint64_t number, size_t size) {
     bench_message message;
     bench_fill(&message, number);
-    return tidings_post(it->topic, &message, size, NULL, NULL);
+    return tidings_post(it->publisher, &message, size, NULL, NULL);
 }
 
 // -EBADMSG: something was lost, came twice, or has the wrong contents.
@@ -53,7 +53,7 @@ int bench_pingpong(bench_arena *arena, const char *center, size_t size, uint32_t
         uint64_t ticks = bench_ticks() - start - atomic_load_explicit(&arena->held, memory_order_relaxed);
         if (i >= 0) samples[i] = bench_picoseconds(ticks) / (uint64_t)(2 * batch);
     }
-    BENCH_TRY(tidings_post(it.topic, NULL, 0, NULL, NULL));  // empty: the end
+    BENCH_TRY(tidings_post(it.publisher, NULL, 0, NULL, NULL));  // empty: the end
     close_side(&it);
     return count;
 }

@@ -5,15 +5,15 @@
 
 struct bench_poster {
     tidings_center *center;
-    tidings_topic *topic;
+    tidings_publisher *publisher;
 };
 
 const char *bench_last_error(void) { return tidings_last_error(); }
 
-static int post_many(tidings_topic *topic, size_t size, uint64_t times) {
+static int post_many(tidings_publisher *publisher, size_t size, uint64_t times) {
     unsigned char payload[256];
     for (size_t i = 0; i < sizeof payload; i++) payload[i] = (unsigned char)i;
-    for (uint64_t i = 0; i < times; i++) BENCH_TRY(tidings_post(topic, payload, size, NULL, NULL));
+    for (uint64_t i = 0; i < times; i++) BENCH_TRY(tidings_post(publisher, payload, size, NULL, NULL));
     return 0;
 }
 
@@ -22,9 +22,9 @@ int bench_poster_open(const char *center, const char *name, bench_poster **poste
     if (made == NULL) return -ENOMEM;
     tidings_statistics statistics;
     int result = tidings_open(center, NULL, &made->center);
-    if (result == 0) result = bench_topic(made->center, name, &made->topic);
+    if (result == 0) result = bench_publisher(made->center, name, &made->publisher);
     if (result == 0) result = tidings_statistics_get(made->center, &statistics);
-    if (result == 0) result = post_many(made->topic, 64, 3 * (uint64_t)statistics.slots);
+    if (result == 0) result = post_many(made->publisher, 64, 3 * (uint64_t)statistics.slots);
     if (result != 0) {
         bench_poster_close(made);
         return result;
@@ -34,7 +34,7 @@ int bench_poster_open(const char *center, const char *name, bench_poster **poste
 }
 
 void bench_poster_close(bench_poster *poster) {
-    if (poster->topic != NULL) tidings_topic_close(poster->topic);
+    if (poster->publisher != NULL) tidings_publisher_close(poster->publisher);
     tidings_close(poster->center);
     free(poster);
 }
@@ -45,7 +45,7 @@ int bench_post(bench_poster *poster, size_t size, uint64_t gap_ns, uint64_t *sam
     memset(payload, 0x5a, sizeof payload);
     for (int i = -count / 10; i < count; i++) {
         uint64_t start = bench_ticks();
-        for (int j = 0; j < batch; j++) BENCH_TRY(tidings_post(poster->topic, payload, size, NULL, NULL));
+        for (int j = 0; j < batch; j++) BENCH_TRY(tidings_post(poster->publisher, payload, size, NULL, NULL));
         if (i >= 0) samples[i] = bench_picoseconds(bench_ticks() - start) / (uint64_t)batch;
         if (gap_ns > 0) bench_hold(gap_ns);
     }
@@ -55,14 +55,14 @@ int bench_post(bench_poster *poster, size_t size, uint64_t gap_ns, uint64_t *sam
 int bench_drain(const char *center_name, size_t size, uint64_t *samples, int count, int batch) {
     static const char name[] = "drain";
     tidings_center *center;
-    tidings_topic *topic;
+    tidings_publisher *publisher;
     tidings_observer *observer;
     tidings_delivery delivery;
     BENCH_TRY(tidings_open(center_name, NULL, &center));
-    BENCH_TRY(bench_topic(center, name, &topic));
+    BENCH_TRY(bench_publisher(center, name, &publisher));
     BENCH_TRY(bench_observe(center, name, 0, 0, &observer));
     for (int i = -count / 10; i < count; i++) {
-        BENCH_TRY(post_many(topic, size, (uint64_t)batch));
+        BENCH_TRY(post_many(publisher, size, (uint64_t)batch));
         uint64_t start = bench_ticks();
         for (int j = 0; j < batch; j++) {
             BENCH_TRY(tidings_next(observer, 0, &delivery));
@@ -71,7 +71,7 @@ int bench_drain(const char *center_name, size_t size, uint64_t *samples, int cou
         if (i >= 0) samples[i] = bench_picoseconds(bench_ticks() - start) / (uint64_t)batch;
     }
     tidings_observer_close(observer);
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_close(center);
     return count;
 }
@@ -81,10 +81,10 @@ int bench_introduce(void) {
     tidings_center *center;
     tidings_observer *observer;
     tidings_delivery delivery;
-    uint32_t interest;
+    uint32_t subscription;
     BENCH_TRY(tidings_open(name, NULL, &center));
     BENCH_TRY(tidings_observer_open(center, 0, &observer));
-    BENCH_TRY(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &interest));
+    BENCH_TRY(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription));
     // Ends at once, without a delivery; it asks whether looking around is worth while.
     int result = tidings_next(observer, 1, &delivery);
     tidings_observer_close(observer);

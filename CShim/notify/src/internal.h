@@ -162,8 +162,8 @@ void notify__names_each(notify__domain *domain, void (*each)(notify__name *name)
 
 #define NOTIFY__NAMES_FEW 1024u  // up to so many names are taken away from an observer one by one: up to some 20 µs each
 #define NOTIFY__IDLE_MOST 64u    // names that nobody wants any more are kept a while: to register and cancel the same one again and again is then cheap
-int notify__look_at(notify__domain *domain, notify__view *view, const notify__name *name, uint32_t flags, uint32_t *interest);
-bool notify__look_away(notify__view *view, uint32_t *interest);  // false: there are too many. Later, with others
+int notify__look_at(notify__domain *domain, notify__view *view, const notify__name *name, uint32_t flags, uint32_t *subscription);
+bool notify__look_away(notify__view *view, uint32_t *subscription);  // false: there are too many. Later, with others
 // Hands over what `from` has yet to tell, up to where `to` begins. What either missed meanwhile is told by the one whose it is, so nothing twice, and nothing not at all. False: no memory
 bool notify__view_move(notify__domain *domain, notify__view *from, notify__view *to, void (*hand)(notify__domain *domain, const tidings_delivery *delivery));
 

@@ -15,26 +15,26 @@ static uint32_t names_most(notify__domain *domain) {
     return domain->names_most;
 }
 
-int notify__look_at(notify__domain *domain, notify__view *view, const notify__name *name, uint32_t flags, uint32_t *interest) {
-    *interest = 0;
+int notify__look_at(notify__domain *domain, notify__view *view, const notify__name *name, uint32_t flags, uint32_t *subscription) {
+    *subscription = 0;
     if (view->all) return 0;
     int error = -ENOSPC;
-    if (view->names < FEW || view->names < names_most(domain)) error = tidings_observer_add(view->observer, name->text.bytes, name->text.length, NULL, 0, flags, interest);
+    if (view->names < FEW || view->names < names_most(domain)) error = tidings_observer_add(view->observer, name->text.bytes, name->text.length, NULL, 0, flags, subscription);
     if (error == 0) view->names++;
     if (error != -ENOSPC) return error;
     // No room in the center. All names, then, and a table of ours says which of these are wanted.
     uint32_t any;
-    *interest = 0;
+    *subscription = 0;
     error = tidings_observer_add(view->observer, NULL, 0, NULL, 0, flags, &any);
     view->all = error == 0;
     return error;
 }
 
-bool notify__look_away(notify__view *view, uint32_t *interest) {
-    if (*interest != 0 && view->names > NOTIFY__NAMES_FEW) return false;
+bool notify__look_away(notify__view *view, uint32_t *subscription) {
+    if (*subscription != 0 && view->names > NOTIFY__NAMES_FEW) return false;
     // Fails where memory is out, and then goes on being looked at, and found to be nobody's.
-    if (*interest != 0 && tidings_observer_remove(view->observer, *interest) == 0) view->names--;
-    *interest = 0;
+    if (*subscription != 0 && tidings_observer_remove(view->observer, *subscription) == 0) view->names--;
+    *subscription = 0;
     return true;
 }
 

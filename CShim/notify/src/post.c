@@ -13,7 +13,7 @@ typedef struct posted {
     uint64_t hash;
     notify__domain *domain;
     tidings_center *center;
-    tidings_topic *topic;  // after the name
+    tidings_publisher *publisher;  // after the name
     size_t length;
     char name[];
 } posted;
@@ -60,12 +60,12 @@ static void keep(uint64_t hash, const char *name, size_t length, const notify__t
         atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed);
         return;
     }
-    const size_t before = (sizeof(posted) + length + 7) & ~(size_t)7, size = tidings_topic_size(text->length, 0);
+    const size_t before = (sizeof(posted) + length + 7) & ~(size_t)7, size = tidings_publisher_size(text->length, 0);
     posted *p = take(before + size);
     if (!p) return;
     *p = (posted){.hash = hash, .domain = domain, .center = center, .length = length};
     memcpy(p->name, name, length);
-    if (tidings_topic_place(center, text->bytes, text->length, NULL, 0, (char *)p + before, size, &p->topic) != 0) return;
+    if (tidings_publisher_place(center, text->bytes, text->length, NULL, 0, (char *)p + before, size, &p->publisher) != 0) return;
     for (uint32_t at = (uint32_t)hash % PLACES;; at = (at + 1) % PLACES) {
         posted *nobody = NULL;
         if (atomic_compare_exchange_strong_explicit(&places[at], &nobody, p, memory_order_release, memory_order_relaxed)) return;
@@ -93,11 +93,11 @@ static uint32_t post_anew(const char *name, size_t length, uint64_t hash) {
     // Not kept, so that each post asks again which user this is.
     if (text.reserved && !notify__may_post_reserved("post", text.bytes)) return NOTIFY_STATUS_NOT_AUTHORIZED;
     for (;;) {
-        _Alignas(8) uint8_t memory[TIDINGS_TOPIC_SIZE_MAX];
+        _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];
         tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
-        tidings_topic *topic;
-        int error = tidings_topic_place(center, text.bytes, text.length, NULL, 0, memory, sizeof memory, &topic);
-        if (!error) error = tidings_post(topic, "", 0, NULL, NULL);
+        tidings_publisher *publisher;
+        int error = tidings_publisher_place(center, text.bytes, text.length, NULL, 0, memory, sizeof memory, &publisher);
+        if (!error) error = tidings_post(publisher, "", 0, NULL, NULL);
         if (!error && !text.reserved) keep(hash, name, length, &text, domain, center);
         if (!error || !notify__domain_recover(domain, center, error)) return answer(domain, error);
     }
@@ -111,7 +111,7 @@ uint32_t notify_post(const char *name) {
     const uint64_t hash = notify__hash(name, length);
     const posted *p = find(hash, name, length);
     if (__builtin_expect(!p || (p->domain->kind == NOTIFY__SELF && atomic_load_explicit(&p->domain->stale, memory_order_relaxed)), 0)) return post_anew(name, length, hash);
-    const int error = tidings_post(p->topic, "", 0, NULL, NULL);
+    const int error = tidings_post(p->publisher, "", 0, NULL, NULL);
     if (__builtin_expect(!error, 1)) return NOTIFY_STATUS_OK;
     return error == -ESTALE ? post_anew(name, length, hash) : answer(p->domain, error);
 }

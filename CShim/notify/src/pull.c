@@ -30,7 +30,7 @@ static void add(notify__name *name, uint64_t count) {
     atomic_store_explicit(&name->count, now + count, memory_order_release);
 }
 
-static void add_in_crowd(notify__name *name) {
+static void add_in_wake_group(notify__name *name) {
     if (name->pull == 0) add(name, 1);
 }
 
@@ -39,7 +39,7 @@ void notify__count(notify__domain *domain, const tidings_delivery *delivery) {
     notify__name *name = notify__name_find(domain, delivery->name, delivery->name_length);
     if (name) add(name, missed ? delivery->missed : 1);
     // Of all names together: nobody knows whose they were, so each of these may have been among them.
-    else if (missed && delivery->name_length == 0) notify__names_each(domain, add_in_crowd);
+    else if (missed && delivery->name_length == 0) notify__names_each(domain, add_in_wake_group);
 }
 
 void notify__take(notify__domain *domain) {

@@ -30,9 +30,9 @@ static void deliver(const notify__name *name, uint64_t sequence, bool missed) {
     }
 }
 
-static _Thread_local uint64_t crowd_sequence;
-static void deliver_in_crowd(notify__name *name) {
-    if (name->push == 0) deliver(name, crowd_sequence, true);
+static _Thread_local uint64_t wake_group_sequence;
+static void deliver_in_wake_group(notify__name *name) {
+    if (name->push == 0) deliver(name, wake_group_sequence, true);
 }
 
 static void hand(notify__domain *domain, const tidings_delivery *delivery) {
@@ -41,8 +41,8 @@ static void hand(notify__domain *domain, const tidings_delivery *delivery) {
     if (name) {
         deliver(name, delivery->sequence, missed);
     } else if (missed && delivery->name_length == 0) {
-        crowd_sequence = delivery->sequence;
-        notify__names_each(domain, deliver_in_crowd);
+        wake_group_sequence = delivery->sequence;
+        notify__names_each(domain, deliver_in_wake_group);
     }
 }
 

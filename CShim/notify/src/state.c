@@ -24,15 +24,15 @@ static uint64_t decode(const uint8_t *bytes, size_t size) {
     return value;
 }
 
-typedef struct state_topic {
+typedef struct state_publisher {
     notify__text text;
-    _Alignas(8) uint8_t memory[TIDINGS_TOPIC_SIZE_MAX];
-    tidings_topic *topic;
-} state_topic;
+    _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];
+    tidings_publisher *publisher;
+} state_publisher;
 
-static int find(tidings_center *center, const notify__name *name, state_topic *state) {
+static int find(tidings_center *center, const notify__name *name, state_publisher *state) {
     notify__text_of_state(&name->text, &state->text);
-    return tidings_topic_place(center, state->text.bytes, state->text.length, NULL, 0, state->memory, sizeof state->memory, &state->topic);
+    return tidings_publisher_place(center, state->text.bytes, state->text.length, NULL, 0, state->memory, sizeof state->memory, &state->publisher);
 }
 
 // Each state takes a chunk for payloads, of which a center has some hundreds, and a change or a clear takes another for a
@@ -58,14 +58,14 @@ static uint32_t take_room(notify__domain *domain, tidings_center *center) {
     return NOTIFY_STATUS_OK;
 }
 
-static bool has_state(state_topic *state) {
+static bool has_state(state_publisher *state) {
     size_t size = 0;
-    const int error = tidings_state_get(state->topic, NULL, &size, NULL, NULL);
+    const int error = tidings_state_get(state->publisher, NULL, &size, NULL, NULL);
     return error == 0 || error == -ENOBUFS;
 }
 
 // A name that has a state, whichever process set it, needs no more room.
-static __attribute__((noinline)) uint32_t room(notify__domain *domain, tidings_center *center, const notify__name *name, state_topic *state) {
+static __attribute__((noinline)) uint32_t room(notify__domain *domain, tidings_center *center, const notify__name *name, state_publisher *state) {
     const uint32_t status = take_room(domain, center);
     if (status == NOTIFY_STATUS_OK || has_state(state)) return NOTIFY_STATUS_OK;
     return notify__fail(status, "can't set the state of \"%s\": three quarters of the center's chunks hold retained values; clear a state by setting it to 0",
@@ -80,7 +80,7 @@ uint32_t notify_set_state(int number, uint64_t state64) {
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_acquire);
     if (__builtin_expect(name->text.reserved, 0) && domain->kind != NOTIFY__SELF && !notify__may_post_reserved("set the state of", name->text.bytes)) return NOTIFY_STATUS_NOT_AUTHORIZED;
     notify__settle(domain);
-    state_topic state;
+    state_publisher state;
     uint8_t bytes[9];
     for (;;) {
         tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
@@ -94,7 +94,7 @@ uint32_t notify_set_state(int number, uint64_t state64) {
         }
         const tidings_post_options options = {.format = TIDINGS_FORMAT_CBOR};
         // 0 is what none is, and none takes no room.
-        if (!error) error = state64 == 0 ? tidings_state_set(state.topic, NULL, 0, &options) : tidings_state_set(state.topic, bytes, encode(state64, bytes), &options);
+        if (!error) error = state64 == 0 ? tidings_state_set(state.publisher, NULL, 0, &options) : tidings_state_set(state.publisher, bytes, encode(state64, bytes), &options);
         if (!error || !notify__domain_recover(domain, center, error)) return notify__status(error);
     }
 }
@@ -131,12 +131,12 @@ uint32_t notify_get_state(int number, uint64_t *state64) {
     const uint64_t position = atomic_load_explicit(&domain->position, memory_order_acquire);
     const bool quiet = tidings_nothing_since(center, position);
     if (quiet && kept(name, position, state64)) return NOTIFY_STATUS_OK;
-    state_topic state;
+    state_publisher state;
     uint8_t bytes[9];
     size_t size = sizeof bytes;
     uint8_t format = 0;
     int error = find(center, name, &state);
-    if (!error) error = tidings_state_get(state.topic, bytes, &size, &format, NULL);
+    if (!error) error = tidings_state_get(state.publisher, bytes, &size, &format, NULL);
     if (error && error != -ENOENT && error != -ENOBUFS) return notify__status(error);
     *state64 = !error && format == TIDINGS_FORMAT_CBOR ? decode(bytes, size) : 0;
     if (quiet && tidings_nothing_since(center, position) && atomic_load_explicit(&domain->center, memory_order_acquire) == center) keep(name, *state64, position);

@@ -20,7 +20,7 @@ struct tidings_center {
     uint64_t poster;      // the cell word: uid, participant
     uint64_t pid;         // the cell word's upper half
     uint64_t instance;    // what describes us in our place
-    bool home;            // TIDs of this process may stand in claims
+    bool in_creation_pid_namespace;            // TIDs of this process may stand in claims
     _Atomic bool listed;  // ends.c, as are the next lines
     _Atomic uint32_t window;  // of the clock, in which this process last asked whether the center goes on
     _Atomic uint32_t ended;   // 1: it doesn't
@@ -32,7 +32,7 @@ struct tidings_center {
     // In an observable center: up to where this process has seen everything decided, and since when it has found that position claimed (0: not yet).
     _Atomic uint64_t watch, watched_since;
     // The value of each bell at which a reader of this process found fewer sleepers than it might wake.
-    _Atomic uint32_t emptied[TIDINGS__BELLS];
+    _Atomic uint32_t emptied[TIDINGS__NAME_FUTEXES];
 
     _Alignas(128) pthread_mutex_t lock;  // joining after a fork; never held while posting
     struct tidings_center *next;         // list of open centers, for forked children
@@ -49,7 +49,7 @@ struct tidings_center {
     ino_t directory_inode;
 };
 
-struct tidings_topic {
+struct tidings_publisher {
     struct tidings_center *center;
     // The name resolved: valid while `resolved_at` equals G. Written by whoever finds it stale; `resolved_at` is BUSY meanwhile.
     _Atomic uint64_t resolved_at;
@@ -58,15 +58,15 @@ struct tidings_topic {
     tidings__key key_subject;   // of name and subject; subject NULL: none
     uint64_t poster;            // the cell word without the participant's half: lengths of subject and name
     uint32_t name_words, subject_words;
-    uint64_t plain;             // payloads smaller than this go the straight way: there is room for them in a cell, and nothing to be asked first
+    uint64_t inline_limit;             // payloads smaller than this go the straight way: there is room for them in a cell, and nothing to be asked first
     uint64_t text[];            // name, subject, each padded to 8: as they lie in a body; and 8 more, as a text is moved by sixteens
 };
 
 // A post option of our own: with TIDINGS_POST_RETAIN, there is no value any more.
 #define TIDINGS__POST_CLEAR 0x80u
 
-#define TIDINGS__TOPIC_BUSY UINT64_MAX
-#define TIDINGS__TOPIC_NEVER (UINT64_MAX - 1)  // no G yet
+#define TIDINGS__RESOLVED_AT_BUSY UINT64_MAX
+#define TIDINGS__RESOLVED_AT_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
 #define TIDINGS__RESOLVED_PREFIX (UINT64_C(1) << 62)
 static inline uint32_t tidings__resolved_subject(uint64_t resolved) { return (uint32_t)(resolved >> 32) & 0xffffff; }
@@ -80,12 +80,12 @@ typedef struct tidings__opening {
 int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context, const char *name, tidings_center **center);
 
 // Descriptors on their way to a peer, for as long as sending them takes. A child that is forked meanwhile would keep the peer's locks as long as it lives, so it closes them.
-typedef struct tidings__parcel {
+typedef struct tidings__descriptor_set {
     int descriptors[3], count;
-    struct tidings__parcel *next;
-} tidings__parcel;
-int tidings__parcel_pack(tidings__parcel *parcel, const tidings__segment *segment, bool writable);  // on failure there is none
-void tidings__parcel_close(tidings__parcel *parcel);
+    struct tidings__descriptor_set *next;
+} tidings__descriptor_set;
+int tidings__descriptor_set_pack(tidings__descriptor_set *descriptor_set, const tidings__segment *segment, bool writable);  // on failure there is none
+void tidings__descriptor_set_close(tidings__descriptor_set *descriptor_set);
 
 // For what can't be done by who opened a center for reading alone. -EACCES; `what` goes on after "can't".
 int tidings__center_read_only(const tidings_center *center, const char *what);
@@ -109,7 +109,7 @@ int tidings__center_place(const tidings_center *center);
 // Who claims: this thread by its TID, where the kernel will tell of its death; otherwise this participant. A post from a signal handler on top of
 // a post, or of one of glibc's robust mutex operations, is of the second kind: the kernel remembers one pending word a thread, and it is in use.
 static inline uint32_t tidings__owner(const tidings_center *center, const tidings__thread *thread) {
-    if (center->home && thread->pending != NULL && thread->inside == 1 && *(volatile uintptr_t *)thread->pending == 0) return thread->tid;
+    if (center->in_creation_pid_namespace && thread->pending != NULL && thread->inside == 1 && *(volatile uintptr_t *)thread->pending == 0) return thread->tid;
     return (uint32_t)TIDINGS__W_FOREIGN | center->participant;
 }
 
@@ -129,45 +129,45 @@ void tidings__evict_finish(tidings_center *center);
 int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline, uint32_t *passed);
 
 // Frees whatever dead participants held. Call with the locks of their entries held.
-void tidings__tidy_remains(tidings__segment *s, const tidings__participant_set *dead);
+void tidings__reclaim_orphans(tidings__segment *s, const tidings__participant_set *dead);
 // Reclaims what all dead participants left, in one walk of each table; how many there were.
-int tidings__tidy_dead(tidings_center *center);
+int tidings__reclaim_dead(tidings_center *center);
 // A retained chunk whose name entry points elsewhere is free; finds those. How many.
-uint32_t tidings__tidy_retained(tidings_center *center);
+uint32_t tidings__reclaim_retained(tidings_center *center);
 
 // Has this name (and subject) an entry that stays? In a center that others may read each posted name has, so that readers, who can't add one, can count what they miss.
-bool tidings__topic_counted(tidings_topic *topic, uint64_t resolved);
+bool tidings__publisher_registered(tidings_publisher *publisher, uint64_t resolved);
 // Gives it one. Not within a claim. `prepare`: if it has none, as far as is known; so that a claim is seldom given up for it.
-int tidings__topic_count(tidings_topic *topic);
-int tidings__topic_prepare(tidings_topic *topic);
+int tidings__publisher_register(tidings_publisher *publisher);
+int tidings__publisher_prepare(tidings_publisher *publisher);
 // Rings the bell of readers who look at the topic's name.
-void tidings__topic_bell(const tidings_topic *topic);
-static inline uint32_t tidings__bell_of(const tidings__key *key) { return (uint32_t)(key->hash >> 32) % TIDINGS__BELLS; }
+void tidings__publisher_wake_readers(const tidings_publisher *publisher);
+static inline uint32_t tidings__name_futex_of(const tidings__key *key) { return (uint32_t)(key->hash >> 32) % TIDINGS__NAME_FUTEXES; }
 
 // How long this claim may stay uncommitted before it is revoked, in nanoseconds.
-uint64_t tidings__patience(tidings__segment *s, uint64_t position);
+uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position);
 
 // After a claim: what this topic's name stands for, as of now.
-uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation);
-static inline uint64_t tidings__resolved(tidings_topic *topic) {
-    uint64_t generation = tidings__acquire(&topic->center->segment.header->generation.word);
-    if (__builtin_expect(tidings__acquire(&topic->resolved_at) == generation, 1)) {
-        uint64_t resolved = tidings__relaxed(&topic->resolved);
+uint64_t tidings__resolve(tidings_publisher *publisher, uint64_t generation);
+static inline uint64_t tidings__resolved(tidings_publisher *publisher) {
+    uint64_t generation = tidings__acquire(&publisher->center->segment.header->generation.word);
+    if (__builtin_expect(tidings__acquire(&publisher->resolved_at) == generation, 1)) {
+        uint64_t resolved = tidings__relaxed(&publisher->resolved);
         // Acquire fence: `resolved` was read before this second look, and whoever changes it makes `resolved_at` BUSY first.
         tidings__fence_acquire();
-        if (__builtin_expect(tidings__relaxed(&topic->resolved_at) == generation, 1)) return resolved;
+        if (__builtin_expect(tidings__relaxed(&publisher->resolved_at) == generation, 1)) return resolved;
     }
-    return tidings__resolve(topic, generation);
+    return tidings__resolve(publisher, generation);
 }
 
 // Its name, as words.
-static inline const _Atomic uint64_t *tidings__topic_name(const tidings_topic *topic) { return (const _Atomic uint64_t *)(const void *)topic->text; }
+static inline const _Atomic uint64_t *tidings__publisher_name(const tidings_publisher *publisher) { return (const _Atomic uint64_t *)(const void *)publisher->text; }
 
 // Takes a chunk, evicting and tidying as needed.
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk);
 // Posts what is in a chunk already: payload first, name and subject are added. The chunk is used up, also on failure. NO_CHUNK: nothing, to clear a kept value.
 #define TIDINGS__NO_CHUNK UINT32_MAX
-int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const tidings_post_options *options, uint64_t *sequence);
+int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options, uint64_t *sequence);
 
 // The name of the record at a position, in words padded with 0: where it lies, or, if that is a chunk, in `copy`. NULL: there can't be one (a hostile record), or it is gone;
 // `*length` NAME_UNREADABLE: there is one, but this process can't read it (its program closed the center's file).
@@ -177,15 +177,15 @@ int tidings__post_chunk(tidings_topic *topic, uint32_t chunk, size_t size, const
 const _Atomic uint64_t *tidings__record_name(tidings__segment *s, uint64_t position, _Atomic uint64_t copy[TIDINGS__NAME_WORDS], uint32_t *length);
 
 // For a topic with a subject, where a value is to be kept or read. -EINVAL with the line written.
-int tidings__state_subject(const tidings_topic *topic);
+int tidings__state_subject(const tidings_publisher *publisher);
 
 uint64_t tidings__deadline(const tidings_post_options *options);
-static inline size_t tidings__text_size(const tidings_topic *topic) {
-    return 8 * (size_t)(topic->name_words + topic->subject_words);
+static inline size_t tidings__text_size(const tidings_publisher *publisher) {
+    return 8 * (size_t)(publisher->name_words + publisher->subject_words);
 }
 // Does a cell take the body: the payload, rounded up to 8, and name and subject, as much as is written of them?
-static inline bool tidings__fits_cell(const tidings_topic *topic, size_t size) {
-    return size <= TIDINGS__BODY_SIZE && tidings__round8(size) + tidings__round16(tidings__text_size(topic)) <= TIDINGS__BODY_SIZE;
+static inline bool tidings__fits_cell(const tidings_publisher *publisher, size_t size) {
+    return size <= TIDINGS__BODY_SIZE && tidings__round8(size) + tidings__round16(tidings__text_size(publisher)) <= TIDINGS__BODY_SIZE;
 }
 
 #endif

@@ -179,7 +179,7 @@ int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
     const uint64_t begun = tidings__monotonic_ns();
     for (;;) {
         if (tidings__relaxed(&o->interrupted) && tidings__fetch_and(&o->interrupted, 0)) return -EINTR;
-        const uint32_t heard = tidings__acquire(&o->own_bell);
+        const uint32_t heard = tidings__acquire(&o->own_futex);
         pthread_mutex_lock(&lock);
         const int32_t number = tidings__watch_add_directory(directory, changed);
         if (number > 0) {
@@ -194,7 +194,7 @@ int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
         int64_t step = timeout_ns < 0 ? -1 : timeout_ns - (int64_t)waited;
         // Where the kernel doesn't tell, as when the directory is gone too, it is asked.
         if (number <= 0 && (step < 0 || step > TIDINGS__END_ASK_NS)) step = TIDINGS__END_ASK_NS;
-        tidings__futex_wait((_Atomic uint32_t *)&o->own_bell, heard, step);
+        tidings__futex_wait((_Atomic uint32_t *)&o->own_futex, heard, step);
     }
 }
 

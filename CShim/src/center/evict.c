@@ -57,8 +57,8 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
         if (used == 0) return 0;
         uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // names come in runs
         for (uint64_t position = start; position < end; position++) {
-            if (tidings__look(s, position) != TIDINGS__VALID) continue;
-            const uint32_t name = (uint32_t)tidings__relaxed(&tidings__cell_at(s, position)->topic) & 0xffffff;
+            if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
+            const uint32_t name = (uint32_t)tidings__relaxed(&tidings__cell_at(s, position)->route) & 0xffffff;
             if (name == TIDINGS__NAME_NONE || name != last) {
                 _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
                 uint32_t length;
@@ -98,12 +98,12 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     bool revoked = false;
     for (uint64_t position = start; position < end; position++) {
         tidings__cell *cell = tidings__cell_at(s, position);
-        tidings__finding finding = tidings__look(s, position);
+        tidings__slot_state finding = tidings__slot_status(s, position);
         if (finding == TIDINGS__CLAIMED) {
             // All of the range once: what is claimed even then is rubbish.
             if (!revoked) tidings__revoke_all(s, position, end);
             revoked = true;
-            finding = tidings__look(s, position);
+            finding = tidings__slot_status(s, position);
         }
         if (finding == TIDINGS__UNDECIDED || finding == TIDINGS__LAPPED) {
             // Evicted already, or not there yet: somebody has finished this range, or EV has been spoiled.
@@ -111,15 +111,15 @@ static int evict_range(tidings_center *center, uint64_t ev) {
             return tidings__fail(EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
         }
         if (finding != TIDINGS__VALID) continue;
-        uint64_t topic = tidings__relaxed(&cell->topic);
+        uint64_t route = tidings__relaxed(&cell->route);
         t.valid++;
-        if (__builtin_expect((topic & NAMES) != names, 0)) {
+        if (__builtin_expect((route & NAMES) != names, 0)) {
             tally_run(&t, names, run);
-            names = topic & NAMES;
+            names = route & NAMES;
             run = 0;
         }
         run++;
-        if (__builtin_expect((uint8_t)(topic >> 24) & TIDINGS__RECORD_RETAIN, 0)) t.retained_at[t.retained++] = position;
+        if (__builtin_expect((uint8_t)(route >> 24) & TIDINGS__RECORD_RETAIN, 0)) t.retained_at[t.retained++] = position;
     }
     tally_run(&t, names, run);
     // Slots of the range are not used again before EV has moved on: if it hasn't yet, all of the above was read from this lap.
@@ -192,16 +192,16 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
     for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0; position++) {
         if (position >= next) next = tidings__lossless_at(s, &living, position, &here);
         tidings__cell *cell = tidings__cell_at(s, position);
-        tidings__finding finding = tidings__look(s, position);
+        tidings__slot_state finding = tidings__slot_status(s, position);
         if (finding == TIDINGS__CLAIMED) {
             if (!revoked) tidings__revoke_all(s, position, start + length);
             revoked = true;
-            finding = tidings__look(s, position);
+            finding = tidings__slot_status(s, position);
         }
         if (finding != TIDINGS__VALID) continue;
-        uint64_t topic = tidings__relaxed(&cell->topic);
-        if (needed(s, &here, tidings__name_at(s, (uint32_t)topic & 0xffffff), position, holder) ||
-            needed(s, &here, tidings__name_at(s, (uint32_t)(topic >> 32) & 0xffffff), position, holder) ||
+        uint64_t route = tidings__relaxed(&cell->route);
+        if (needed(s, &here, tidings__name_at(s, (uint32_t)route & 0xffffff), position, holder) ||
+            needed(s, &here, tidings__name_at(s, (uint32_t)(route >> 32) & 0xffffff), position, holder) ||
             needed(s, &here, &s->names[TIDINGS__NAME_ALL], position, holder) ||
             needed_by_prefix(s, &here, position, holder))
             return position - start;
@@ -281,7 +281,7 @@ int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t
     tidings__segment *s = &center->segment;
     int error = key->prefix ? tidings__prefix_room(s, center->participant, key) : 0;
     // All taken: perhaps by the dead.
-    if (error == -ENOSPC && tidings__tidy_dead(center) > 0) error = tidings__prefix_room(s, center->participant, key);
+    if (error == -ENOSPC && tidings__reclaim_dead(center) > 0) error = tidings__prefix_room(s, center->participant, key);
     if (error) return error;
     error = tidings__name_join(s, center->participant, key, observer, entry);
     uint32_t holder;
@@ -327,7 +327,7 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
 #endif
     // All of the dead are reclaimed, in a walk along all names, once a post. Later ones are declared dead, and the next
     // post reclaims them.
-    if (died && *passed == 0) (void)tidings__tidy_dead(center);
+    if (died && *passed == 0) (void)tidings__reclaim_dead(center);
     // One that closes takes its bit away before it gives up its entry.
     const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) || !tidings__observer_alive(s, holder);
     // A peer can make such observers as fast as a post passes them by. All that were dead are known by now, so it

@@ -35,13 +35,13 @@ int tidings_send(tidings_center *center, int socket, uint32_t flags) {
     if (writable && !s->writable) return tidings__center_read_only(center, "send, for posting,");
     if (!writable && !s->observable)
         return tidings__fail(EACCES, "can't send center \"%s\" for reading alone: it was made for those who may post, and its posters wake nobody else; create it with mode 0640 or 0644", s->name);
-    tidings__parcel parcel;
-    int error = tidings__parcel_pack(&parcel, s, writable);
+    tidings__descriptor_set descriptor_set;
+    int error = tidings__descriptor_set_pack(&descriptor_set, s, writable);
     if (error) return tidings__fail(-error, "can't send center \"%s\": opening it anew through /proc failed (%s); see that /proc is there", s->name, strerror(-error));
     letter letter = {.magic = LETTER_MAGIC, .version = LETTER_VERSION, .name_length = (uint32_t)strlen(s->name)};
     memcpy(letter.name, s->name, letter.name_length);
-    error = tidings__socket_send(socket, &letter, sizeof letter, parcel.descriptors, parcel.count);
-    tidings__parcel_close(&parcel);
+    error = tidings__socket_send(socket, &letter, sizeof letter, descriptor_set.descriptors, descriptor_set.count);
+    tidings__descriptor_set_close(&descriptor_set);
     if (error) return tidings__fail(-error, "can't send center \"%s\": sending on descriptor %d failed (%s); it must be a connected Unix socket", s->name, socket, strerror(-error));
     return 0;
 }

@@ -40,10 +40,10 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     uint64_t p = tidings__oldest(s);
     if ((int64_t)(since - p) > (int64_t)s->shape.slots) p = since - s->shape.slots;
     for (; (int64_t)(since - p) > 0; p++) {
-        if (tidings__look(s, p) != TIDINGS__VALID) continue;
-        const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
+        if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
+        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
 #ifndef MUTANT_RING_VALUES_NOT_LISTED  // Found by: interleaving values_of_many_names
-        if (topic >> 24 & TIDINGS__RECORD_RETAIN && tidings__still(s, p) && !note(l, (uint32_t)topic & 0xffffff, p)) return false;
+        if (route >> 24 & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) && !note(l, (uint32_t)route & 0xffffff, p)) return false;
 #endif
     }
     // Each has a chunk of its own: no more than there are, whatever the words say.
@@ -62,14 +62,14 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     return true;
 }
 
-static bool is_of(tidings__segment *s, const tidings__interest *in, uint32_t entry) {
+static bool is_of(tidings__segment *s, const tidings__subscription *in, uint32_t entry) {
     char name[TIDINGS_NAME_MAX + 1];
     uint32_t length;
     return !in->prefix || (tidings__name_text(s, entry, name, &length, NULL, NULL) && length >= in->name_length && memcmp(name, in->name, in->name_length) == 0);
 }
 
 // Does the history list it? What was evicted before it was listed it doesn't, though it lies after the cursor.
-static bool listed(const tidings__interest *in, uint64_t position) {
+static bool listed(const tidings__subscription *in, uint64_t position) {
     size_t low = 0, high = in->history_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -80,7 +80,7 @@ static bool listed(const tidings__interest *in, uint64_t position) {
     return false;
 }
 
-static bool begin_many(tidings_observer *o, tidings__interest *in) {
+static bool begin_many(tidings_observer *o, tidings__subscription *in) {
     tidings__segment *s = &o->center->segment;
     list l = {0};
     if (!list_all(s, in->since, &l)) {
@@ -102,14 +102,14 @@ static bool begin_many(tidings_observer *o, tidings__interest *in) {
 }
 
 // Kept under the name. A subject has no value of its own.
-static uint32_t entry_of(const tidings_observer *o, const tidings__interest *in) {
+static uint32_t entry_of(const tidings_observer *o, const tidings__subscription *in) {
     if (!in->with_subject && !o->reader) return in->entry;
     tidings__key plain;
     tidings__key_make(&plain, in->name, in->name_length, NULL, 0);
     return tidings__name_find(&o->center->segment, &plain);
 }
 
-bool tidings__kept_begin(tidings_observer *o, tidings__interest *in) {
+bool tidings__kept_begin(tidings_observer *o, tidings__subscription *in) {
     if (in->many) return begin_many(o, in);
     const uint32_t entry = entry_of(o, in);
     tidings__record r;
@@ -120,7 +120,7 @@ bool tidings__kept_begin(tidings_observer *o, tidings__interest *in) {
 }
 
 // The newest of an entry from `from` on, before `limit`. TIDINGS__DELIVERED; -ENOMEM, then it is told as missed; TIDINGS__NOTHING.
-static int deliver(tidings_observer *o, tidings__interest *in, uint32_t entry, uint64_t from, uint64_t limit, tidings_delivery *d) {
+static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entry, uint64_t from, uint64_t limit, tidings_delivery *d) {
     uint64_t last = UINT64_MAX;
     // Found anew: it may have been replaced by a newer one that is still older than what this interest gets live.
     for (int tries = 0; entry && tries < 100; tries++) {
@@ -153,7 +153,7 @@ static int deliver(tidings_observer *o, tidings__interest *in, uint32_t entry, u
 
 int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
     for (uint32_t i = 0; i < t->count; i++) {
-        tidings__interest *in = t->of[i];
+        tidings__subscription *in = t->of[i];
         if (!in->retained) continue;
         // Replaced since it was listed: the newer one comes as it was posted. But for a reader it may be one that was claimed when it was listed, as it could only wait.
         while (in->kept_next < in->kept_count) {

@@ -36,7 +36,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     if (!observer->reader) error = tidings__observer_take(s, center->participant, &observer->index);
     if (error) {
         // All taken: perhaps by the dead.
-        (void)tidings__tidy_dead(center);
+        (void)tidings__reclaim_dead(center);
         error = tidings__observer_take(s, center->participant, &observer->index);
         if (error) {
             free(observer);
@@ -68,10 +68,10 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     return 0;
 }
 
-static void leave(const tidings_observer *observer, const tidings__interest *interest) {
+static void leave(const tidings_observer *observer, const tidings__subscription *subscription) {
     tidings__segment *s = &observer->center->segment;
-    if (interest->prefix) tidings__prefix_leave(s, observer->center->participant, interest->entry, observer->index);
-    else tidings__name_leave(s, interest->entry, observer->index);
+    if (subscription->prefix) tidings__prefix_leave(s, observer->center->participant, subscription->entry, observer->index);
+    else tidings__name_leave(s, subscription->entry, observer->index);
 }
 
 void tidings_observer_close(tidings_observer *observer) {
@@ -85,8 +85,8 @@ void tidings_observer_close(tidings_observer *observer) {
         bool last = i + 1 == table->count || table->of[i + 1]->entry != table->of[i]->entry;
         if (ours && last) leave(observer, table->of[i]);
     }
-    for (uint32_t i = 0; i < table->count; i++) tidings__interest_free(table->of[i]);
-    tidings__interests_free(observer);
+    for (uint32_t i = 0; i < table->count; i++) tidings__subscription_free(table->of[i]);
+    tidings__subscriptions_free(observer);
     if (ours) tidings__observer_release(s, observer->index);
 #ifdef MUTANT_FORKED_CHILD_RELEASES_OBSERVER  // Found by: fuzz image
     if (!ours) tidings__observer_release(s, observer->index + s->shape.observers);
@@ -136,27 +136,27 @@ int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation
 }
 
 // Does its tally count the record at this position?
-static bool is_of(tidings_observer *observer, const tidings__interest *interest, uint64_t position) {
+static bool is_of(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
     tidings__segment *s = &observer->center->segment;
-    if (!interest->prefix) return tidings__topic_is_of(tidings__relaxed(&tidings__cell_at(s, position)->topic), observer->reader ? interest->resolved : interest->entry);
+    if (!subscription->prefix) return tidings__route_includes(tidings__relaxed(&tidings__cell_at(s, position)->route), observer->reader ? subscription->resolved : subscription->entry);
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
-    return name && tidings__text_begins(name, length, tidings__interest_name(interest), interest->name_length);
+    return name && tidings__text_begins(name, length, tidings__subscription_name(subscription), subscription->name_length);
 }
 
 // Is the record at a position before `since` one of this name (and subject), by its text? It may have been posted before the name had an entry.
-static bool same_text(tidings_observer *observer, const tidings__interest *interest, uint64_t position) {
-    if (interest->many) return is_of(observer, interest, position);
+static bool same_text(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
+    if (subscription->many) return is_of(observer, subscription, position);
     tidings__record record;
     tidings__record_read(tidings__cell_at(&observer->center->segment, position), &record);
     uint32_t name_length, subject_length;
     if (!tidings__record_copy(observer, position, &record) ||
         !tidings__record_text(observer, &record, &name_length, &subject_length))
         return false;
-    return name_length == interest->name_length && memcmp(observer->name, interest->name, name_length) == 0 &&
-           (!interest->with_subject ||
-            (subject_length == interest->subject_length && memcmp(observer->subject, interest->subject, subject_length) == 0));
+    return name_length == subscription->name_length && memcmp(observer->name, subscription->name, name_length) == 0 &&
+           (!subscription->with_subject ||
+            (subject_length == subscription->subject_length && memcmp(observer->subject, subscription->subject, subject_length) == 0));
 }
 
 // A growing list of positions.
@@ -191,12 +191,12 @@ typedef struct account_wait {
 // Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses countable. With
 // history, also which positions from the cursor on are of its name. One pass over what is in the ring at most, however fast others post: what is evicted
 // on the way is in the tally, and what was seen before it was evicted is not counted a second time, because the tally is read last.
-static int begin_account(tidings_observer *observer, tidings__interest *interest, bool history, account_wait *wait) {
+static int begin_account(tidings_observer *observer, tidings__subscription *subscription, bool history, account_wait *wait) {
     tidings__segment *s = &observer->center->segment;
     // A reader's name may have none yet.
-    const uint32_t number = observer->reader ? interest->resolved : interest->entry;
+    const uint32_t number = observer->reader ? subscription->resolved : subscription->entry;
     tidings__name *entry = number == TIDINGS__NAME_NONE ? NULL : &s->names[number];
-    tidings__stuck stuck = {.at = UINT64_MAX};
+    tidings__pending_claim stuck = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
     bool memory = true, impatient = false;
     uint64_t revoked = 0;
@@ -208,12 +208,12 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
 #endif
     uint64_t count = 0, end = 0, from = tidings__oldest(s);
     // What lies before a prefix's birth is counted by nobody (`tidings__join_name`), and from the oldest that there is now all of it.
-    uint64_t birth = interest->many || !entry ? from : tidings__acquire(&entry->birth);
+    uint64_t birth = subscription->many || !entry ? from : tidings__acquire(&entry->birth);
     if (!history && (int64_t)(birth - from) > 0) from = birth;
     if ((int64_t)(since - from) > (int64_t)s->shape.slots) from = since - s->shape.slots;
     for (uint64_t p = from; (int64_t)(since - p) > 0 && memory; p++) {
-        tidings__finding finding;
-        while ((finding = tidings__look(s, p)) == TIDINGS__CLAIMED && !impatient) {
+        tidings__slot_state finding;
+        while ((finding = tidings__slot_status(s, p)) == TIDINGS__CLAIMED && !impatient) {
             if (wait->begun == 0) wait->begun = tidings__monotonic_ns();
             tidings__wait_claimed(observer->center, &stuck, p, true);
             // A reader that has waited long enough (`over`) is let go on at once, again and again.
@@ -226,12 +226,12 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
                 revoked = since - p < REVOKED_AT_ONCE ? since : p + REVOKED_AT_ONCE;
                 tidings__revoke_all(s, p, revoked);
             }
-            finding = tidings__look(s, p);
+            finding = tidings__slot_status(s, p);
         }
         if (finding == TIDINGS__VALID) {
-            bool is = (int64_t)(p - birth) >= 0 && is_of(observer, interest, p);
-            bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, interest, p));
-            if (tidings__still(s, p) && !(interest->prefix && (int64_t)(tidings__oldest(s) - p) > 0)) {
+            bool is = (int64_t)(p - birth) >= 0 && is_of(observer, subscription, p);
+            bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, subscription, p));
+            if (tidings__slot_valid_after_copy(s, p) && !(subscription->prefix && (int64_t)(tidings__oldest(s) - p) > 0)) {
                 if (is) memory = note(&found, p);
                 if (old && memory) memory = note(&listed, p);
             } else {
@@ -254,33 +254,33 @@ static int begin_account(tidings_observer *observer, tidings__interest *interest
     free(found.of);
     if (!memory) {
         free(listed.of);
-        return tidings__fail(ENOMEM, "can't observe \"%s\": no memory for its history", interest->name);
+        return tidings__fail(ENOMEM, "can't observe \"%s\": no memory for its history", subscription->name);
     }
-    interest->since = since;
-    interest->fresh = true;
-    interest->passed = count;
-    interest->history = listed.of;
-    interest->history_count = listed.count;
+    subscription->since = since;
+    subscription->fresh = true;
+    subscription->passed = count;
+    subscription->history = listed.of;
+    subscription->history_count = listed.count;
     if (observer->lossless && history) tidings__lossless_history(s, observer->index, since);
     return 0;
 }
 
 // A reader becomes a member of nothing; it looks whether the name has an entry. Again when all has been read that was posted before: an entry that isn't there
 // even then has no record up to here.
-static int begin_reading(tidings_observer *observer, tidings__interest *interest, bool history) {
+static int begin_reading(tidings_observer *observer, tidings__subscription *subscription, bool history) {
     tidings__segment *s = &observer->center->segment;
     account_wait wait = {0};
     for (int round = 0; round < 100; round++) {
-        tidings__reader_resolve(observer, interest);
-        const uint32_t resolved = interest->resolved;
-        const uint64_t birth = interest->birth;
-        free(interest->history);
-        interest->history = NULL;
-        const int error = begin_account(observer, interest, history, &wait);
+        tidings__reader_resolve(observer, subscription);
+        const uint32_t resolved = subscription->resolved;
+        const uint64_t birth = subscription->birth;
+        free(subscription->history);
+        subscription->history = NULL;
+        const int error = begin_account(observer, subscription, history, &wait);
         if (error) return error;
-        if (tidings__reader_resolve(observer, interest) == resolved && (resolved == TIDINGS__NAME_NONE || interest->birth == birth)) return 0;
+        if (tidings__reader_resolve(observer, subscription) == resolved && (resolved == TIDINGS__NAME_NONE || subscription->birth == birth)) return 0;
     }
-    return tidings__fail(EBADMSG, "can't observe \"%s\" in center \"%s\": its table of names is damaged; remove the center", interest->name, s->name);
+    return tidings__fail(EBADMSG, "can't observe \"%s\" in center \"%s\": its table of names is damaged; remove the center", subscription->name, s->name);
 }
 
 int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
@@ -308,17 +308,17 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     if (observer->lossless && tidings__relaxed(&observer->started))
         return tidings__fail(EBUSY, "can't add a name to a lossless observer of center \"%s\" that has begun; open another one for it", s->name);
     const size_t name_room = tidings__round8(name_length + 1);
-    tidings__interest *interest = calloc(1, sizeof *interest + name_room + subject_length + 1);
-    if (!interest) return tidings__fail(ENOMEM, "can't observe a name in center \"%s\": no memory", s->name);
-    interest->name = (char *)(interest + 1);
-    interest->subject = interest->name + name_room;
-    interest->name_length = (uint32_t)name_length;
-    interest->subject_length = (uint32_t)subject_length;
-    interest->with_subject = with_subject;
-    interest->prefix = prefix;
-    interest->many = prefix || !name;
-    if (name) memcpy(interest->name, name, name_length);
-    if (with_subject) memcpy(interest->subject, subject, subject_length);
+    tidings__subscription *subscription = calloc(1, sizeof *subscription + name_room + subject_length + 1);
+    if (!subscription) return tidings__fail(ENOMEM, "can't observe a name in center \"%s\": no memory", s->name);
+    subscription->name = (char *)(subscription + 1);
+    subscription->subject = subscription->name + name_room;
+    subscription->name_length = (uint32_t)name_length;
+    subscription->subject_length = (uint32_t)subject_length;
+    subscription->with_subject = with_subject;
+    subscription->prefix = prefix;
+    subscription->many = prefix || !name;
+    if (name) memcpy(subscription->name, name, name_length);
+    if (with_subject) memcpy(subscription->subject, subject, subject_length);
 
     pthread_mutex_lock(&observer->lock);
     if (observer->lossless && flags & TIDINGS_ADD_HISTORY) {
@@ -328,39 +328,39 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     }
     tidings__key key;
     if (name) {
-        tidings__key_make(&key, interest->name, name_length, NULL, 0);
-        interest->bell = tidings__bell_of(&key);
-        tidings__key_make(&key, interest->name, name_length, with_subject ? interest->subject : NULL, subject_length);
+        tidings__key_make(&key, subscription->name, name_length, NULL, 0);
+        subscription->name_futex = tidings__name_futex_of(&key);
+        tidings__key_make(&key, subscription->name, name_length, with_subject ? subscription->subject : NULL, subject_length);
         key.prefix = prefix;
-        interest->key = key;
-        if (observer->reader) interest->entry = tidings__reader_number(&key);
-        else error = tidings__join_name(center, &key, observer->index, &interest->entry);
+        subscription->key = key;
+        if (observer->reader) subscription->entry = tidings__reader_number(&key);
+        else error = tidings__join_name(center, &key, observer->index, &subscription->entry);
     } else {
-        interest->entry = TIDINGS__NAME_ALL;
+        subscription->entry = TIDINGS__NAME_ALL;
         if (!observer->reader) error = tidings__name_join_all(s, observer->index);
     }
     const bool history = flags & TIDINGS_ADD_HISTORY;
-    if (!error && observer->reader) error = begin_reading(observer, interest, history);
-    else if (!error) error = begin_account(observer, interest, history, &(account_wait){0});
+    if (!error && observer->reader) error = begin_reading(observer, subscription, history);
+    else if (!error) error = begin_account(observer, subscription, history, &(account_wait){0});
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
-    if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, interest))
-        error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of kept values", interest->name);
+    if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, subscription))
+        error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of kept values", subscription->name);
     if (!error) {
-        interest->id = ++observer->next_id;
-        table = tidings__table_with(old, interest);
-        if (!table) error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for one more", interest->name);
+        subscription->id = ++observer->next_id;
+        table = tidings__table_with(old, subscription);
+        if (!table) error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for one more", subscription->name);
     }
     if (error) {
         uint32_t others = 0;
-        if (interest->entry) tidings__table_find(old, interest->entry, &others);
-        if (interest->entry && others == 0 && !observer->reader) leave(observer, interest);
-        tidings__interest_free(interest);
+        if (subscription->entry) tidings__table_find(old, subscription->entry, &others);
+        if (subscription->entry && others == 0 && !observer->reader) leave(observer, subscription);
+        tidings__subscription_free(subscription);
         pthread_mutex_unlock(&observer->lock);
         return error;
     }
-    bool retained = interest->retained;
-    uint64_t since = interest->since;
-    *id = interest->id;
+    bool retained = subscription->retained;
+    uint64_t since = subscription->since;
+    *id = subscription->id;
     tidings__table_swap(observer, table);
     pthread_mutex_unlock(&observer->lock);
     // It may be asleep, and has something to deliver now: a kept value, or what it was rung for, and passed by, before it had the new table. Or, reading
@@ -379,7 +379,7 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
         return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
     pthread_mutex_lock(&observer->lock);
-    tidings__interest *gone;
+    tidings__subscription *gone;
     tidings__table *table = tidings__table_without(tidings__relaxed(&observer->table), id, &gone);
     if (!table) {
         pthread_mutex_unlock(&observer->lock);
@@ -391,7 +391,7 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     // First the table: nobody accounts by an entry that may serve another name.
     tidings__table_swap(observer, table);
     if (others == 0 && !observer->reader && tidings__has_place(observer->center)) leave(observer, gone);
-    tidings__interest_bury(observer, gone);
+    tidings__subscription_retire(observer, gone);
     pthread_mutex_unlock(&observer->lock);
     return 0;
 }

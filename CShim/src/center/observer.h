@@ -12,7 +12,7 @@ typedef struct tidings__kept {
 } tidings__kept;
 
 // One thing looked at. Written by the thread in `tidings_next`, except before it is in a table.
-typedef struct tidings__interest {
+typedef struct tidings__subscription {
     uint32_t id, entry;  // a reader's entry is `tidings__reader_number` of its key
     uint64_t since;      // the first position it gets as it is posted; what lies before is history
     uint64_t passed;     // records of the entry before max(cursor, since), counted from the entry's beginning like its tally
@@ -31,14 +31,14 @@ typedef struct tidings__interest {
     bool with_subject, prefix;
     bool many;             // looks at more names than one: by prefix, or at all
     char *name, *subject;  // NUL-terminated, after this struct; the name padded to whole words
-    struct tidings__interest *next_removed;
+    struct tidings__subscription *next_removed;
     // A reader's: the entry that its name had when last seen, and which use of that entry it was.
     tidings__key key;
-    uint32_t resolved, bell;
+    uint32_t resolved, name_futex;
     uint64_t birth;
     uint64_t replayed;  // before this it has been passed, though the cursor went back for others
     uint64_t settled;   // of what was left behind, all before this is in `passed` and `missed`
-} tidings__interest;
+} tidings__subscription;
 
 // What is looked at, by entry. Replaced as a whole (`tidings__table_swap`); readers only look it up between in_next = 1 and 0.
 typedef struct tidings__table {
@@ -47,37 +47,37 @@ typedef struct tidings__table {
     bool many;             // that, or by prefix
     _Atomic bool fresh;    // some interest is; the thread in `tidings_next` takes it back
     uint32_t fresh_from;   // none before this index is
-    uint32_t bells;        // those of all names looked at, one bit each
+    uint32_t name_futexes;        // those of all names looked at, one bit each
     uint32_t special;      // how many still have history or a retained record to deliver, at most
     // One allocation, with room for `room`: interests, those of one entry together; then entry → index of its first interest + 1, by open addressing. A table that came of
     // another by adding an interest of a new entry has these in common with it: what was added lies beyond the other's `count`.
     uint32_t room;
-    tidings__interest **of;
+    tidings__subscription **of;
     _Atomic uint32_t *map;
     uint32_t prefix_count;
-    tidings__interest *prefixes[];  // those that look by prefix, once more: this table's alone
+    tidings__subscription *prefixes[];  // those that look by prefix, once more: this table's alone
 } tidings__table;
 
 // A claimed position that somebody waits for, and since when.
-typedef struct tidings__stuck {
+typedef struct tidings__pending_claim {
     uint64_t at, since;
     uint64_t longest;  // is it to be waited for
     uint32_t calls;
     bool over;  // waited for long enough, by who may not revoke
-} tidings__stuck;
+} tidings__pending_claim;
 
 // Positions that a reader has left behind undecided, at most. Each is a poster that is stopped, or a post that was never finished and that nobody has met yet who may write.
-#define TIDINGS__LEFT_MAX 32
+#define TIDINGS__SKIPPED_MAX 32
 
 // One of them, and whom it was left behind for: interests from after `older` up to `youngest`. Those that came later, and go back, may pass it once more.
-typedef struct tidings__left {
+typedef struct tidings__skipped {
     uint64_t position;
     uint32_t older, youngest;
-} tidings__left;
+} tidings__skipped;
 
 // Is this interest still to be given what it matches at this position?
-static inline bool tidings__due(const tidings__interest *interest, uint64_t position) {
-    return (int64_t)(position - interest->since) >= 0 && (int64_t)(position - interest->accounted) >= 0 && (int64_t)(position - interest->replayed) >= 0;
+static inline bool tidings__due(const tidings__subscription *subscription, uint64_t position) {
+    return (int64_t)(position - subscription->since) >= 0 && (int64_t)(position - subscription->accounted) >= 0 && (int64_t)(position - subscription->replayed) >= 0;
 }
 
 struct tidings_observer {
@@ -91,12 +91,12 @@ struct tidings_observer {
     uint32_t telling_at;   // index in the table of who was told last what it missed
     bool without_memory;  // for the payload that was just to be copied
     _Atomic bool started;  // `tidings_next` has been called: no more history
-    tidings__stuck stuck;
+    tidings__pending_claim stuck;
     uint64_t dry_at;  // where the cursor was when there last was nothing
 
     _Atomic(tidings__table *) table;
     // Interests that were removed, but that the last delivery may still point to: freed by the next call of `tidings_next`.
-    _Atomic(tidings__interest *) removed;
+    _Atomic(tidings__subscription *) removed;
     _Atomic uint32_t in_next;      // 1 while the table is in use
     _Atomic uint32_t interrupted;  // 1: the next wait ends
 
@@ -112,23 +112,23 @@ struct tidings_observer {
     tidings_allocate allocate;
     void *allocate_context;
     uint32_t *matched_ids;
-    tidings__interest **matched;
+    tidings__subscription **matched;
     uint32_t matched_capacity;
     char name[TIDINGS_NAME_MAX + 1], subject[TIDINGS_SUBJECT_MAX + 1];
 
     struct tidings__descriptor *descriptor;  // descriptor.c
 
     // Rung by this process alone (`tidings__nudge`), and what was heard of it before the last announcement.
-    _Atomic uint32_t own_bell, own_heard;
+    _Atomic uint32_t own_futex, own_heard;
     // The crowds it sleeps in: 63…32 the name's entry, 31…0 its `crowd` before the last announcement. 0: none.
-    _Atomic uint64_t beds[TIDINGS__BEDS];
+    _Atomic uint64_t group_waits[TIDINGS__GROUP_WAITS];
 
     // A reader's (reader.h): what was heard of the bells before sleeping.
     bool reader;
-    _Atomic uint32_t heard_bells, heard[TIDINGS__BELLS];
-    uint32_t left_count;
+    _Atomic uint32_t heard_name_futexes, heard[TIDINGS__NAME_FUTEXES];
+    uint32_t skipped_count;
     uint32_t youngest;  // interest in the table that was looked at last
-    tidings__left left[TIDINGS__LEFT_MAX];
+    tidings__skipped skipped[TIDINGS__SKIPPED_MAX];
 
     pthread_mutex_t lock;  // adding and removing; never held by `tidings_next`
     uint32_t next_id;
@@ -141,8 +141,8 @@ struct tidings_observer {
 // table.c
 tidings__table *tidings__table_empty(void);
 void tidings__table_free(tidings__table *table);
-tidings__table *tidings__table_with(const tidings__table *old, tidings__interest *more);
-tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__interest **gone);
+tidings__table *tidings__table_with(const tidings__table *old, tidings__subscription *more);
+tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__subscription **gone);
 // Puts a new table in place and returns when nobody uses the old one, which it frees. The new one must come of it.
 void tidings__table_swap(tidings_observer *observer, tidings__table *table);
 // Where the search for an entry begins in the map (to be masked).
@@ -150,9 +150,9 @@ static inline uint32_t tidings__table_slot(uint32_t entry) {
     const uint32_t spread = entry * 0x9e3779b1u;
     return spread ^ spread >> 15;
 }
-static inline const _Atomic uint64_t *tidings__interest_name(const tidings__interest *interest) { return (const _Atomic uint64_t *)(const void *)interest->name; }
+static inline const _Atomic uint64_t *tidings__subscription_name(const tidings__subscription *subscription) { return (const _Atomic uint64_t *)(const void *)subscription->name; }
 // The interests of an entry: `*count` of them.
-static inline tidings__interest *const *tidings__table_find(const tidings__table *t, uint32_t entry, uint32_t *count) {
+static inline tidings__subscription *const *tidings__table_find(const tidings__table *t, uint32_t entry, uint32_t *count) {
     *count = 0;
     if (t->count == 0) return NULL;
     for (uint32_t slot = tidings__table_slot(entry);; slot++) {
@@ -167,9 +167,9 @@ static inline tidings__interest *const *tidings__table_find(const tidings__table
     }
 }
 
-void tidings__interest_free(tidings__interest *interest);
-void tidings__interest_bury(tidings_observer *observer, tidings__interest *interest);
-void tidings__interests_free(tidings_observer *observer);
+void tidings__subscription_free(tidings__subscription *subscription);
+void tidings__subscription_retire(tidings_observer *observer, tidings__subscription *subscription);
+void tidings__subscriptions_free(tidings_observer *observer);
 
 // read.c
 #define TIDINGS__BUFFER_LEAST 1024u  // more than the longest name and subject
@@ -181,7 +181,7 @@ enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 // Goes on from the cursor to `limit` at most, until there is something to deliver.
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
 // Tells as missed what the entry's tally has counted and this interest has not passed.
-void tidings__account(const tidings__segment *segment, tidings__interest *interest, uint32_t entry);
+void tidings__account(const tidings__segment *segment, tidings__subscription *subscription, uint32_t entry);
 // The same with its text, as it was posted, in `delivery`. False: the name's entry has gone.
 bool tidings__describe_text(tidings_observer *observer, const tidings__record *record, uint64_t position, tidings_delivery *delivery);
 // The rest of it, with TIDINGS_DELIVERY_…, for the first of the interests in `matched`.
@@ -193,13 +193,13 @@ bool tidings__record_text(tidings_observer *observer, const tidings__record *rec
 
 // kept.c
 // What an interest is to be given first, of what lies before `since` and isn't in its history. False: no memory.
-bool tidings__kept_begin(tidings_observer *observer, tidings__interest *interest);
+bool tidings__kept_begin(tidings_observer *observer, tidings__subscription *subscription);
 // The next of it: TIDINGS__DELIVERED, described; -ENOMEM; TIDINGS__NOTHING: no more of any interest.
 int tidings__kept_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 
 // wait.c
 // A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
-void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position, bool sleep);
+void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck, uint64_t position, bool sleep);
 // Between these two the table may be used: it stays. No fence for the processor where the other half (`tidings__table_swap`) has the barrier.
 static inline tidings__table *tidings__table_use(tidings_observer *observer) {
     tidings__set_relaxed(&observer->in_next, 1);
@@ -210,9 +210,9 @@ static inline tidings__table *tidings__table_use(tidings_observer *observer) {
 static inline void tidings__table_leave(tidings_observer *observer) { tidings__set_release(&observer->in_next, 0); }
 
 // Is a record with this topic word one of the entry (NAME_ALL: of any)?
-static inline bool tidings__topic_is_of(uint64_t topic, uint32_t entry) {
+static inline bool tidings__route_includes(uint64_t route, uint32_t entry) {
     return entry != TIDINGS__NAME_NONE &&
-           (entry == TIDINGS__NAME_ALL || ((uint32_t)topic & 0xffffff) == entry || ((uint32_t)(topic >> 32) & 0xffffff) == entry);
+           (entry == TIDINGS__NAME_ALL || ((uint32_t)route & 0xffffff) == entry || ((uint32_t)(route >> 32) & 0xffffff) == entry);
 }
 
 // `tidings__advance` as a user of the table.

@@ -17,7 +17,7 @@
 static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;  // never held in a wait: openings, closings and forks of the whole process take it
 static tidings_center *centers;  // guarded by centers_lock; read without it by the fork hook, in a child of one thread
 
-static tidings__parcel *parcels;  // likewise
+static tidings__descriptor_set *descriptor_sets;  // likewise
 
 // In the child, right after fork: get a file description of our own for each center, and let go of the inherited one. With it our parent's lock would
 // outlive our parent. Only async-signal-safe calls.
@@ -32,8 +32,8 @@ static void in_forked_child(void) {
         tidings__segment_reopen(&center->segment);
 #endif
     }
-    for (; parcels; parcels = parcels->next)
-        while (parcels->count > 0) tidings__file_close(parcels->descriptors[--parcels->count]);
+    for (; descriptor_sets; descriptor_sets = descriptor_sets->next)
+        while (descriptor_sets->count > 0) tidings__file_close(descriptor_sets->descriptors[--descriptor_sets->count]);
 }
 
 // Nobody forks while a center is being opened or closed: its descriptor is known to `in_forked_child`, or it isn't there yet.
@@ -49,26 +49,26 @@ static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_in_parent, NULL);
 }
 
-int tidings__parcel_pack(tidings__parcel *parcel, const tidings__segment *segment, bool writable) {
+int tidings__descriptor_set_pack(tidings__descriptor_set *descriptor_set, const tidings__segment *segment, bool writable) {
     pthread_mutex_lock(&centers_lock);
-    const int error = tidings__segment_hand(segment, writable, parcel->descriptors, &parcel->count);
+    const int error = tidings__segment_hand(segment, writable, descriptor_set->descriptors, &descriptor_set->count);
     if (!error) {
-        parcel->next = parcels;
-        parcels = parcel;
+        descriptor_set->next = descriptor_sets;
+        descriptor_sets = descriptor_set;
     }
     pthread_mutex_unlock(&centers_lock);
     return error;
 }
 
-void tidings__parcel_close(tidings__parcel *parcel) {
+void tidings__descriptor_set_close(tidings__descriptor_set *descriptor_set) {
     pthread_mutex_lock(&centers_lock);
-    for (tidings__parcel **link = &parcels; *link; link = &(*link)->next) {
-        if (*link == parcel) {
-            *link = parcel->next;
+    for (tidings__descriptor_set **link = &descriptor_sets; *link; link = &(*link)->next) {
+        if (*link == descriptor_set) {
+            *link = descriptor_set->next;
             break;
         }
     }
-    while (parcel->count > 0) tidings__file_close(parcel->descriptors[--parcel->count]);
+    while (descriptor_set->count > 0) tidings__file_close(descriptor_set->descriptors[--descriptor_set->count]);
     pthread_mutex_unlock(&centers_lock);
 }
 
@@ -82,19 +82,19 @@ static int join(tidings_center *center) {
         center->fork_epoch = tidings__thread_self()->fork_epoch;
         return 0;
     }
-    bool remains = false;
+    bool orphans = false;
     uint32_t index = 0;
     tidings__thread *thread = tidings__thread_self();
-    int error = tidings__participant_take(s, &index, &remains);
+    int error = tidings__participant_take(s, &index, &orphans);
     if (error) return error;
     center->participant = index;
-    if (remains) {
+    if (orphans) {
         const tidings__participant_set dead = tidings__participant_only(index);
-        tidings__tidy_remains(s, &dead);
+        tidings__reclaim_orphans(s, &dead);
     }
     center->instance = tidings__participant_describe(s, index);
     uint64_t namespace = tidings__pid_namespace();
-    center->home = namespace != 0 && namespace == s->home_namespace;
+    center->in_creation_pid_namespace = namespace != 0 && namespace == s->home_namespace;
     center->poster = tidings__user_id() | (uint64_t)index << 32;
     center->pid = (uint64_t)tidings__process_id() << 32;
     center->fork_epoch = thread->fork_epoch;
@@ -171,7 +171,7 @@ void tidings_close(tidings_center *center) {
     if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(center)) {
         // Reservations that were never posted or abandoned end here.
         const tidings__participant_set own = tidings__participant_only(center->participant);
-        tidings__chunk_tidy(&center->segment, &own);
+        tidings__chunk_reclaim(&center->segment, &own);
         tidings__participant_leave(&center->segment, center->participant);
     }
     forget(center);
@@ -194,7 +194,7 @@ int tidings__center_place(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     if (tidings__has_place(center)) return 0;
     return tidings__fail(EBADF, "can't go on in center \"%s\": others took this process for dead, because descriptor %d, its lock, was closed by this program; close only your own, and open the center again",
-                         s->name, s->companion ? s->companion_fd : s->fd);
+                         s->name, s->writers_file ? s->writers_file_fd : s->fd);
 }
 
 int tidings__center_read_only(const tidings_center *center, const char *what) {
@@ -207,9 +207,9 @@ int tidings_remove(const char *name, const tidings_configuration *configuration)
     return tidings__segment_remove(name, configuration ? configuration : &defaults);
 }
 
-int tidings_leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context) {
+int tidings_stale_files(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_stale_file *stale_file), void *context) {
     tidings__clear_error();
-    return tidings__leftovers(directory, delete_them, each, context);
+    return tidings__stale_files(directory, delete_them, each, context);
 }
 
 uint64_t tidings_incarnation(const tidings_center *center) {

@@ -42,9 +42,9 @@ static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
     uint64_t next = 0, left = PREFIXES_ASKED;
     for (uint64_t position = oldest; (int64_t)(end - position) > 0; position++) {
         if (position >= next) next = tidings__lossless_at(s, all, position, &here);
-        if (tidings__look(s, position) != TIDINGS__VALID) continue;
-        const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
-        if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, (uint32_t)topic & 0xffffff) || one_looks_at(s, &here, (uint32_t)(topic >> 32) & 0xffffff) ||
+        if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
+        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
+        if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, (uint32_t)route & 0xffffff) || one_looks_at(s, &here, (uint32_t)(route >> 32) & 0xffffff) ||
             one_looks_by_prefix(s, &here, position, &left))
             return end - position;
     }

@@ -121,7 +121,7 @@ bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_
     return true;
 }
 
-void tidings__account(const tidings__segment *s, tidings__interest *in, uint32_t entry) {
+void tidings__account(const tidings__segment *s, tidings__subscription *in, uint32_t entry) {
     uint64_t count, end;
     tidings__tally_read(&s->names[entry].tally, &count, &end);
     // Fewer than we have passed: what was evicted lies before `since`, or is not yet what we have read.
@@ -146,9 +146,9 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
         o->cursor = (int64_t)(frontier - o->cursor) > 0 ? frontier : o->cursor + 1;
     }
     // What a reader has left behind is in the tally too.
-    if (evicted) o->left_count = 0;
+    if (evicted) o->skipped_count = 0;
     for (uint32_t i = 0; i < t->count; i++) {
-        tidings__interest *in = t->of[i];
+        tidings__subscription *in = t->of[i];
         if (!o->reader) tidings__account(s, in, in->entry);
         else if (evicted) tidings__reader_lapped(o, in, was);  // or it would look for each name anew, at each call
         // Also what an unfinished eviction has counted already, if that went beyond where the history ends: otherwise that would be told before it.
@@ -163,7 +163,7 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
 // before the cursor: EV may have moved on between our look at it and at the tally.) So no more can have been missed, whatever a hostile writer has made of a tally. All
 // that is ever told of one interest stays below 2^53: a caller that adds it up overflows nothing. False: nothing is left to tell.
 // Not inlined: it runs after a loss only, and `tidings_next` of what was posted takes 0.7 % fewer instructions without it.
-static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, tidings__interest *in) {
+static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, tidings__subscription *in) {
     const uint64_t oldest = tidings__oldest(&o->center->segment), end = (oldest > o->cursor ? oldest : o->cursor) + TIDINGS__EV_LENGTH_MAX;
     const uint64_t most = end > in->told ? end - in->told : 0;
     if (in->missed > most) in->missed = most;
@@ -171,13 +171,13 @@ static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, ti
     return in->missed != 0;
 }
 
-static void describe_missed(const tidings_observer *o, tidings__interest *in, tidings_delivery *d) {
+static void describe_missed(const tidings_observer *o, tidings__subscription *in, tidings_delivery *d) {
     memset(d, 0, sizeof *d);
     d->kind = TIDINGS_DELIVERY_MISSED;
     d->sequence = o->cursor;
     d->missed = in->missed;
-    d->interests = &in->id;
-    d->interest_count = 1;
+    d->subscriptions = &in->id;
+    d->subscription_count = 1;
     d->name = in->name;
     d->name_length = in->name_length;
     d->subject = in->subject;
@@ -207,7 +207,7 @@ static inline __attribute__((always_inline)) void match(tidings_observer *o, con
         return;
     }
     uint32_t count;
-    tidings__interest *const *of = tidings__table_find(t, entry, &count);
+    tidings__subscription *const *of = tidings__table_find(t, entry, &count);
     // Room for each interest once: a hostile record may name the same entry twice.
     for (uint32_t i = 0; i < count; i++) {
 #ifndef MUTANT_MATCHES_UNBOUNDED  // Found by: fuzz image
@@ -229,16 +229,16 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(&o->center->segment, position, copy, &length);
     for (uint32_t i = 0; name && i < t->prefix_count && *matched < o->matched_capacity; i++) {
-        tidings__interest *in = t->prefixes[i];
-        if (tidings__due(in, position) && tidings__text_begins(name, length, tidings__interest_name(in), in->name_length)) o->matched[(*matched)++] = in;
+        tidings__subscription *in = t->prefixes[i];
+        if (tidings__due(in, position) && tidings__text_begins(name, length, tidings__subscription_name(in), in->name_length)) o->matched[(*matched)++] = in;
     }
-    const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(&o->center->segment, position)->topic) & 0xffffff;
+    const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(&o->center->segment, position)->route) & 0xffffff;
     return name && (entry == TIDINGS__NAME_NONE || !tidings__name_at(&o->center->segment, entry) || tidings__name_was(&o->center->segment, entry, position));
 }
 
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     for (uint32_t i = 0; i < t->count && *matched < o->matched_capacity; i++) {
-        tidings__interest *in = t->of[i];
+        tidings__subscription *in = t->of[i];
         if (in->history_next < in->history_count && in->history[in->history_next] == position) o->matched[(*matched)++] = in;
     }
 }
@@ -249,7 +249,7 @@ static bool room_to_match(tidings_observer *o, uint32_t count) {
 #ifdef MUTANT_MATCHES_UNBOUNDED
     capacity = 1;
 #endif
-    tidings__interest **matched = malloc(capacity * sizeof *matched);
+    tidings__subscription **matched = malloc(capacity * sizeof *matched);
     uint32_t *ids = malloc(capacity * sizeof *ids);
     if (!matched || !ids) {
         free(matched);
@@ -291,8 +291,8 @@ static inline __attribute__((always_inline)) void describe(tidings_observer *o, 
     if (r.participant == (uint16_t)center->participant && r.pid == (uint32_t)(center->pid >> 32)) d->flags |= TIDINGS_DELIVERY_OWN;
     d->sequence = position;
     d->missed = 0;
-    d->interests = o->matched_ids;
-    d->interest_count = matched;
+    d->subscriptions = o->matched_ids;
+    d->subscription_count = matched;
     d->payload = o->flags & TIDINGS_OBSERVE_BARE ? (const uint8_t *)"" : o->buffer;
     d->size = r.size;
     d->posted_at_ns = r.time;
@@ -307,7 +307,7 @@ void tidings__describe(tidings_observer *o, const tidings__record *r, uint64_t p
 }
 
 // The usual case: our own copy of the text will do.
-static inline __attribute__((always_inline)) void describe_name(const tidings__interest *in, tidings_delivery *d) {
+static inline __attribute__((always_inline)) void describe_name(const tidings__subscription *in, tidings_delivery *d) {
     d->name = in->name;
     d->name_length = in->name_length;
     d->subject = "";
@@ -316,14 +316,14 @@ static inline __attribute__((always_inline)) void describe_name(const tidings__i
 
 // The first look with a table that has new interests. Since they were added the old table may have been used, and the cursor be beyond where they begin: back to
 // there, for them alone: the others have passed it, up to here. Otherwise the others aren't looked at: there may be a hundred thousand, and one more each time.
-static void welcome(tidings_observer *o, tidings__table *t) {
+static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
     uint64_t from = o->cursor;
     for (uint32_t i = t->fresh_from; i < t->count; i++) {
         if (!t->of[i]->fresh) continue;
         if ((int64_t)(from - t->of[i]->since) > 0) from = t->of[i]->since;
     }
     for (uint32_t i = from != o->cursor ? 0 : t->fresh_from; i < t->count; i++) {
-        tidings__interest *in = t->of[i];
+        tidings__subscription *in = t->of[i];
         if (!in->fresh && (int64_t)(o->cursor - in->replayed) > 0 && from != o->cursor) in->replayed = o->cursor;
         in->fresh = false;
         if (in->id > o->youngest) o->youngest = in->id;
@@ -345,9 +345,9 @@ static void publish_chunk(tidings_observer *o, uint32_t chunk) {
 // Those of our interests that the committed record at this position is for. False: it was evicted before its name could be told.
 static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     const tidings__segment *s = &o->center->segment;
-    const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
-    match(o, t, (uint32_t)topic & 0xffffff, position, matched);
-    if (topic >> 32 & 0xffffff) match_more(o, t, (uint32_t)(topic >> 32) & 0xffffff, position, matched);
+    const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
+    match(o, t, (uint32_t)route & 0xffffff, position, matched);
+    if (route >> 32 & 0xffffff) match_more(o, t, (uint32_t)(route >> 32) & 0xffffff, position, matched);
     // A name that can't be told of what is still there is somebody's rubbish, and passed by.
     if (__builtin_expect(t->many, 0) && !match_many(o, t, position, matched) && evicted(s, position)) return false;
     if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, matched);
@@ -358,7 +358,7 @@ static inline __attribute__((always_inline)) bool match_all(tidings_observer *o,
 static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint64_t position, uint32_t matched, bool lost) {
     o->cursor++;
     for (uint32_t i = 0; i < matched; i++) {
-        tidings__interest *in = o->matched[i];
+        tidings__subscription *in = o->matched[i];
         o->matched_ids[i] = in->id;
         if ((int64_t)(position - in->since) >= 0) in->passed++;
         else in->history_next++;
@@ -374,7 +374,7 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     *gone = true;
     if (!match_all(o, t, position, &matched)) return TIDINGS__NOTHING;
     if (matched == 0) {
-        if (!tidings__still(s, position)) return TIDINGS__NOTHING;
+        if (!tidings__slot_valid_after_copy(s, position)) return TIDINGS__NOTHING;
         *gone = false;
         o->cursor++;
         return TIDINGS__NOTHING;
@@ -385,7 +385,7 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     const bool with_text = o->matched[0]->many || r.subject_length != 0;
     const bool named = __builtin_expect(!with_text || !copied, 1) || tidings__describe_text(o, &r, position, d);
 #ifndef MUTANT_NO_LAP_CHECK_AFTER_COPY  // Found by: interleaving turning
-    if (!tidings__still(s, position)) return TIDINGS__NOTHING;
+    if (!tidings__slot_valid_after_copy(s, position)) return TIDINGS__NOTHING;
 #endif
     if ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position)) return TIDINGS__NOTHING;
     *gone = false;
@@ -406,11 +406,11 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
 int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
-    if (__builtin_expect(o->left_count != 0, 0)) tidings__reader_settle(o, t);
+    if (__builtin_expect(o->skipped_count != 0, 0)) tidings__reader_settle(o, t);
     if (__builtin_expect(o->telling, 0) && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
     const int kept = __builtin_expect(t->special != 0, 0) ? tidings__kept_deliver(o, t, d) : TIDINGS__NOTHING;
     if (__builtin_expect(kept != TIDINGS__NOTHING, 0)) return kept;
-    if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) welcome(o, t);
+    if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
     // Often enough that a poster that waits for room and is still awake finds some soon; as much as an eviction takes at most.
     const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
     // Never further than the ring can reach, whatever its words say.
@@ -425,7 +425,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             continue;
         }
         const uint64_t position = o->cursor;
-        tidings__finding finding = tidings__look(s, position);
+        tidings__slot_state finding = tidings__slot_status(s, position);
         if (__builtin_expect(finding == TIDINGS__VALID, 1)) {
             // What comes next is most likely committed too, by another core: have its lines on the way.
             char *ahead = (char *)tidings__cell_at(s, position + 8);

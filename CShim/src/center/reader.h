@@ -8,13 +8,13 @@
 static inline uint32_t tidings__reader_number(const tidings__key *key) { return UINT32_C(0x80000000) | (uint32_t)(key->hash >> 8); }
 
 // Finds the entry that the interest's name has now, and notes which one it is. TIDINGS__NAME_NONE: nothing was posted under it lately.
-uint32_t tidings__reader_resolve(tidings_observer *observer, tidings__interest *interest);
+uint32_t tidings__reader_resolve(tidings_observer *observer, tidings__subscription *subscription);
 
 // The interests that a record of this entry matches, added to observer->matched.
 void tidings__reader_match(tidings_observer *observer, const tidings__table *table, uint32_t entry, uint64_t position, uint32_t *matched);
 
 // Lapped: what this interest has lost, up to where its tally reaches. The cursor was at `was`.
-void tidings__reader_lapped(tidings_observer *observer, tidings__interest *interest, uint64_t was);
+void tidings__reader_lapped(tidings_observer *observer, tidings__subscription *subscription, uint64_t was);
 
 // The position of the cursor is claimed, and stays so. Who can't revoke goes on without it, if there is something to go on to; whether it was lost shows later. False: stays, after a while of
 // sleep if it may `sleep`.

@@ -22,7 +22,7 @@ typedef struct verdicts {
 
 // Each participant is asked after once, by system calls: a peer may have written that all observers are one's. A number
 // in a shared word may be anything.
-static void count_observers(const tidings_center *center, const tidings__participant_set *dead, tidings__observer_set *orphans, tidings_remains *out) {
+static void count_observers(const tidings_center *center, const tidings__participant_set *dead, tidings__observer_set *orphans, tidings_orphans *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         if (!tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
@@ -33,7 +33,7 @@ static void count_observers(const tidings_center *center, const tidings__partici
 }
 
 // Observed by the dead alone, or half-way in or out of the table in their hands.
-static void count_names(tidings_center *center, const tidings__participant_set *dead, const tidings__observer_set *orphans, tidings_remains *out) {
+static void count_names(tidings_center *center, const tidings__participant_set *dead, const tidings__observer_set *orphans, tidings_orphans *out) {
     tidings__segment *s = &center->segment;
     const uint32_t names = tidings__names_end(s);
     for (uint32_t index = TIDINGS__NAME_FIRST; index < names; index++) {
@@ -55,7 +55,7 @@ static void count_names(tidings_center *center, const tidings__participant_set *
     }
 }
 
-static void count_payloads(const tidings_center *center, const tidings__participant_set *dead, tidings_remains *out) {
+static void count_payloads(const tidings_center *center, const tidings__participant_set *dead, tidings_orphans *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
@@ -64,7 +64,7 @@ static void count_payloads(const tidings_center *center, const tidings__particip
 }
 
 // Slots that can't be used: a claim that nobody finishes. The kernel has freed those of the dead that it knew of.
-static void count_slots(const tidings_center *center, const tidings__participant_set *dead, tidings_remains *out) {
+static void count_slots(const tidings_center *center, const tidings__participant_set *dead, tidings_orphans *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         const tidings__cell *cell = &s->cells[slot];
@@ -91,7 +91,7 @@ static void pending_verdicts(const tidings__segment *s, verdicts *found) {
     }
 }
 
-int tidings_remains_get(tidings_center *center, tidings_remains *out) {
+int tidings_orphans_get(tidings_center *center, tidings_orphans *out) {
     tidings__clear_error();
     memset(out, 0, sizeof *out);
     tidings__segment *s = &center->segment;
@@ -121,17 +121,17 @@ int tidings_remains_get(tidings_center *center, tidings_remains *out) {
     return 0;
 }
 
-int tidings_tidy(tidings_center *center) {
+int tidings_reclaim(tidings_center *center) {
     tidings__clear_error();
     tidings__segment *s = &center->segment;
     const int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
     if (!s->writable) return tidings__center_read_only(center, "tidy up");
-    const int tidied = tidings__tidy_dead(center);
+    const int reclaimed = tidings__reclaim_dead(center);
     tidings__evict_finish(center);
     verdicts open;
     pending_verdicts(s, &open);
     for (uint32_t i = 0; i < open.count; i++) tidings__revoke(s, open.at[i] >> 2);
-    tidings__tidy_retained(center);
-    return tidied;
+    tidings__reclaim_retained(center);
+    return reclaimed;
 }

@@ -27,7 +27,7 @@ static int no_place(const tidings__segment *s, uint64_t size) {
 
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
     tidings__segment *s = &center->segment;
-    bool tidied = false;
+    bool reclaimed = false;
     uint32_t passed = 0;
     int place = tidings__center_place(center);
     if (place) return place;
@@ -48,11 +48,11 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
             if (error) return error;
             continue;
         }
-        if (tidied) return no_place(s, size);
+        if (reclaimed) return no_place(s, size);
         // All are being filled, or retained. Some of their owners may be dead.
-        tidied = true;
-        (void)tidings__tidy_dead(center);
-        tidings__tidy_retained(center);
+        reclaimed = true;
+        (void)tidings__reclaim_dead(center);
+        tidings__reclaim_retained(center);
     }
 }
 
@@ -117,9 +117,9 @@ int tidings_reserve_more(tidings_center *center, tidings_reservation *reservatio
     return 0;
 }
 
-int tidings_post_reserved(tidings_topic *topic, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
+int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
                           uint64_t *sequence) {
-    tidings_center *center = topic->center;
+    tidings_center *center = publisher->center;
     uint32_t chunk = (uint32_t)reservation->internal;
     int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
@@ -129,15 +129,15 @@ int tidings_post_reserved(tidings_topic *topic, tidings_reservation *reservation
         error = tidings__fail(EINVAL, "can't post a reservation of center \"%s\" that isn't (or is no longer) this process's; reserve anew", center->segment.name);
     } else if (size > reservation->capacity) {
         error = tidings__fail(EINVAL, "can't post %zu bytes of a reservation of %zu; reserve more first", size, reservation->capacity);
-    } else if (tidings__fits_cell(topic, size) && !(options && options->flags)) {
+    } else if (tidings__fits_cell(publisher, size) && !(options && options->flags)) {
         // Small after all: a slot is nearer to the observers, and the chunk is free again at once.
-        error = tidings_post(topic, reservation->bytes, size, options, sequence);
+        error = tidings_post(publisher, reservation->bytes, size, options, sequence);
     } else if (tidings__end_known(center)) {
         error = tidings__end_fail(center, "post to");
     } else {
         reservation->bytes = NULL;
         reservation->capacity = 0;
-        return tidings__post_chunk(topic, chunk, size, options, sequence);
+        return tidings__post_chunk(publisher, chunk, size, options, sequence);
     }
     tidings_abandon(center, reservation);
     return error;

@@ -41,7 +41,7 @@ static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
 void tidings__retained_promote(tidings__segment *s, uint64_t position) {
     tidings__record record;
     tidings__record_read(tidings__cell_at(s, position), &record);
-    if (!tidings__still(s, position)) return;
+    if (!tidings__slot_valid_after_copy(s, position)) return;
     tidings__name *entry = tidings__name_at(s, record.name);
     if (!entry) return;
     const bool clear = record.flags & TIDINGS__RECORD_CLEAR, in_chunk = record.flags & TIDINGS__RECORD_CHUNK;
@@ -95,12 +95,12 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
     if ((int64_t)(from - oldest) > 0) oldest = from;
     for (uint64_t p = end; p > oldest && p-- > 0;) {
-        if (tidings__look(s, p) != TIDINGS__VALID) continue;
+        if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
         tidings__cell *cell = tidings__cell_at(s, p);
-        uint64_t topic = tidings__relaxed(&cell->topic);
-        if (((uint32_t)topic & 0xffffff) != index || !((topic >> 24) & TIDINGS__RECORD_RETAIN)) continue;
+        uint64_t route = tidings__relaxed(&cell->route);
+        if (((uint32_t)route & 0xffffff) != index || !((route >> 24) & TIDINGS__RECORD_RETAIN)) continue;
         tidings__record_read(cell, record);
-        if (!tidings__still(s, p)) continue;
+        if (!tidings__slot_valid_after_copy(s, p)) continue;
         *position = p;
         *chunk = record->chunk;
         return !(record->flags & TIDINGS__RECORD_CLEAR);
@@ -141,7 +141,7 @@ bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, 
     return false;
 }
 
-uint32_t tidings__tidy_retained(tidings_center *center) {
+uint32_t tidings__reclaim_retained(tidings_center *center) {
     tidings__segment *s = &center->segment;
     uint32_t freed = 0;
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {

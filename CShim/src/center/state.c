@@ -7,26 +7,26 @@
 #include "platform/error.h"
 #include "ring/chunk.h"
 
-__attribute__((noinline, cold)) int tidings__state_subject(const tidings_topic *topic) {
+__attribute__((noinline, cold)) int tidings__state_subject(const tidings_publisher *publisher) {
     return tidings__fail(EINVAL, "can't keep or read a value of \"%.*s\" for subject \"%.*s\": a name has one value, without a subject; put the subject into the name",
-                         (int)topic->key.name_length, topic->key.name, (int)topic->key_subject.subject_length, topic->key_subject.subject);
+                         (int)publisher->key.name_length, publisher->key.name, (int)publisher->key_subject.subject_length, publisher->key_subject.subject);
 }
 
-int tidings_state_set(tidings_topic *topic, const void *payload, size_t size, const tidings_post_options *options) {
+int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options) {
     tidings_post_options with = options ? *options : (tidings_post_options){0};
     with.flags |= TIDINGS_POST_RETAIN;
     if (!payload && size == 0) with.flags |= TIDINGS__POST_CLEAR;
-    return tidings_post(topic, payload ? payload : "", size, &with, NULL);
+    return tidings_post(publisher, payload ? payload : "", size, &with, NULL);
 }
 
-int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence) {
+int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence) {
     tidings__clear_error();
-    tidings_center *center = topic->center;
+    tidings_center *center = publisher->center;
     tidings__segment *s = &center->segment;
     int error = tidings__center_check(center, tidings__thread_self());
-    if (!error && topic->subject_words) error = tidings__state_subject(topic);
+    if (!error && publisher->subject_words) error = tidings__state_subject(publisher);
     if (error) return error;
-    uint32_t entry = tidings__name_find(s, &topic->key);
+    uint32_t entry = tidings__name_find(s, &publisher->key);
     tidings__record record;
     uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
@@ -50,9 +50,9 @@ int tidings_state_get(tidings_topic *topic, void *buffer, size_t *size, uint8_t 
         if (format) *format = record.format;
         if (sequence) *sequence = position;
         if (record.size <= room) return 0;
-        return tidings__fail(ENOBUFS, "can't copy the state of \"%.*s\": it has %u bytes, the buffer %zu; pass a larger one", (int)topic->key.name_length,
-                             topic->key.name, record.size, room);
+        return tidings__fail(ENOBUFS, "can't copy the state of \"%.*s\": it has %u bytes, the buffer %zu; pass a larger one", (int)publisher->key.name_length,
+                             publisher->key.name, record.size, room);
     }
     return tidings__fail(ENOENT, "can't read the state of \"%.*s\" in center \"%s\": none was set, or it was cleared; set it first",
-                         (int)topic->key.name_length, topic->key.name, s->name);
+                         (int)publisher->key.name_length, publisher->key.name, s->name);
 }

@@ -94,10 +94,10 @@ static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
     const uint64_t end = tidings__frontier(s, oldest);
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
     for (uint64_t p = end; p > oldest && p-- > 0;) {
-        if (tidings__look(s, p) != TIDINGS__VALID) continue;
-        const uint64_t topic = tidings__relaxed(&tidings__cell_at(s, p)->topic);
-        const uint32_t name = (uint32_t)topic & 0xffffff, flags = (uint32_t)(topic >> 24);
-        if (!(flags & TIDINGS__RECORD_RETAIN) || name >= s->shape.names || !tidings__still(s, p)) continue;
+        if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
+        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
+        const uint32_t name = (uint32_t)route & 0xffffff, flags = (uint32_t)(route >> 24);
+        if (!(flags & TIDINGS__RECORD_RETAIN) || name >= s->shape.names || !tidings__slot_valid_after_copy(s, p)) continue;
         const uint64_t bit = UINT64_C(1) << name % 64;
         if (seen[name / 64] & bit) continue;
         seen[name / 64] |= bit;

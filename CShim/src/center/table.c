@@ -5,13 +5,13 @@
 #include "platform/barrier.h"
 #include "platform/clock.h"
 
-static size_t size_with(uint32_t prefixes) { return sizeof(tidings__table) + prefixes * sizeof(tidings__interest *); }
+static size_t size_with(uint32_t prefixes) { return sizeof(tidings__table) + prefixes * sizeof(tidings__subscription *); }
 
 static tidings__table *make(uint32_t room, uint32_t prefixes) {
     uint32_t slots = 4;
     while (slots < 2 * room) slots *= 2;
     tidings__table *t = calloc(1, size_with(prefixes));
-    tidings__interest **of = t ? calloc(1, room * sizeof *of + slots * sizeof *t->map) : NULL;
+    tidings__subscription **of = t ? calloc(1, room * sizeof *of + slots * sizeof *t->map) : NULL;
     if (!of) {
         free(t);
         return NULL;
@@ -32,13 +32,13 @@ void tidings__table_free(tidings__table *table) {
 
 // The interest at `i`, the last so far, in the map.
 static void index_last(tidings__table *t, uint32_t i) {
-    const tidings__interest *interest = t->of[i];
-    t->all |= interest->entry == TIDINGS__NAME_ALL;
-    t->many |= interest->many;
-    if (interest->prefix) t->prefixes[t->prefix_count++] = t->of[i];
-    t->bells |= interest->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << interest->bell;
-    if (i > 0 && t->of[i - 1]->entry == interest->entry) return;
-    uint32_t slot = tidings__table_slot(interest->entry);
+    const tidings__subscription *subscription = t->of[i];
+    t->all |= subscription->entry == TIDINGS__NAME_ALL;
+    t->many |= subscription->many;
+    if (subscription->prefix) t->prefixes[t->prefix_count++] = t->of[i];
+    t->name_futexes |= subscription->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << subscription->name_futex;
+    if (i > 0 && t->of[i - 1]->entry == subscription->entry) return;
+    uint32_t slot = tidings__table_slot(subscription->entry);
     while (tidings__relaxed(&t->map[slot & t->map_mask]) != 0) slot++;
     tidings__set_release(&t->map[slot & t->map_mask], i + 1);
 }
@@ -48,9 +48,9 @@ static uint32_t fresh_from(const tidings__table *old, uint32_t otherwise) {
     return tidings__relaxed(&old->fresh) && old->fresh_from < otherwise ? old->fresh_from : otherwise;
 }
 
-tidings__table *tidings__table_with(const tidings__table *old, tidings__interest *more) {
+tidings__table *tidings__table_with(const tidings__table *old, tidings__subscription *more) {
     uint32_t same;
-    tidings__interest *const *of = tidings__table_find(old, more->entry, &same);
+    tidings__subscription *const *of = tidings__table_find(old, more->entry, &same);
     // Those of one entry side by side: after the last of its own, or at the end.
     const uint32_t at = of ? (uint32_t)(of - old->of) + same : old->count;
     tidings__table *t;
@@ -58,7 +58,7 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__interest
         // The usual one, so that ten thousand names don't take ten thousand times ten thousand steps.
         t = malloc(size_with(old->prefix_count + more->prefix));
         if (!t) return NULL;
-        *t = (tidings__table){.count = old->count + 1, .map_mask = old->map_mask, .all = old->all, .many = old->many, .bells = old->bells, .special = old->special,
+        *t = (tidings__table){.count = old->count + 1, .map_mask = old->map_mask, .all = old->all, .many = old->many, .name_futexes = old->name_futexes, .special = old->special,
                               .room = old->room, .of = old->of, .map = old->map, .prefix_count = old->prefix_count};
         memcpy(t->prefixes, old->prefixes, old->prefix_count * sizeof t->prefixes[0]);
         t->of[old->count] = more;
@@ -79,7 +79,7 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__interest
     return t;
 }
 
-tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__interest **gone) {
+tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__subscription **gone) {
     *gone = NULL;
     for (uint32_t i = 0; i < old->count; i++)
         if (old->of[i]->id == id) *gone = old->of[i];
@@ -114,24 +114,24 @@ void tidings__table_swap(tidings_observer *observer, tidings__table *table) {
     free(old);
 }
 
-void tidings__interest_free(tidings__interest *interest) {
-    if (!interest) return;
-    free(interest->history);
-    free(interest->kept);
-    free(interest);
+void tidings__subscription_free(tidings__subscription *subscription) {
+    if (!subscription) return;
+    free(subscription->history);
+    free(subscription->kept);
+    free(subscription);
 }
 
-void tidings__interest_bury(tidings_observer *observer, tidings__interest *interest) {
-    tidings__interest *first = tidings__relaxed(&observer->removed);
-    do interest->next_removed = first;
-    while (!tidings__cas(&observer->removed, &first, interest));
+void tidings__subscription_retire(tidings_observer *observer, tidings__subscription *subscription) {
+    tidings__subscription *first = tidings__relaxed(&observer->removed);
+    do subscription->next_removed = first;
+    while (!tidings__cas(&observer->removed, &first, subscription));
 }
 
-void tidings__interests_free(tidings_observer *observer) {
-    tidings__interest *interest = atomic_exchange(&observer->removed, NULL);
-    while (interest) {
-        tidings__interest *next = interest->next_removed;
-        tidings__interest_free(interest);
-        interest = next;
+void tidings__subscriptions_free(tidings_observer *observer) {
+    tidings__subscription *subscription = atomic_exchange(&observer->removed, NULL);
+    while (subscription) {
+        tidings__subscription *next = subscription->next_removed;
+        tidings__subscription_free(subscription);
+        subscription = next;
     }
 }

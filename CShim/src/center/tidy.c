@@ -6,17 +6,17 @@
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
-void tidings__tidy_remains(tidings__segment *s, const tidings__participant_set *dead) {
-    tidings__observers_tidy(s, dead);
+void tidings__reclaim_orphans(tidings__segment *s, const tidings__participant_set *dead) {
+    tidings__observers_reclaim(s, dead);
 #ifndef MUTANT_CHUNKS_NOT_RECLAIMED  // Found by: interleaving dead_large_poster; fault-injection a_chunk_post
-    tidings__chunk_tidy(s, dead);
+    tidings__chunk_reclaim(s, dead);
 #endif
 #ifndef MUTANT_FOREIGN_CLAIMS_NOT_RECLAIMED  // Found by: interleaving foreign_poster
-    tidings__claims_tidy(s, dead);
+    tidings__claims_reclaim(s, dead);
 #endif
 }
 
-int tidings__tidy_dead(tidings_center *center) {
+int tidings__reclaim_dead(tidings_center *center) {
     tidings__segment *s = &center->segment;
     if (!s->writable) return 0;
     // Two threads of one handle share its descriptor, and the kernel would grant both the locks: one at a time. A
@@ -42,7 +42,7 @@ int tidings__tidy_dead(tidings_center *center) {
         if (tidings__participant_set_has(&dead, i)) tidings__set_release(&s->participants[i].instance, 0);
 #endif
     // All of them in one walk of each table.
-    if (count > 0) tidings__tidy_remains(s, &dead);
+    if (count > 0) tidings__reclaim_orphans(s, &dead);
     for (uint32_t i = 0; count > 0 && i < s->shape.participants; i++) {
         if (!tidings__participant_set_has(&dead, i)) continue;
         tidings__set_release(&s->participants[i].instance, 0);

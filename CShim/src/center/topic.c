@@ -10,7 +10,7 @@
 #include "registry/prefixes.h"
 #include "segment/names.h"
 
-_Static_assert(sizeof(tidings_topic) + 2 * 256 + 8 <= TIDINGS_TOPIC_SIZE_MAX, "the longest name and subject, each rounded up to 8");
+_Static_assert(sizeof(tidings_publisher) + 2 * 256 + 8 <= TIDINGS_PUBLISHER_SIZE_MAX, "the longest name and subject, each rounded up to 8");
 
 // The subject's length as it counts: none is as long as an empty one.
 static int check(const char *name, size_t name_length, const char *subject, size_t *subject_length) {
@@ -20,105 +20,105 @@ static int check(const char *name, size_t name_length, const char *subject, size
     return error;
 }
 
-size_t tidings_topic_size(size_t name_length, size_t subject_length) {
-    return sizeof(tidings_topic) + tidings__round8(name_length) + tidings__round8(subject_length) + 8;
+size_t tidings_publisher_size(size_t name_length, size_t subject_length) {
+    return sizeof(tidings_publisher) + tidings__round8(name_length) + tidings__round8(subject_length) + 8;
 }
 
-static void prepare(tidings_topic *topic, tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length) {
-    memset(topic, 0, tidings_topic_size(name_length, subject_length));
-    topic->center = center;
-    topic->name_words = (uint32_t)tidings__round8(name_length) / 8;
-    topic->subject_words = (uint32_t)tidings__round8(subject_length) / 8;
-    char *name_text = (char *)topic->text, *subject_text = (char *)&topic->text[topic->name_words];
+static void prepare(tidings_publisher *publisher, tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length) {
+    memset(publisher, 0, tidings_publisher_size(name_length, subject_length));
+    publisher->center = center;
+    publisher->name_words = (uint32_t)tidings__round8(name_length) / 8;
+    publisher->subject_words = (uint32_t)tidings__round8(subject_length) / 8;
+    char *name_text = (char *)publisher->text, *subject_text = (char *)&publisher->text[publisher->name_words];
     memcpy(name_text, name, name_length);
     if (subject_length) memcpy(subject_text, subject, subject_length);
-    tidings__key_make(&topic->key, name_text, name_length, NULL, 0);
-    if (subject_length) tidings__key_make(&topic->key_subject, name_text, name_length, subject_text, subject_length);
-    topic->poster = (uint64_t)subject_length << 48 | (uint64_t)name_length << 56;
-    tidings__set_relaxed(&topic->resolved_at, TIDINGS__TOPIC_NEVER);
+    tidings__key_make(&publisher->key, name_text, name_length, NULL, 0);
+    if (subject_length) tidings__key_make(&publisher->key_subject, name_text, name_length, subject_text, subject_length);
+    publisher->poster = (uint64_t)subject_length << 48 | (uint64_t)name_length << 56;
+    tidings__set_relaxed(&publisher->resolved_at, TIDINGS__RESOLVED_AT_NEVER);
     const tidings__segment *s = &center->segment;
-    if (!s->writable || s->observable || !tidings__fits_cell(topic, 0)) return;
-    const uint64_t room = TIDINGS__BODY_SIZE - tidings__round16(tidings__text_size(topic));
-    topic->plain = (room < s->shape.maximum_payload ? room : s->shape.maximum_payload) + 1;
+    if (!s->writable || s->observable || !tidings__fits_cell(publisher, 0)) return;
+    const uint64_t room = TIDINGS__BODY_SIZE - tidings__round16(tidings__text_size(publisher));
+    publisher->inline_limit = (room < s->shape.maximum_payload ? room : s->shape.maximum_payload) + 1;
 }
 
-int tidings_topic_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
-                       tidings_topic **result) {
+int tidings_publisher_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
+                       tidings_publisher **result) {
     *result = NULL;
     tidings__clear_error();
     int error = check(name, name_length, subject, &subject_length);
     if (error) return error;
-    tidings_topic *topic = malloc(tidings_topic_size(name_length, subject_length));
-    if (!topic) return tidings__fail(ENOMEM, "can't prepare name \"%.*s\": no memory for its handle", (int)name_length, name);
-    prepare(topic, center, name, name_length, subject, subject_length);
-    *result = topic;
+    tidings_publisher *publisher = malloc(tidings_publisher_size(name_length, subject_length));
+    if (!publisher) return tidings__fail(ENOMEM, "can't prepare name \"%.*s\": no memory for its handle", (int)name_length, name);
+    prepare(publisher, center, name, name_length, subject, subject_length);
+    *result = publisher;
     return 0;
 }
 
-int tidings_topic_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
-                        size_t size, tidings_topic **result) {
+int tidings_publisher_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
+                        size_t size, tidings_publisher **result) {
     *result = NULL;
     int error = check(name, name_length, subject, &subject_length);
     if (error) return error;
-    if (size < tidings_topic_size(name_length, subject_length) || (uintptr_t)memory % _Alignof(tidings_topic) != 0)
+    if (size < tidings_publisher_size(name_length, subject_length) || (uintptr_t)memory % _Alignof(tidings_publisher) != 0)
         return tidings__fail(EINVAL, "can't prepare name \"%.*s\" in %zu bytes: it takes %zu, aligned to 8", (int)name_length, name, size,
-                             tidings_topic_size(name_length, subject_length));
+                             tidings_publisher_size(name_length, subject_length));
     prepare(memory, center, name, name_length, subject, subject_length);
     *result = memory;
     return 0;
 }
 
-void tidings_topic_close(tidings_topic *topic) {
-    free(topic);
+void tidings_publisher_close(tidings_publisher *publisher) {
+    free(publisher);
 }
 
-static bool has_entries(const tidings_topic *topic, uint64_t resolved) {
-    return (uint32_t)resolved != TIDINGS__NAME_NONE && (!topic->key_subject.subject || tidings__resolved_subject(resolved) != TIDINGS__NAME_NONE);
+static bool has_entries(const tidings_publisher *publisher, uint64_t resolved) {
+    return (uint32_t)resolved != TIDINGS__NAME_NONE && (!publisher->key_subject.subject || tidings__resolved_subject(resolved) != TIDINGS__NAME_NONE);
 }
 
-bool tidings__topic_counted(tidings_topic *topic, uint64_t resolved) {
-    tidings__segment *s = &topic->center->segment;
-    return has_entries(topic, resolved) && tidings__name_stays(s, (uint32_t)resolved, &topic->key) &&
-           (!topic->key_subject.subject || tidings__name_stays(s, tidings__resolved_subject(resolved), &topic->key_subject));
+bool tidings__publisher_registered(tidings_publisher *publisher, uint64_t resolved) {
+    tidings__segment *s = &publisher->center->segment;
+    return has_entries(publisher, resolved) && tidings__name_stays(s, (uint32_t)resolved, &publisher->key) &&
+           (!publisher->key_subject.subject || tidings__name_stays(s, tidings__resolved_subject(resolved), &publisher->key_subject));
 }
 
-int tidings__topic_count(tidings_topic *topic) {
+int tidings__publisher_register(tidings_publisher *publisher) {
     uint32_t entry;
     // A post is allowed in a signal handler, and the table may have to grow, by calls that fail and are followed by others.
     const int saved = errno;
-    int error = tidings__join_name(topic->center, &topic->key, TIDINGS__TO_COUNT, &entry);
-    if (!error && topic->key_subject.subject) error = tidings__join_name(topic->center, &topic->key_subject, TIDINGS__TO_COUNT, &entry);
+    int error = tidings__join_name(publisher->center, &publisher->key, TIDINGS__TO_COUNT, &entry);
+    if (!error && publisher->key_subject.subject) error = tidings__join_name(publisher->center, &publisher->key_subject, TIDINGS__TO_COUNT, &entry);
     errno = saved;
     return error;
 }
 
-int tidings__topic_prepare(tidings_topic *topic) {
-    return has_entries(topic, tidings__resolved(topic)) ? 0 : tidings__topic_count(topic);
+int tidings__publisher_prepare(tidings_publisher *publisher) {
+    return has_entries(publisher, tidings__resolved(publisher)) ? 0 : tidings__publisher_register(publisher);
 }
 
-void tidings__topic_bell(const tidings_topic *topic) {
+void tidings__publisher_wake_readers(const tidings_publisher *publisher) {
 #ifdef MUTANT_NO_NAME_FUTEX_WAKE  // Found by: interleaving one_reader
     return;
 #endif
-    _Atomic uint32_t *bell = &topic->center->segment.header->bells[tidings__bell_of(&topic->key)].word;
-    tidings__fetch_add(bell, 1);
+    _Atomic uint32_t *name_futex = &publisher->center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
+    tidings__fetch_add(name_futex, 1);
     // Always: a reader has no way to say that it sleeps. A bounded number: a reader that wakes rings on (tidings__reader_sleep), and hostile readers cost us no more than this.
-    tidings__futex_wake(bell, TIDINGS__BELL_WAKES);
+    tidings__futex_wake(name_futex, TIDINGS__NAME_FUTEX_WAKES);
 }
 
-uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {
-    tidings__segment *s = &topic->center->segment;
+uint64_t tidings__resolve(tidings_publisher *publisher, uint64_t generation) {
+    tidings__segment *s = &publisher->center->segment;
     uint64_t resolved = 0, now = generation;
     // G before and after, so that the answer is one of its time; if it keeps moving, the newest answer is as good as any: everything that
     // was there before our claim has been seen.
     for (int round = 0; round < 4; round++) {
         generation = now;
-        resolved = tidings__name_find(s, &topic->key);
-        if (topic->key_subject.subject) resolved |= (uint64_t)tidings__name_find(s, &topic->key_subject) << 32;
+        resolved = tidings__name_find(s, &publisher->key);
+        if (publisher->key_subject.subject) resolved |= (uint64_t)tidings__name_find(s, &publisher->key_subject) << 32;
         if (tidings__member_words(&s->names[TIDINGS__NAME_ALL])) resolved |= TIDINGS__RESOLVED_ALL;
         tidings__prefix_walk walk = tidings__prefixes(s);
 #ifndef MUTANT_ROUTE_WITHOUT_PREFIX  // Found by: interleaving prefixes
-        if (tidings__prefix_next_of(s, &walk, tidings__topic_name(topic), topic->key.name_length) != TIDINGS__NAME_NONE) resolved |= TIDINGS__RESOLVED_PREFIX;
+        if (tidings__prefix_next_of(s, &walk, tidings__publisher_name(publisher), publisher->key.name_length) != TIDINGS__NAME_NONE) resolved |= TIDINGS__RESOLVED_PREFIX;
 #endif
         tidings__fence_acquire();
         now = tidings__acquire(&s->header->generation.word);
@@ -126,15 +126,15 @@ uint64_t tidings__resolve(tidings_topic *topic, uint64_t generation) {
     }
     if (now != generation) return resolved;
     // Kept for the next post. Who finds somebody else keeping (or is a signal handler on top of it) goes without.
-    uint64_t old = tidings__acquire(&topic->resolved_at);
+    uint64_t old = tidings__acquire(&publisher->resolved_at);
     // Never in place of a newer one: who reads between two keepings of the same G must not find an older answer there.
-    if (old != TIDINGS__TOPIC_BUSY &&
-#ifndef MUTANT_OLDER_ROUTE_REPLACES_NEWER  // Found by: interleaving one_topic_alone
-        (old == TIDINGS__TOPIC_NEVER || (int64_t)(generation - old) > 0) &&
+    if (old != TIDINGS__RESOLVED_AT_BUSY &&
+#ifndef MUTANT_OLDER_ROUTE_REPLACES_NEWER  // Found by: interleaving one_publisher_alone
+        (old == TIDINGS__RESOLVED_AT_NEVER || (int64_t)(generation - old) > 0) &&
 #endif
-        tidings__cas(&topic->resolved_at, &old, TIDINGS__TOPIC_BUSY)) {
-        tidings__set_relaxed(&topic->resolved, resolved);
-        tidings__set_release(&topic->resolved_at, generation);
+        tidings__cas(&publisher->resolved_at, &old, TIDINGS__RESOLVED_AT_BUSY)) {
+        tidings__set_relaxed(&publisher->resolved, resolved);
+        tidings__set_release(&publisher->resolved_at, generation);
     }
     return resolved;
 }

@@ -17,12 +17,12 @@
 
 // How long a claim may stay uncommitted before it is revoked. A post takes tens of nanoseconds, some microseconds when it rings; a poster that lost
 // its processor gets it back within a time slice or two (3 to 4 ms each). Revoking too early is harmless (it posts anew), so: under a time slice.
-#define PATIENCE_NS 2000000u
-#define PATIENCE_PER_MEMBER_NS 20000u  // a wake-up costs the poster 2 to 5 µs, and whom it woke wants a processor too
-#define PATIENCE_FOR_READERS_NS 2000000u  // it wakes them all in one call, and nobody knows how many they are
-#define PATIENCE_DOUBLINGS 5           // 64 ms for what nobody is rung for
-#define PATIENCE_LONGEST_NS 250000000u // whatever hostile words would have us believe
-#define READER_PATIENCE 10u    // who can't revoke loses what is committed after all: worth a longer wait
+#define REVOKE_TIMEOUT_NS 2000000u
+#define REVOKE_TIMEOUT_PER_MEMBER_NS 20000u  // a wake-up costs the poster 2 to 5 µs, and whom it woke wants a processor too
+#define REVOKE_TIMEOUT_FOR_READERS_NS 2000000u  // it wakes them all in one call, and nobody knows how many they are
+#define REVOKE_TIMEOUT_DOUBLINGS 5           // 64 ms for what nobody is rung for
+#define REVOKE_TIMEOUT_MAX_NS 250000000u // whatever hostile words would have us believe
+#define READER_TIMEOUT_FACTOR 10u    // who can't revoke loses what is committed after all: worth a longer wait
 #define READER_LOOKS 100u
 #define BURST 4              // notifications on end that show that there are more to come
 #define BURST_NS 5000u        // measured: half of it is too little; lossless 1 to 1 went from 204 to 87 ns a message where a line takes 100 ns
@@ -32,11 +32,11 @@
 
 void tidings__nudge(tidings_observer *o) {
 #ifdef MUTANT_INTERRUPT_WITHOUT_NEW_VALUE  // Found by: interleaving interrupting
-    tidings__futex_wake(&o->own_bell, 2);
+    tidings__futex_wake(&o->own_futex, 2);
     return;
 #endif
-    tidings__fetch_add(&o->own_bell, 1);
-    tidings__futex_wake(&o->own_bell, 2);
+    tidings__fetch_add(&o->own_futex, 1);
+    tidings__futex_wake(&o->own_futex, 2);
     if (o->reader) return;
     // Without FUTEX_WAITV it sleeps on this one alone. By 2: bit 0 says asleep.
     _Atomic uint32_t *doorbell = tidings__doorbell(&o->center->segment, o->index);
@@ -45,26 +45,26 @@ void tidings__nudge(tidings_observer *o) {
 }
 
 // All words that an observer sleeps on, with what they were before its last look; how many.
-#define BEDDED (2 + TIDINGS__BEDS)
+#define BEDDED (2 + TIDINGS__GROUP_WAITS)
 static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings__futex_value words[BEDDED]) {
     const tidings__segment *s = &o->center->segment;
     uint32_t count = 2;
     words[0] = (tidings__futex_value){tidings__doorbell(s, o->index), announced};
-    words[1] = (tidings__futex_value){(_Atomic uint32_t *)&o->own_bell, tidings__relaxed(&o->own_heard)};
-    for (uint32_t i = 0; i < TIDINGS__BEDS; i++) {
-        const uint64_t bed = tidings__relaxed(&o->beds[i]);
+    words[1] = (tidings__futex_value){(_Atomic uint32_t *)&o->own_futex, tidings__relaxed(&o->own_heard)};
+    for (uint32_t i = 0; i < TIDINGS__GROUP_WAITS; i++) {
+        const uint64_t group_wait = tidings__relaxed(&o->group_waits[i]);
 #ifndef MUTANT_GROUP_LISTED_NOT_SLEPT_ON  // Found by: interleaving crowd
-        if (bed) words[count++] = (tidings__futex_value){&s->names[bed >> 32].crowd, (uint32_t)bed};
+        if (group_wait) words[count++] = (tidings__futex_value){&s->names[group_wait >> 32].wake_group, (uint32_t)group_wait};
 #endif
 #ifdef MUTANT_GROUP_FUTEX_READ_AFTER_CHECK  // Found by: interleaving crowd
-        if (bed) words[count - 1].value = tidings__acquire(words[count - 1].word);
+        if (group_wait) words[count - 1].value = tidings__acquire(words[count - 1].word);
 #endif
     }
     return count;
 }
 
 bool tidings__rung(const tidings_observer *o, uint32_t announced) {
-    if (o->reader) return tidings__acquire(&o->own_bell) != tidings__relaxed(&o->own_heard) || tidings__reader_rung(o);
+    if (o->reader) return tidings__acquire(&o->own_futex) != tidings__relaxed(&o->own_heard) || tidings__reader_rung(o);
     tidings__futex_value words[BEDDED];
     for (uint32_t i = slept_on(o, announced, words); i-- > 0;)
         if (tidings__acquire(words[i].word) != words[i].value) return true;
@@ -84,25 +84,25 @@ void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns)
 }
 
 // Before the announcement: the crowds to sleep in, and a list of them for those who ring. More names than it asks about it is rung for by its doorbell.
-#define BEDS_ASKED 16u
-static void make_beds(tidings_observer *o) {
+#define GROUP_WAITS_ASKED 16u
+static void make_group_waits(tidings_observer *o) {
     tidings__segment *s = &o->center->segment;
     uint32_t made = 0, asked = TIDINGS__NAME_NONE;
-    if (!s->companion && tidings__futex_takes_several()) {
+    if (!s->writers_file && tidings__futex_takes_several()) {
         const tidings__table *table = tidings__table_use(o);
-        for (uint32_t i = 0; i < table->count && i < BEDS_ASKED && made < TIDINGS__BEDS; i++) {
+        for (uint32_t i = 0; i < table->count && i < GROUP_WAITS_ASKED && made < TIDINGS__GROUP_WAITS; i++) {
             const uint32_t entry = table->of[i]->entry;
             tidings__name *name = entry == asked ? NULL : tidings__name_at(s, entry);
             asked = entry;
-            if (!name || tidings__name_members(name) < TIDINGS__CROWD) continue;
-            tidings__set_relaxed(&s->observers[o->index].beds[made], entry);
-            tidings__set_relaxed(&o->beds[made++], (uint64_t)entry << 32 | tidings__acquire(&name->crowd));
+            if (!name || tidings__name_members(name) < TIDINGS__WAKE_GROUP) continue;
+            tidings__set_relaxed(&s->observers[o->index].group_waits[made], entry);
+            tidings__set_relaxed(&o->group_waits[made++], (uint64_t)entry << 32 | tidings__acquire(&name->wake_group));
         }
         tidings__table_leave(o);
     }
-    for (; made < TIDINGS__BEDS; made++) {
-        tidings__set_relaxed(&s->observers[o->index].beds[made], TIDINGS__NAME_NONE);
-        tidings__set_relaxed(&o->beds[made], 0);
+    for (; made < TIDINGS__GROUP_WAITS; made++) {
+        tidings__set_relaxed(&s->observers[o->index].group_waits[made], TIDINGS__NAME_NONE);
+        tidings__set_relaxed(&o->group_waits[made], 0);
     }
 }
 
@@ -125,27 +125,27 @@ static uint32_t members_by_prefix(tidings__segment *s) {
     return count;
 }
 
-// How long to wait for this claim. A poster rings before it commits, and a thousand wake-ups take several times PATIENCE_NS: who woke first must not revoke what the
+// How long to wait for this claim. A poster rings before it commits, and a thousand wake-ups take several times REVOKE_TIMEOUT_NS: who woke first must not revoke what the
 // poster is still ringing the others for, or it would begin anew, without end.
-uint64_t tidings__patience(tidings__segment *s, uint64_t position) {
+uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position) {
     // What is claimed may not be written yet, or be an earlier record's: nothing but a hint.
-    uint64_t topic = tidings__relaxed(&tidings__cell_at(s, position)->topic);
-    uint64_t asked = members(s, (uint32_t)topic & 0xffffff) + members(s, (uint32_t)(topic >> 32) & 0xffffff) + members(s, TIDINGS__NAME_ALL) + members_by_prefix(s);
-    uint64_t longest = PATIENCE_NS + asked * PATIENCE_PER_MEMBER_NS + (s->observable ? PATIENCE_FOR_READERS_NS : 0);
+    uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
+    uint64_t asked = members(s, (uint32_t)route & 0xffffff) + members(s, (uint32_t)(route >> 32) & 0xffffff) + members(s, TIDINGS__NAME_ALL) + members_by_prefix(s);
+    uint64_t longest = REVOKE_TIMEOUT_NS + asked * REVOKE_TIMEOUT_PER_MEMBER_NS + (s->observable ? REVOKE_TIMEOUT_FOR_READERS_NS : 0);
     // Revoked several times on end, this poster isn't stopped, only slow: it has come back each time. Twice as long for it each time.
     const uint64_t who = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;
     uint64_t owner = tidings__acquire(&tidings__cell_at(s, position)->claim) & who;
-    for (uint32_t i = 1; i <= PATIENCE_DOUBLINGS && i <= position; i++) {
+    for (uint32_t i = 1; i <= REVOKE_TIMEOUT_DOUBLINGS && i <= position; i++) {
         tidings__cell *before = tidings__cell_at(s, position - i);
         uint64_t w = tidings__acquire(&before->claim);
         if ((w & who) != owner || tidings__lap_ahead(w, tidings__lap_at(s, position - i)) != 0) break;
         if (!tidings__v_void(tidings__acquire(&before->verdict), position - i)) break;
         longest *= 2;
     }
-    return longest < PATIENCE_LONGEST_NS ? longest : PATIENCE_LONGEST_NS;
+    return longest < REVOKE_TIMEOUT_MAX_NS ? longest : REVOKE_TIMEOUT_MAX_NS;
 }
 
-void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64_t position, bool sleep) {
+void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck, uint64_t position, bool sleep) {
     tidings__segment *s = &center->segment;
     if (stuck->at != position) {
         stuck->at = position;
@@ -156,7 +156,7 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         stuck->since = tidings__monotonic_ns();
         if (tidings__processors() > 1) {
             for (int i = 0; i < SPIN_LOOKS; i++) {
-                if (tidings__look(s, position) != TIDINGS__CLAIMED) return;
+                if (tidings__slot_status(s, position) != TIDINGS__CLAIMED) return;
                 tidings__cpu_relax();
             }
         }
@@ -165,7 +165,7 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
     }
     // Asked anew: the poster may not have written the name yet when we first looked. But it is a walk along who is rung: not at each of many short waits, only before it ends.
     const uint64_t waited = tidings__monotonic_ns() - stuck->since;
-    if (stuck->calls <= 4 || stuck->calls % 32 == 0 || waited >= stuck->longest) stuck->longest = tidings__patience(s, position);
+    if (stuck->calls <= 4 || stuck->calls % 32 == 0 || waited >= stuck->longest) stuck->longest = tidings__revoke_timeout(s, position);
     const uint64_t longest = stuck->longest;
     if (s->writable && waited >= longest) {
         tidings__revoke(s, position);
@@ -173,7 +173,7 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
         return;
     }
     // Of looks too: each lets others have the processor, who may revoke.
-    stuck->over = stuck->calls > READER_LOOKS && waited >= READER_PATIENCE * longest;
+    stuck->over = stuck->calls > READER_LOOKS && waited >= READER_TIMEOUT_FACTOR * longest;
     if (stuck->over) return;
     if (!sleep) {
         tidings__yield();
@@ -185,7 +185,7 @@ void tidings__wait_claimed(tidings_center *center, tidings__stuck *stuck, uint64
     if (step > longest / 16) step = longest / 16;
     tidings__cell *cell = tidings__cell_at(s, position);
     uint64_t w = tidings__acquire(&cell->claim);
-    if (tidings__look(s, position) == TIDINGS__CLAIMED) tidings__futex_wait(tidings__claim_futex(cell), (uint32_t)w, (int64_t)step);
+    if (tidings__slot_status(s, position) == TIDINGS__CLAIMED) tidings__futex_wait(tidings__claim_futex(cell), (uint32_t)w, (int64_t)step);
 }
 
 void tidings__publish_cursor(tidings_observer *o, bool wake) {
@@ -257,14 +257,14 @@ int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery
     tidings__segment *s = &o->center->segment;
     *announced = 0;
     // Our own bell first: who changes the table, or interrupts, rings it afterwards.
-    tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->own_bell));
+    tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->own_futex));
     if (o->reader) {
         const int found = tidings__reader_announce(o, d);
         return found == TIDINGS__NOTHING ? over(o) : found;
     }
     const int place = tidings__center_place(o->center);
     if (place) return place;
-    make_beds(o);
+    make_group_waits(o);
     *announced = tidings__doorbell_announce(s, o->index);
 #ifdef MUTANT_NO_CHECK_AFTER_ANNOUNCE  // Found by: interleaving one_post
     return over(o);
@@ -322,7 +322,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     if (__builtin_expect(o->fork_epoch != tidings__thread_self()->fork_epoch, 0))
         return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
     if (!tidings__relaxed(&o->started)) tidings__set_relaxed(&o->started, true);
-    if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__interests_free(o);
+    if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__subscriptions_free(o);
     if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : 0;
     uint64_t spun_at = UINT64_MAX;
@@ -338,7 +338,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         }
         if (result == TIDINGS__IN_FLIGHT) {
             tidings__wait_claimed(o->center, &o->stuck, o->cursor, timeout_ns != 0);
-            if (turns++ < TURNS && tidings__look(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
+            if (turns++ < TURNS && tidings__slot_status(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
             if (o->stuck.over && o->stuck.at == o->cursor && tidings__reader_pass(o, timeout_ns != 0)) continue;
         } else {
             tidings__publish_cursor(o, true);

@@ -20,45 +20,45 @@ void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
 }
 
 static bool lies_in(const tidings__observer_entry *observer, uint32_t entry) {
-    for (uint32_t i = 0; i < TIDINGS__BEDS; i++)
-        if (tidings__relaxed(&observer->beds[i]) == entry) return true;
+    for (uint32_t i = 0; i < TIDINGS__GROUP_WAITS; i++)
+        if (tidings__relaxed(&observer->group_waits[i]) == entry) return true;
     return false;
 }
 
 // Of these (bits of a word of the map) those who sleep on the entry's own word, and what their doorbells announce.
-static uint64_t in_crowd(const tidings__segment *s, uint32_t entry, uint32_t word, uint64_t asleep, uint32_t announced[64]) {
-    uint64_t crowd = 0;
+static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_t word, uint64_t asleep, uint32_t announced[64]) {
+    uint64_t wake_group = 0;
     for (; asleep; asleep &= asleep - 1) {
         const uint32_t bit = (uint32_t)__builtin_ctzll(asleep), observer = word * 64 + bit;
         announced[bit] = tidings__acquire(tidings__doorbell(s, observer));
-#ifdef MUTANT_GROUP_ASLEEP_CLEARED_BEFORE_WAKE  // Found by: interleaving dead_poster_to_a_crowd
+#ifdef MUTANT_GROUP_ASLEEP_CLEARED_BEFORE_WAKE  // Found by: interleaving dead_poster_to_a_wake_group
         if (lies_in(&s->observers[observer], entry))
             tidings__fetch_and(tidings__doorbell(s, observer), ~TIDINGS__ASLEEP);
 #endif
         // After the doorbell: what it announces says that the list is of that sleep.
-        if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry)) crowd |= UINT64_C(1) << bit;
+        if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry)) wake_group |= UINT64_C(1) << bit;
     }
-    return crowd;
+    return wake_group;
 }
 
 // Wakes all who sleep on the entry's word, and takes down the flags of these.
-static void ring_crowd(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t crowd, const uint32_t announced[64]) {
+static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t wake_group, const uint32_t announced[64]) {
     // Counted up first: who comes too late to be woken finds another value. The flags come down last: if we die on the way, the next poster rings again.
 #ifdef MUTANT_GROUP_COUNTED_AFTER_WAKE  // Found by: interleaving crowd
-    tidings__futex_wake(&name->crowd, INT_MAX);
-    tidings__fetch_add(&name->crowd, TIDINGS__CROWD_RUNG);
+    tidings__futex_wake(&name->wake_group, INT_MAX);
+    tidings__fetch_add(&name->wake_group, TIDINGS__WAKE_GROUP_RUNG);
 #else
 #ifndef MUTANT_GROUP_WOKEN_NOT_COUNTED  // Found by: interleaving crowd
-    tidings__fetch_add(&name->crowd, TIDINGS__CROWD_RUNG);
+    tidings__fetch_add(&name->wake_group, TIDINGS__WAKE_GROUP_RUNG);
 #endif
 #ifndef MUTANT_GROUP_COUNTED_NOT_WOKEN  // Found by: interleaving crowd
-    tidings__futex_wake(&name->crowd, INT_MAX);
+    tidings__futex_wake(&name->wake_group, INT_MAX);
 #endif
 #endif
-    for (; crowd; crowd &= crowd - 1) {
-        const uint32_t bit = (uint32_t)__builtin_ctzll(crowd);
+    for (; wake_group; wake_group &= wake_group - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctzll(wake_group);
         uint32_t was = announced[bit];
-#ifdef MUTANT_GROUP_ASLEEP_CLEARED_UNCHECKED  // Found by: interleaving two_ring_a_crowd
+#ifdef MUTANT_GROUP_ASLEEP_CLEARED_UNCHECKED  // Found by: interleaving two_ring_a_wake_group
         tidings__fetch_and(tidings__doorbell(s, word * 64 + bit), ~TIDINGS__ASLEEP);
 #endif
         // If not, it has been awake since, and saw our claim.
@@ -68,7 +68,7 @@ static void ring_crowd(const tidings__segment *s, tidings__name *name, uint32_t 
 
 uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
     const uint32_t entry = (uint32_t)(name - s->names);
-    uint32_t rung = 0, many = TIDINGS__CROWD;
+    uint32_t rung = 0, many = TIDINGS__WAKE_GROUP;
     for (uint32_t words = tidings__member_words(name); words; words &= words - 1) {
         const uint32_t word = (uint32_t)__builtin_ctz(words);
         uint64_t asleep = tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word]);
@@ -76,11 +76,11 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
         rung += (uint32_t)__builtin_popcountll(asleep);
         uint32_t announced[64];
         // Others than members could take them off a word that they may read: where such are, doorbells are elsewhere, and there is no crowd.
-        const uint64_t crowd = s->companion || (uint32_t)__builtin_popcountll(asleep) < many ? 0 : in_crowd(s, entry, word, asleep, announced);
-        if ((uint32_t)__builtin_popcountll(crowd) >= many) {
-            ring_crowd(s, name, word, crowd, announced);
+        const uint64_t wake_group = s->writers_file || (uint32_t)__builtin_popcountll(asleep) < many ? 0 : in_wake_group(s, entry, word, asleep, announced);
+        if ((uint32_t)__builtin_popcountll(wake_group) >= many) {
+            ring_wake_group(s, name, word, wake_group, announced);
             many = 1;  // awake, all of them, but each word's doorbells are to be read before a count
-            asleep &= ~crowd;
+            asleep &= ~wake_group;
         }
         for (; asleep; asleep &= asleep - 1) tidings__doorbell_ring(s, word * 64 + (uint32_t)__builtin_ctzll(asleep));
     }

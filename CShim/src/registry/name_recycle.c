@@ -23,9 +23,9 @@ static _Atomic uint64_t *chain_of(const tidings__segment *s, const tidings__name
 // are a few links long; in a damaged table each entry can lead
 // along all of the others, and each can ask for all of the ring. A few milliseconds, and twice around the largest ring.
 #define LINK 16u
-uint64_t tidings__name_effort(const tidings__segment *s) { return (UINT64_C(1) << 20) + 2 * (uint64_t)s->shape.slots; }
+uint64_t tidings__name_budget(const tidings__segment *s) { return (UINT64_C(1) << 20) + 2 * (uint64_t)s->shape.slots; }
 
-static bool spend(uint64_t *effort, uint64_t much) {
+static bool consume_budget(uint64_t *effort, uint64_t much) {
     const bool enough = *effort >= much;
     *effort -= enough ? much : *effort;
     return enough;
@@ -49,7 +49,7 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
             tidings__name *step = tidings__name_at(s, (uint32_t)link);
             if (!step) return false;
 #ifndef MUTANT_UNLINKING_UNBOUNDED  // Found by: fuzz image
-            if (!spend(effort, LINK)) return false;
+            if (!consume_budget(effort, LINK)) return false;
 #endif
             from = &step->next;
             link = tidings__acquire(from);
@@ -92,7 +92,7 @@ bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t 
     // its claim. What was claimed before is in the ring now, or, evicted since, the entry's value: ring first, then value.
     uint64_t expected = leaving;
     bool expects = tidings__acquire(&entry->retained) != 0;
-    if ((expects && (!spend(effort, s->shape.slots) || tidings__ring_may_hold(s, index, true))) || needed(entry)) {
+    if ((expects && (!consume_budget(effort, s->shape.slots) || tidings__ring_may_hold(s, index, true))) || needed(entry)) {
         tidings__cas(&entry->state, &expected, with_state(leaving, 0, TIDINGS__NAME_LINKED));
         return false;
     }
@@ -106,8 +106,8 @@ bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant) {
     return STATE(state) == TIDINGS__NAME_PREPARING || STATE(state) == TIDINGS__NAME_LEAVING || STATE(state) == TIDINGS__NAME_GONE;
 }
 
-void tidings__name_tidy(tidings__segment *s, const tidings__participant_set *dead, const tidings__observer_set *observers) {
-    uint64_t effort = tidings__name_effort(s);
+void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *dead, const tidings__observer_set *observers) {
+    uint64_t effort = tidings__name_budget(s);
     uint32_t end = tidings__names_end(s);
     // An entry is taken before it is counted, and who died in between left one that isn't: never more than one, as who finds it counts it.
 #ifndef MUTANT_UNCOUNTED_ENTRY_NOT_SCANNED  // Found by: interleaving dead_value_poster

@@ -145,7 +145,7 @@ static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index)
 // One walk of the table looks for a free entry, and takes out entries that no observer needs. A second walk would cost
 // as much again: most of the time goes to bringing each entry from memory.
 static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting, uint32_t *index) {
-    uint64_t effort = tidings__name_effort(s);
+    uint64_t effort = tidings__name_budget(s);
     uint32_t taken_out = 0;
     uint32_t candidate = tidings__relaxed(&turn);
     for (uint32_t i = 0; i < limit; i++, candidate++) {
@@ -189,7 +189,7 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
     }
     if (!found && !search_first) found = search_table(s, participant, limit, oldest, &waiting, index);
     // Whether the ring really holds records that carry this number is looked up only if there is no other.
-    uint64_t effort = tidings__name_effort(s);
+    uint64_t effort = tidings__name_budget(s);
     for (uint32_t i = 0; !found && i < waiting.count && effort >= s->shape.slots; i++) {
         *index = waiting.entries[i];
         effort -= s->shape.slots;
@@ -221,7 +221,7 @@ static bool set_member(tidings__name *entry, uint32_t observer) {
     }
     uint64_t bit = UINT64_C(1) << observer % 64;
     // The word's bit first: a walk looks only at words that have it.
-    tidings__fetch_or(&entry->crowd, 1u << observer / 64);
+    tidings__fetch_or(&entry->wake_group, 1u << observer / 64);
     return !(tidings__fetch_or(&entry->members[observer / 64], bit) & bit);
 }
 
@@ -272,7 +272,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             taken++;
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
-            tidings__fetch_and(&entry->crowd, ~(TIDINGS__CROWD_RUNG - 1));  // not the count: who sleeps on it late finds no value again
+            tidings__fetch_and(&entry->wake_group, ~(TIDINGS__WAKE_GROUP_RUNG - 1));  // not the count: who sleeps on it late finds no value again
             // No record of the name that it stood for is in the ring any more, and none of the new one: counted from 0, so that who finds it knows how many there were.
             tidings__tally_restart(&entry->tally, tidings__oldest(s));
             // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it was.

@@ -39,7 +39,7 @@ static inline uint32_t tidings__name_members(const tidings__name *name) {
 
 // Which words of `members` to look at: one bit each. Set before the member is.
 static inline uint32_t tidings__member_words(const tidings__name *name) {
-    return tidings__acquire(&name->crowd) & ((1u << TIDINGS__MAP_WORDS) - 1);
+    return tidings__acquire(&name->wake_group) & ((1u << TIDINGS__MAP_WORDS) - 1);
 }
 // Is there any? One line of the entry answers for most that have none.
 static inline bool tidings__name_observed(const tidings__name *name) {
@@ -72,15 +72,15 @@ static inline void tidings__name_ahead(const tidings__segment *s, uint32_t index
 
 // In one walk: takes these observers out of every entry, frees entries that dead participants were preparing, and
 // finishes what they were taking out.
-void tidings__name_tidy(tidings__segment *s, const tidings__participant_set *dead, const tidings__observer_set *observers);
+void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *dead, const tidings__observer_set *observers);
 
 // Is it being prepared or taken out, and by which participant?
 bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant);
 
 // Takes this entry out, if no observer and no retained value needs it. The entry can serve another name once the ring
-// holds no record of the old one. `*effort` is what the call may still look at: `tidings__name_effort` at its beginning.
+// holds no record of the old one. `*effort` is what the call may still look at: `tidings__name_budget` at its beginning.
 bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *effort);
-uint64_t tidings__name_effort(const tidings__segment *s);
+uint64_t tidings__name_budget(const tidings__segment *s);
 
 // Reads an entry's text into `name` and `subject` (256 bytes each, NUL-terminated; either may be NULL). False if there is none.
 bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject, uint32_t *subject_length);

@@ -16,7 +16,7 @@ int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *
         if (tidings__relaxed(&s->observers[i].owner) != 0) continue;
         if (!tidings__cas(&s->observers[i].owner, &free, participant + 1)) continue;
         tidings__set_relaxed(&s->observers[i].history, 0);
-        for (uint32_t bed = 0; bed < TIDINGS__BEDS; bed++) tidings__set_relaxed(&s->observers[i].beds[bed], TIDINGS__NAME_NONE);
+        for (uint32_t group_wait = 0; group_wait < TIDINGS__GROUP_WAITS; group_wait++) tidings__set_relaxed(&s->observers[i].group_waits[group_wait], TIDINGS__NAME_NONE);
         tidings__set_release(&s->observers[i].instance, tidings__relaxed(&s->participants[participant].instance));
         *index = i;
         return 0;
@@ -93,14 +93,14 @@ uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer
     return next;
 }
 
-void tidings__observers_tidy(tidings__segment *s, const tidings__participant_set *dead) {
+void tidings__observers_reclaim(tidings__segment *s, const tidings__participant_set *dead) {
     tidings__observer_set own = {0};
     for (uint32_t i = 0; i < s->shape.observers; i++)
         if (tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) tidings__observer_set_add(&own, i);
 #ifdef MUTANT_MEMBERS_NOT_RECLAIMED  // Found by: interleaving dead_observer
-    tidings__name_tidy(s, dead, &(tidings__observer_set){0});
+    tidings__name_reclaim(s, dead, &(tidings__observer_set){0});
 #else
-    tidings__name_tidy(s, dead, &own);
+    tidings__name_reclaim(s, dead, &own);
 #endif
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         // Asked again: a participant that only seems dead may give the entry up itself, and another take it.
@@ -109,5 +109,5 @@ void tidings__observers_tidy(tidings__segment *s, const tidings__participant_set
         tidings__doorbell_ring(s, i);
         tidings__observer_release(s, i);
     }
-    tidings__prefixes_tidy(s, tidings__participant_set_first(dead));
+    tidings__prefixes_reclaim(s, tidings__participant_set_first(dead));
 }

@@ -36,6 +36,6 @@ uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer
 
 // Frees what dead participants observed with, and finishes what they did to names. Call with the locks of their entries
 // held.
-void tidings__observers_tidy(tidings__segment *s, const tidings__participant_set *dead);
+void tidings__observers_reclaim(tidings__segment *s, const tidings__participant_set *dead);
 
 #endif

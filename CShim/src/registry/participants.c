@@ -9,14 +9,14 @@
 #include "platform/process.h"
 
 // OFD locks don't exclude handles that share a descriptor, but every handle has opened its own.
-static int take(tidings__segment *s, int fd, uint32_t index, bool *remains) {
+static int take(tidings__segment *s, int fd, uint32_t index, bool *orphans) {
     int error = tidings__lock_try(fd, index, s->writable);
     if (error) return error;
-    *remains = tidings__acquire(&s->participants[index].instance) != 0;
+    *orphans = tidings__acquire(&s->participants[index].instance) != 0;
     return 0;
 }
 
-int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *remains) {
+int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *orphans) {
     uint32_t count = s->shape.participants;
     const int fd = tidings__segment_locks(s);
     // First those that look empty, then everybody: a full-looking table may be full of the dead.
@@ -25,7 +25,7 @@ int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *remain
             if (round == 0 && tidings__acquire(&s->participants[i].instance) != 0) continue;
             // Declared dead before its lock is ours, and seems to be held by the dead one: stopped from here on, we would keep its lossless observers alive.
             if (round > 0) (void)tidings__participant_dead(s, i, UINT32_MAX);
-            int error = take(s, fd, i, remains);
+            int error = take(s, fd, i, orphans);
             if (error == 0) {
                 *index = i;
                 return 0;

@@ -7,7 +7,7 @@
 
 // Takes the lock of a place nobody holds. `*remains` says whether a dead participant is still described there: tidy up after it, then describe.
 // -EUSERS: all taken.
-int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *remains);
+int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *orphans);
 // Describes this process in its place. Returns the instance number.
 uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index);
 // Leaves: the description first, then the lock.

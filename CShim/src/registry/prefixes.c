@@ -41,7 +41,7 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
 static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_out, uint32_t *idle) {
     uint32_t left = 0;
     *idle = 0;
-    uint64_t effort = tidings__name_effort(s);
+    uint64_t effort = tidings__name_budget(s);
     tidings__prefix_walk walk = tidings__prefixes(s);
     for (uint32_t index; (index = step(s, &walk)) != TIDINGS__NAME_NONE;) {
         const bool idles = tidings__name_members(&s->names[index]) == 0;
@@ -56,19 +56,19 @@ static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_ou
 // stay, to be found by who looks so again.
 #define IDLE 8u
 
-uint32_t tidings__prefixes_tidy(tidings__segment *s, uint32_t participant) {
+uint32_t tidings__prefixes_reclaim(tidings__segment *s, uint32_t participant) {
     uint32_t idle, left = walk_all(s, participant, false, &idle);
     if (idle > IDLE || left >= TIDINGS_PREFIXES_MAX) left = walk_all(s, participant, true, &idle);
     return left;
 }
 
 int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tidings__key *key) {
-    if (tidings__prefixes_tidy(s, participant) < TIDINGS_PREFIXES_MAX || tidings__name_find(s, key) != TIDINGS__NAME_NONE) return 0;
+    if (tidings__prefixes_reclaim(s, participant) < TIDINGS_PREFIXES_MAX || tidings__name_find(s, key) != TIDINGS__NAME_NONE) return 0;
     return tidings__fail(ENOSPC, "can't observe \"%.*s*\" in center \"%s\": %u prefixes are observed there already; observe names, all names, or a shorter prefix",
                          (int)key->name_length, key->name, s->name, TIDINGS_PREFIXES_MAX);
 }
 
 void tidings__prefix_leave(tidings__segment *s, uint32_t participant, uint32_t index, uint32_t observer) {
     tidings__name_leave(s, index, observer);
-    tidings__prefixes_tidy(s, participant);
+    tidings__prefixes_reclaim(s, participant);
 }

@@ -38,6 +38,6 @@ int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tiding
 // Leaves it.
 void tidings__prefix_leave(tidings__segment *s, uint32_t participant, uint32_t index, uint32_t observer);
 // Takes out those that nobody looks at, but for a few: others ask each prefix about their names. How many are left.
-uint32_t tidings__prefixes_tidy(tidings__segment *s, uint32_t participant);
+uint32_t tidings__prefixes_reclaim(tidings__segment *s, uint32_t participant);
 
 #endif

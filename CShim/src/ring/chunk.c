@@ -131,7 +131,7 @@ bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t po
            tidings__chunk_position(word) == (position & TIDINGS__CHUNK_NOWHERE);
 }
 
-void tidings__chunk_tidy(tidings__segment *s, const tidings__participant_set *dead) {
+void tidings__chunk_reclaim(tidings__segment *s, const tidings__participant_set *dead) {
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
         if (tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED || !tidings__participant_set_has(dead, tidings__chunk_owner(word))) continue;
@@ -140,7 +140,7 @@ void tidings__chunk_tidy(tidings__segment *s, const tidings__participant_set *de
             // Unfold 48 bits around what is in the ring. Evicted or committed: "in ring" is right for both; otherwise it was never published.
             uint64_t start = tidings__oldest(s);
             uint64_t distance = (tidings__chunk_position(word) - start) & TIDINGS__CHUNK_NOWHERE;
-            bool in_ring = distance < s->shape.slots && tidings__look(s, start + distance) == TIDINGS__VALID;
+            bool in_ring = distance < s->shape.slots && tidings__slot_status(s, start + distance) == TIDINGS__VALID;
 #ifdef MUTANT_ORPHAN_CHUNK_POSITION_UNCHECKED  // Found by: fuzz opening
             in_ring = tidings__relaxed(&s->cells[distance].commit) >> 1 == start + distance;
 #endif

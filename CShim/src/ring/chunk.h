@@ -57,6 +57,6 @@ static inline void tidings__chunk_publish(tidings__segment *s, uint32_t particip
 bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t position);
 
 // Frees what dead participants owned. Call with the locks of their entries held.
-void tidings__chunk_tidy(tidings__segment *s, const tidings__participant_set *dead);
+void tidings__chunk_reclaim(tidings__segment *s, const tidings__participant_set *dead);
 
 #endif

@@ -1,6 +1,6 @@
 #include "ring/claim.h"
 
-void tidings__claims_tidy(const tidings__segment *s, const tidings__participant_set *dead) {
+void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead) {
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         tidings__cell *cell = &s->cells[slot];
         uint64_t w = tidings__acquire(&cell->claim);

@@ -17,7 +17,7 @@ typedef struct tidings__claim {
 
 // Marks the claims that dead participants left as foreign, as the kernel does for TIDs. Call with the locks of their
 // entries held.
-void tidings__claims_tidy(const tidings__segment *s, const tidings__participant_set *dead);
+void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead);
 
 // Tells the kernel which word to mark if this thread dies from here on. glibc's own robust list head, its one pending operation:
 // free while we are not inside a robust mutex operation, which a post never is (except from a signal handler: see `owner` in post.c).

@@ -1,5 +1,5 @@
 // What lies between a claim and a commit: header and body, word by word. All words are relaxed atomics: an observer may read while the
-// next lap's claimant writes, and finds out afterwards (`tidings__still`).
+// next lap's claimant writes, and finds out afterwards (`tidings__slot_valid_after_copy`).
 #ifndef TIDINGS__RECORD_H
 #define TIDINGS__RECORD_H
 
@@ -26,13 +26,13 @@ static inline uint64_t tidings__round16(uint64_t size) {
     return (size + 15) & ~UINT64_C(15);
 }
 
-static inline uint64_t tidings__topic_word(uint32_t name, uint32_t name_subject, uint8_t flags, uint8_t format) {
+static inline uint64_t tidings__route_word(uint32_t name, uint32_t name_subject, uint8_t flags, uint8_t format) {
     return (uint64_t)name | (uint64_t)flags << 24 | (uint64_t)name_subject << 32 | (uint64_t)format << 56;
 }
 
 static inline void tidings__record_read(const tidings__cell *cell, tidings__record *r) {
     uint64_t size_pid = tidings__relaxed(&cell->size_pid), poster = tidings__relaxed(&cell->poster);
-    uint64_t topic = tidings__relaxed(&cell->topic);
+    uint64_t route = tidings__relaxed(&cell->route);
     r->time = tidings__relaxed(&cell->time);
     r->size = (uint32_t)size_pid;
     r->pid = (uint32_t)(size_pid >> 32);
@@ -40,14 +40,14 @@ static inline void tidings__record_read(const tidings__cell *cell, tidings__reco
     r->participant = (uint16_t)(poster >> 32);
     r->subject_length = (uint8_t)(poster >> 48);
     r->name_length = (uint8_t)(poster >> 56);
-    r->name = (uint32_t)topic & 0xffffff;
-    r->flags = (uint8_t)(topic >> 24);
-    r->name_subject = (uint32_t)(topic >> 32) & 0xffffff;
-    r->format = (uint8_t)(topic >> 56);
+    r->name = (uint32_t)route & 0xffffff;
+    r->flags = (uint8_t)(route >> 24);
+    r->name_subject = (uint32_t)(route >> 32) & 0xffffff;
+    r->format = (uint8_t)(route >> 56);
     r->chunk = (uint32_t)tidings__relaxed(&cell->body[0]);
 }
 
-// Copies to and from a cell's body. A reader's copy may mix laps, and it then finds out and throws it away (`tidings__still`), so the bytes need no order
+// Copies to and from a cell's body. A reader's copy may mix laps, and it then finds out and throws it away (`tidings__slot_valid_after_copy`), so the bytes need no order
 // among themselves and can be moved as fast as they come. For ThreadSanitizer, which knows no such argument, they are moved as relaxed atomics.
 #ifdef TIDINGS__TSAN
 static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {

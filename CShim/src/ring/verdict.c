@@ -3,17 +3,17 @@
 #include "platform/barrier.h"
 
 // Committed: is there a verdict on it? Whoever finds the question open, and the commit there, answers it: accepted.
-static tidings__finding committed_at(const tidings__segment *s, tidings__cell *cell, uint64_t position) {
+static tidings__slot_state committed_at(const tidings__segment *s, tidings__cell *cell, uint64_t position) {
     for (;;) {
         uint64_t v = tidings__acquire(&cell->verdict);
         if (v >> 2 != position || v == tidings__v_of(position, TIDINGS__V_ACCEPTED)) return TIDINGS__VALID;
-        if (tidings__v_void(v, position)) return tidings__still(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
+        if (tidings__v_void(v, position)) return tidings__slot_valid_after_copy(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
         if (!s->writable) return TIDINGS__CLAIMED;
         tidings__cas(&cell->verdict, &v, tidings__v_of(position, TIDINGS__V_ACCEPTED));
     }
 }
 
-tidings__finding tidings__look_closely(const tidings__segment *s, uint64_t position) {
+tidings__slot_state tidings__slot_status_slow(const tidings__segment *s, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(s, position);
     if (tidings__c_is(tidings__acquire(&cell->commit), position)) return committed_at(s, cell, position);
     uint64_t w = tidings__acquire(&cell->claim);
@@ -25,7 +25,7 @@ tidings__finding tidings__look_closely(const tidings__segment *s, uint64_t posit
     if (tidings__c_is(tidings__acquire(&cell->commit), position)) return committed_at(s, cell, position);
     if (w & TIDINGS__W_DIED) return TIDINGS__VOID;
     uint64_t v = tidings__acquire(&cell->verdict);
-    if (tidings__v_void(v, position)) return tidings__still(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
+    if (tidings__v_void(v, position)) return tidings__slot_valid_after_copy(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
     // A verdict on a later position, while W says that there is none: somebody's rubbish. Whatever we call it, it must not be waited for.
     if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return TIDINGS__LAPPED;
     return TIDINGS__CLAIMED;
@@ -39,7 +39,7 @@ static bool ask(const tidings__segment *s, uint64_t position) {
     while (v >> 2 != position) {
         // Verdicts of a slot only move forward, so that a late revoker can't reopen an earlier question.
         if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return false;
-        if (tidings__look(s, position) != TIDINGS__CLAIMED) return false;
+        if (tidings__slot_status(s, position) != TIDINGS__CLAIMED) return false;
         if (tidings__cas(&cell->verdict, &v, pending)) return true;
     }
     return v == pending;

@@ -27,7 +27,7 @@ static void write_contents(tidings__segment *segment)
     header->instance = segment->instance;
     header->home_namespace = segment->home_namespace;
     header->born_at = tidings__realtime_ns();
-    header->companion = segment->companion;
+    header->writers_file = segment->writers_file;
     header->birthplace = segment->inode;
     header->shape = segment->shape;
     header->magic = TIDINGS__MAGIC;
@@ -100,7 +100,7 @@ static int make(tidings__segment *segment, uint32_t mode, const uint32_t *group)
     result = tidings__segment_attach(segment);
     if (result != 0) return result;
     segment->observable = tidings__mode_observable(mode);
-    if (segment->observable) result = tidings__companion_birth(segment, mode, group);
+    if (segment->observable) result = tidings__writers_file_birth(segment, mode, group);
     if (result != 0) return result;
     write_contents(segment);
     return tidings__file_access(segment->fd, mode, group);
@@ -120,7 +120,7 @@ int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, cons
     segment->fd = tidings__file_create_memory(segment->name);
     int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
     if (result == 0) result = tidings__file_seal(segment->fd);
-    if (result == 0 && !segment->companion) result = tidings__segment_separate(segment);
+    if (result == 0 && !segment->writers_file) result = tidings__segment_separate(segment);
     return result;
 }
 
@@ -135,7 +135,7 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
     if (result == 0) result = tidings__file_publish(segment->fd, segment->path);
     if (result == -EOPNOTSUPP) {
         // Files need a name here, or can't be given one later.
-        if (segment->companion) tidings__companion_unlink(segment, segment->instance);
+        if (segment->writers_file) tidings__writers_file_unlink(segment, segment->instance);
         tidings__segment_close(segment);
         if (tidings__beside_path(segment->path, segment->owner, segment->instance, "", other, sizeof other) != 0) return explain(segment, ENAMETOOLONG);
         segment->fd = tidings__file_create_named(other);
@@ -148,15 +148,15 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
         if (result != 0 && segment->fd >= 0) (void)tidings__file_unlink(other);
         if (result == 0) tidings__birth_release(segment->fd);
     }
-    if (result == 0 && segment->companion) tidings__birth_release(segment->companion_fd);
-    if (result == 0 && !segment->companion) {
+    if (result == 0 && segment->writers_file) tidings__birth_release(segment->writers_file_fd);
+    if (result == 0 && !segment->writers_file) {
         result = tidings__segment_separate(segment);
         if (result == -ESTALE || result == -ENOENT) result = -EEXIST;  // removed already, and perhaps succeeded: look again
     }
     if (result == 0) return 0;
     // The words come before the descriptor goes: free space is asked of the file system that was full.
     if (result != -EEXIST && result != -EAGAIN) result = explain(segment, -result);
-    if (segment->companion) tidings__companion_unlink(segment, segment->instance);
+    if (segment->writers_file) tidings__writers_file_unlink(segment, segment->instance);
     tidings__segment_close(segment);
     return result;
 }

@@ -90,7 +90,7 @@ static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
     memcpy(&identity->file_size, raw + offsetof(tidings__header, file_size), sizeof identity->file_size);
     memcpy(&identity->instance, raw + offsetof(tidings__header, instance), sizeof identity->instance);
     memcpy(&identity->home_namespace, raw + offsetof(tidings__header, home_namespace), sizeof identity->home_namespace);
-    memcpy(&identity->companion, raw + offsetof(tidings__header, companion), sizeof identity->companion);
+    memcpy(&identity->writers_file, raw + offsetof(tidings__header, writers_file), sizeof identity->writers_file);
     memcpy(&identity->birthplace, raw + offsetof(tidings__header, birthplace), sizeof identity->birthplace);
     memcpy(&identity->shape, raw + offsetof(tidings__header, shape), sizeof identity->shape);
     return 0;

@@ -15,25 +15,25 @@ bool tidings__mode_observable(uint32_t mode) { return (mode & 0444) >> 1 & ~mode
 // Read goes where write doesn't.
 static uint32_t writers_only(uint32_t mode) { return (mode & 0222) | (mode & 0222) << 1; }
 
-static uint64_t companion_size(const tidings__segment *segment)
+static uint64_t writers_file_size(const tidings__segment *segment)
 {
     return ((uint64_t)segment->shape.observers * TIDINGS__LINE + TIDINGS__PAGE - 1) / TIDINGS__PAGE * TIDINGS__PAGE;
 }
 
 static int path_of(const tidings__segment *segment, uint64_t instance, char path[TIDINGS__PATH_SIZE])
 {
-    return tidings__beside_path(segment->path, segment->owner, instance, TIDINGS__COMPANION_SUFFIX, path, TIDINGS__PATH_SIZE);
+    return tidings__beside_path(segment->path, segment->owner, instance, TIDINGS__WRITERS_FILE_SUFFIX, path, TIDINGS__PATH_SIZE);
 }
 
 static int give_memory(tidings__segment *segment, int fd, uint32_t mode, const uint32_t *group)
 {
-    const uint64_t size = companion_size(segment);
+    const uint64_t size = writers_file_size(segment);
     int result = tidings__file_resize(fd, size);
     if (result != 0) return result;
     result = tidings__file_reserve(fd, 0, size);
     if (result == -EOPNOTSUPP) result = tidings__file_zero(fd, 0, size);
     if (result == 0) result = tidings__file_access(fd, writers_only(mode), group);
-    if (result == 0) result = tidings__map(fd, size, true, &segment->companion_base);
+    if (result == 0) result = tidings__map(fd, size, true, &segment->writers_file_base);
     return result;
 }
 
@@ -45,9 +45,9 @@ static int separate(tidings__segment *segment, int fd, const char *path)
     const int locks = result == 0 ? tidings__file_reopen(fd, true, path) : -1;
     if (result == 0 && locks < 0) result = locks;
     if (result != 0) return result;
-    segment->companion_fd = locks;
-    segment->companion = status.st_ino;
-    segment->doorbells = segment->companion_base;
+    segment->writers_file_fd = locks;
+    segment->writers_file = status.st_ino;
+    segment->doorbells = segment->writers_file_base;
     return 0;
 }
 
@@ -61,21 +61,21 @@ static int birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t
     return result;
 }
 
-int tidings__companion_adopt(tidings__segment *segment, int mapped, int locks)
+int tidings__writers_file_adopt(tidings__segment *segment, int mapped, int locks)
 {
     struct stat status;
-    const bool right = tidings__file_sealed(mapped) && tidings__file_is(mapped, segment->device, segment->companion) &&
-                       tidings__file_is(locks, segment->device, segment->companion) && tidings__file_status(mapped, &status) == 0 &&
-                       (uint64_t)status.st_size == companion_size(segment);
+    const bool right = tidings__file_sealed(mapped) && tidings__file_is(mapped, segment->device, segment->writers_file) &&
+                       tidings__file_is(locks, segment->device, segment->writers_file) && tidings__file_status(mapped, &status) == 0 &&
+                       (uint64_t)status.st_size == writers_file_size(segment);
     if (!right) return tidings__segment_refuse(segment, EBADMSG, "receive", "the descriptors that came with it belong to another one; have it sent by tidings_send");
-    const int result = tidings__map(mapped, companion_size(segment), true, &segment->companion_base);
+    const int result = tidings__map(mapped, writers_file_size(segment), true, &segment->writers_file_base);
     if (result != 0) return tidings__segment_refuse(segment, -result, "receive", "mapping it failed (%s); raise the limit (ulimit -v)", strerror(-result));
-    segment->companion_fd = locks;
-    segment->doorbells = segment->companion_base;
+    segment->writers_file_fd = locks;
+    segment->doorbells = segment->writers_file_base;
     return 0;
 }
 
-int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
+int tidings__writers_file_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
 {
     char path[TIDINGS__PATH_SIZE], directory[TIDINGS__PATH_SIZE];
     int result = path_of(segment, segment->instance, path);
@@ -86,23 +86,23 @@ int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uin
     result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
     if (result == 0) result = tidings__file_publish(fd, path);
     if (result == -EOPNOTSUPP) {
-        tidings__companion_close(segment);
+        tidings__writers_file_close(segment);
         tidings__file_close(fd);
         // Nobody looks for it before the center has its name, so it may have its own while it is unfinished.
         fd = tidings__file_create_named(path);
         result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
     }
     if (result == 0) result = separate(segment, fd, path);
-    if (result == 0) result = tidings__birth_hold(segment->companion_fd, path);
+    if (result == 0) result = tidings__birth_hold(segment->writers_file_fd, path);
     if (result != 0) {
         if (fd >= 0) (void)tidings__file_unlink(path);
-        tidings__companion_close(segment);
+        tidings__writers_file_close(segment);
     }
     tidings__file_close(fd);
     return result;
 }
 
-int tidings__companion_open(const tidings__segment *segment, uint64_t instance, ino_t inode)
+int tidings__writers_file_open(const tidings__segment *segment, uint64_t instance, ino_t inode)
 {
     char path[TIDINGS__PATH_SIZE];
     struct stat status;
@@ -118,27 +118,27 @@ int tidings__companion_open(const tidings__segment *segment, uint64_t instance, 
     return result;
 }
 
-int tidings__companion_of(tidings__segment *segment, const tidings__identity *identity)
+int tidings__writers_file_of(tidings__segment *segment, const tidings__identity *identity)
 {
     segment->instance = identity->instance;
-    segment->companion = (ino_t)identity->companion;
-    return identity->companion != 0 ? tidings__companion_open(segment, segment->instance, segment->companion) : -ENOENT;
+    segment->writers_file = (ino_t)identity->writers_file;
+    return identity->writers_file != 0 ? tidings__writers_file_open(segment, segment->instance, segment->writers_file) : -ENOENT;
 }
 
-int tidings__companion_join(tidings__segment *segment, const char *verb)
+int tidings__writers_file_join(tidings__segment *segment, const char *verb)
 {
     char path[TIDINGS__PATH_SIZE];
     struct stat status;
-    const int fd = tidings__companion_open(segment, segment->instance, segment->companion);
+    const int fd = tidings__writers_file_open(segment, segment->instance, segment->writers_file);
     int result = fd < 0 ? fd : tidings__file_status(fd, &status);
-    if (result == 0 && (uint64_t)status.st_size != companion_size(segment)) result = -EBADMSG;
+    if (result == 0 && (uint64_t)status.st_size != writers_file_size(segment)) result = -EBADMSG;
     if (result == 0) result = path_of(segment, segment->instance, path);
-    if (result == 0 && !tidings__file_backed(fd, 0, companion_size(segment))) result = tidings__file_reserve(fd, 0, companion_size(segment));
-    if (result == 0) result = tidings__map(fd, companion_size(segment), true, &segment->companion_base);
+    if (result == 0 && !tidings__file_backed(fd, 0, writers_file_size(segment))) result = tidings__file_reserve(fd, 0, writers_file_size(segment));
+    if (result == 0) result = tidings__map(fd, writers_file_size(segment), true, &segment->writers_file_base);
     if (result == 0) result = separate(segment, fd, path);
     tidings__file_close(fd);
     if (result == 0) return 0;
-    tidings__companion_close(segment);
+    tidings__writers_file_close(segment);
     // Its remover deletes the center's name first.
     if ((result == -ENOENT || result == -ESTALE) && !tidings__file_same(segment->fd, segment->path)) return -ENOENT;
     (void)path_of(segment, segment->instance, path);
@@ -147,7 +147,7 @@ int tidings__companion_join(tidings__segment *segment, const char *verb)
                                    "%s, which belongs to it, can't be used (%s); remove the center when nobody uses it, or open it read-only", path, reason);
 }
 
-void tidings__companion_unlink(const tidings__segment *segment, uint64_t instance)
+void tidings__writers_file_unlink(const tidings__segment *segment, uint64_t instance)
 {
     char path[TIDINGS__PATH_SIZE];
     if (path_of(segment, instance, path) == 0) (void)tidings__file_unlink(path);
@@ -155,20 +155,20 @@ void tidings__companion_unlink(const tidings__segment *segment, uint64_t instanc
 
 int tidings__segment_locks(const tidings__segment *segment)
 {
-    if (!segment->companion) return tidings__segment_descriptor(segment);
-    return tidings__file_is(segment->companion_fd, segment->device, segment->companion) ? segment->companion_fd : -EBADF;
+    if (!segment->writers_file) return tidings__segment_descriptor(segment);
+    return tidings__file_is(segment->writers_file_fd, segment->device, segment->writers_file) ? segment->writers_file_fd : -EBADF;
 }
 
-void tidings__companion_close(tidings__segment *segment)
+void tidings__writers_file_close(tidings__segment *segment)
 {
-    if (segment->companion_base) tidings__unmap(segment->companion_base, companion_size(segment));
-    segment->companion_base = NULL;
-    if (segment->companion && tidings__segment_locks(segment) >= 0) tidings__file_close(segment->companion_fd);
-    segment->companion_fd = -1;
-    segment->companion = 0;
+    if (segment->writers_file_base) tidings__unmap(segment->writers_file_base, writers_file_size(segment));
+    segment->writers_file_base = NULL;
+    if (segment->writers_file && tidings__segment_locks(segment) >= 0) tidings__file_close(segment->writers_file_fd);
+    segment->writers_file_fd = -1;
+    segment->writers_file = 0;
 }
 
-int tidings__companion_reopen(tidings__segment *segment)
+int tidings__writers_file_reopen(tidings__segment *segment)
 {
     char path[TIDINGS__PATH_SIZE];
     const int inherited = tidings__segment_locks(segment);
@@ -176,6 +176,6 @@ int tidings__companion_reopen(tidings__segment *segment)
     // Only where there is no /proc.
     if (inherited >= 0 && again < 0 && path_of(segment, segment->instance, path) == 0) again = tidings__file_reopen(inherited, true, path);
     if (inherited >= 0) tidings__file_close(inherited);
-    segment->companion_fd = again < 0 ? -1 : again;
+    segment->writers_file_fd = again < 0 ? -1 : again;
     return again < 0 ? again : 0;
 }

@@ -24,7 +24,7 @@ typedef struct tidings__identity {
     uint64_t file_size;
     uint64_t instance;
     uint64_t home_namespace;
-    uint64_t companion;
+    uint64_t writers_file;
     uint64_t birthplace;
     tidings__shape shape;
     dev_t device;
@@ -50,7 +50,7 @@ int tidings__segment_check_directory(const tidings__segment *segment, uint32_t f
 
 // Deletes the name if it is still this file's, under a lock that makes this one decision for everybody. 0 also if the name has gone already.
 // `companion`: its descriptor, or -1.
-int tidings__segment_unlink(const tidings__segment *segment, int fd, int companion, bool mark, const char *verb);
+int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers_file, bool mark, const char *verb);
 
 // MARK: Files on their way (leftovers.c)
 
@@ -63,19 +63,19 @@ void tidings__birth_release(int fd);
 // Does this mode let somebody read who may not write?
 bool tidings__mode_observable(uint32_t mode);
 // Makes the companion of a newborn center, gives it its name, and notes it in the segment. On failure there is none.
-int tidings__companion_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
+int tidings__writers_file_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 // Opens and maps that of an existing one. Errors with the line written; -ENOENT without: the center has just been removed.
-int tidings__companion_join(tidings__segment *segment, const char *verb);
+int tidings__writers_file_join(tidings__segment *segment, const char *verb);
 // Takes it over from descriptors that were handed: one to map, one for locks. With the line written; closes neither.
-int tidings__companion_adopt(tidings__segment *segment, int mapped, int locks);
+int tidings__writers_file_adopt(tidings__segment *segment, int mapped, int locks);
 // Only its descriptor, checked, or a negative errno.
-int tidings__companion_open(const tidings__segment *segment, uint64_t instance, ino_t inode);
+int tidings__writers_file_open(const tidings__segment *segment, uint64_t instance, ino_t inode);
 // The same for a center that was only looked at, and notes it in the segment; negative also if there is none.
-int tidings__companion_of(tidings__segment *segment, const tidings__identity *identity);
-#define TIDINGS__COMPANION_SUFFIX ".writers"
-void tidings__companion_unlink(const tidings__segment *segment, uint64_t instance);
-void tidings__companion_close(tidings__segment *segment);
-int tidings__companion_reopen(tidings__segment *segment);
+int tidings__writers_file_of(tidings__segment *segment, const tidings__identity *identity);
+#define TIDINGS__WRITERS_FILE_SUFFIX ".writers"
+void tidings__writers_file_unlink(const tidings__segment *segment, uint64_t instance);
+void tidings__writers_file_close(tidings__segment *segment);
+int tidings__writers_file_reopen(tidings__segment *segment);
 
 // Maps what was checked, from segment->fd. With the line written.
 int tidings__segment_map(tidings__segment *segment, const tidings__identity *identity);

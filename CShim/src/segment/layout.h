@@ -16,8 +16,8 @@
 #define TIDINGS__OBSERVERS_MAX 1024u
 #define TIDINGS__PARTICIPANTS_MAX 4096u  // 12 bits of a chunk word
 #define TIDINGS__MAP_WORDS (TIDINGS__OBSERVERS_MAX / 64u)
-#define TIDINGS__BEDS 4u                // names whose crowd an observer can sleep in at a time
-#define TIDINGS__BELLS 32u              // one line each, and a word of bits says which
+#define TIDINGS__GROUP_WAITS 4u                // names whose crowd an observer can sleep in at a time
+#define TIDINGS__NAME_FUTEXES 32u              // one line each, and a word of bits says which
 #define TIDINGS__KEY_MAX 512u           // name, subject, each up to 255 bytes
 #define TIDINGS__LOCK_BASE (INT64_C(1) << 40)  // participants' lock bytes: beyond any file length we make, so no I/O ever meets them
 #define TIDINGS__NAME_NONE 0u           // entry 0 is nobody's
@@ -40,7 +40,7 @@ typedef struct tidings__cell {
     _Atomic uint64_t time;                                // header, by the claim's owner between claim and commit
     _Atomic uint64_t size_pid;                            // 31…0 payload bytes, 63…32 pid
     _Atomic uint64_t poster;                              // 31…0 uid, 47…32 participant, 55…48 subject bytes, 63…56 name bytes (0: the entry has it)
-    _Atomic uint64_t topic;                               // 23…0 name entry, 31…24 flags, 55…32 entry of name and subject, 63…56 format
+    _Atomic uint64_t route;                               // 23…0 name entry, 31…24 flags, 55…32 entry of name and subject, 63…56 format
     _Atomic uint64_t body[TIDINGS__BODY_WORDS];           // payload, then name, then subject, each from a multiple of 8; or the chunk's number
 } tidings__cell;
 
@@ -87,16 +87,16 @@ typedef struct tidings__observer_entry {
     _Atomic uint64_t cursor;                            // lossless only: the first position it still needs
     _Atomic uint64_t instance;                          // of the owner, so that a stale owner number says nothing
     _Atomic uint64_t history;                           // lossless only: before this it needs every record, by whatever name
-    _Atomic uint32_t beds[TIDINGS__BEDS];               // while asleep: the name entries whose `crowd` it sleeps on as well; the owner's, before it announces
+    _Atomic uint32_t group_waits[TIDINGS__GROUP_WAITS];               // while asleep: the name entries whose `crowd` it sleeps on as well; the owner's, before it announces
     uint64_t unused[2];
 } tidings__observer_entry;
 
 // One line of the companion, for the observer of the same number. Participants alone map the companion, so participants alone
 // sleep on these words.
-typedef struct tidings__companion_line {
+typedef struct tidings__writers_file_line {
     _Alignas(TIDINGS__LINE) _Atomic uint32_t doorbell;  // as the observer entry's
     _Atomic uint32_t waiting_posters;                   // as the header's, but of posters that wait for this observer
-} tidings__companion_line;
+} tidings__writers_file_line;
 
 // How many records of a name lie before `end`. Changed together by a 16-byte CAS; `end` never goes back, so that
 // reading end, count, end again gives a pair.
@@ -113,7 +113,7 @@ typedef struct tidings__name {
     _Atomic uint64_t retained;                     // 63…16 position, 15…0 chunk + 1; 0: none
     _Atomic uint64_t birth;                        // no record before this position carries this entry's number
     _Atomic uint32_t lengths;                      // 14…0 name bytes, 15 it is a prefix, 31…16 subject bytes + 1 (0: no subject)
-    _Atomic uint32_t crowd;                        // 15…0 which words of `members` may be other than 0; above, counts up as all who sleep on it are rung: a futex
+    _Atomic uint32_t wake_group;                        // 15…0 which words of `members` may be other than 0; above, counts up as all who sleep on it are rung: a futex
     _Atomic uint64_t members[TIDINGS__MAP_WORDS];  // one bit per observer entry
     _Atomic uint64_t key[TIDINGS__KEY_MAX / 8];    // name, then subject
 } tidings__name;
@@ -125,7 +125,7 @@ typedef struct tidings__name {
 #define TIDINGS__NAME_GONE 4u     // decided: being unlinked; `birth` is where its quarantine ends
 #define TIDINGS__NEXT_MARK (UINT64_C(1) << 32)
 #define TIDINGS__LENGTHS_PREFIX UINT32_C(0x8000)
-#define TIDINGS__CROWD_RUNG UINT32_C(0x10000)
+#define TIDINGS__WAKE_GROUP_RUNG UINT32_C(0x10000)
 
 // MARK: Chunks
 
@@ -148,9 +148,9 @@ typedef struct tidings__padded {
 } tidings__padded;
 
 // A futex that counts the posts under the names that hash to it: what those sleep on who may not write, and so can't say that they sleep.
-typedef struct tidings__bell {
+typedef struct tidings__name_futex {
     _Alignas(TIDINGS__LINE) _Atomic uint32_t word;
-} tidings__bell;
+} tidings__name_futex;
 
 typedef struct tidings__header {
     // Page 0: written at birth, never again.
@@ -161,7 +161,7 @@ typedef struct tidings__header {
     uint64_t instance;        // random: tells one center from its successor of the same name
     uint64_t home_namespace;  // pid namespace whose TIDs stand in claims; 0: unknown, everybody is foreign
     uint64_t born_at;
-    uint64_t companion;  // inode of the file of those who may write, 0: there is none, locks and doorbells are in this one
+    uint64_t writers_file;  // inode of the file of those who may write, 0: there is none, locks and doorbells are in this one
     tidings__shape shape;
     uint64_t birthplace;  // the inode it was born in; another one's is a copy, 0: unknown
     // Page 1: one word, one line pair.
@@ -177,13 +177,13 @@ typedef struct tidings__header {
     tidings__padded waiting_posters;
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t asleep[TIDINGS__MAP_WORDS];
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t lossless[TIDINGS__MAP_WORDS];
-    tidings__bell bells[TIDINGS__BELLS];  // only where there is a companion
+    tidings__name_futex name_futexes[TIDINGS__NAME_FUTEXES];  // only where there is a companion
 } tidings__header;
 
 _Static_assert(sizeof(tidings__cell) == TIDINGS__CELL_SIZE, "a cell is four lines");
 _Static_assert(sizeof(tidings__participant) == 128, "two lines");
 _Static_assert(sizeof(tidings__observer_entry) == 64, "one line");
-_Static_assert(sizeof(tidings__companion_line) == TIDINGS__LINE, "one line");
+_Static_assert(sizeof(tidings__writers_file_line) == TIDINGS__LINE, "one line");
 _Static_assert(sizeof(tidings__name) == 704, "one line, two of members, eight of text");
 _Static_assert(sizeof(tidings__header) <= 2 * TIDINGS__PAGE, "header is two pages");
 _Static_assert(TIDINGS__BODY_SIZE + 56 == TIDINGS__CELL_SIZE, "header and body fill the cell");

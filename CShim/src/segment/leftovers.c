@@ -29,7 +29,7 @@ typedef struct search {
     const char *directory;
     char prefix[32];
     bool delete_them;
-    bool (*each)(void *context, const tidings_leftover *leftover);
+    bool (*each)(void *context, const tidings_stale_file *stale_file);
     void *context;
     uint32_t count;
     // While looking whose companion it is.
@@ -42,7 +42,7 @@ typedef struct search {
 static int open_one(const search *search, const char *file, tidings__segment *segment, tidings__identity *identity, struct stat *status)
 {
     memset(segment, 0, sizeof *segment);
-    segment->fd = segment->companion_fd = -1;
+    segment->fd = segment->writers_file_fd = -1;
     segment->owner = tidings__user_id();
     if (tidings__path_join(search->directory, file, segment->path, sizeof segment->path) != 0) return -1;
     const int fd = tidings__file_open(segment->path, true);
@@ -58,9 +58,9 @@ static int open_one(const search *search, const char *file, tidings__segment *se
 
 static bool tell(search *search, int kind, const char *file, const struct stat *status, bool deleted)
 {
-    const tidings_leftover leftover = {.kind = kind, .deleted = deleted, .memory = (uint64_t)status->st_blocks * 512, .file = file};
+    const tidings_stale_file stale_file = {.kind = kind, .deleted = deleted, .memory = (uint64_t)status->st_blocks * 512, .file = file};
     search->count++;
-    return search->each(search->context, &leftover);
+    return search->each(search->context, &stale_file);
 }
 
 // Does this center need that companion? Of a center of another version nobody knows.
@@ -79,7 +79,7 @@ static bool needs(void *context, const char *file)
         return !search->needed;
     }
     tidings__file_close(fd);
-    search->needed = identity.version != 0 && (!tidings__identity_is_ours(&identity) || (identity.instance == search->instance && identity.companion == search->inode));
+    search->needed = identity.version != 0 && (!tidings__identity_is_ours(&identity) || (identity.instance == search->instance && identity.writers_file == search->inode));
     return !search->needed;
 }
 
@@ -88,8 +88,8 @@ static bool look_beside(search *search, const char *file, const char *rest)
 {
     char *end;
     search->instance = strtoull(rest, &end, 16);
-    if (end != rest + NUMBER_LENGTH || (*end != 0 && strcmp(end, TIDINGS__COMPANION_SUFFIX) != 0)) return true;
-    const bool companion = *end != 0;
+    if (end != rest + NUMBER_LENGTH || (*end != 0 && strcmp(end, TIDINGS__WRITERS_FILE_SUFFIX) != 0)) return true;
+    const bool writers_file = *end != 0;
     tidings__segment segment;
     tidings__identity identity;
     struct stat status;
@@ -100,10 +100,10 @@ static bool look_beside(search *search, const char *file, const char *rest)
         search->inode = status.st_ino;
         search->needed = false;
         // Under the lock: a creator holds it until its center has a name and can be found.
-        if (companion && tidings__list(search->directory, needs, search) != 0) search->needed = true;  // nobody knows
+        if (writers_file && tidings__list(search->directory, needs, search) != 0) search->needed = true;  // nobody knows
         if (!search->needed && tidings__file_same(fd, segment.path)) {
             const bool deleted = search->delete_them && tidings__file_unlink(segment.path) == 0;
-            go_on = tell(search, companion ? TIDINGS_LEFTOVER_COMPANION : TIDINGS_LEFTOVER_UNFINISHED, file, &status, deleted);
+            go_on = tell(search, writers_file ? TIDINGS_STALE_FILE_WRITERS_FILE : TIDINGS_STALE_FILE_UNFINISHED, file, &status, deleted);
         }
         (void)tidings__lock_release(fd, TIDINGS__LOCK_REMOVAL);
     }
@@ -123,15 +123,15 @@ static bool look_at_center(search *search, const char *file, const char *name)
     uint64_t removed = 0;
     if (tidings__identity_is_ours(&identity) && strlen(name) < sizeof segment.name && tidings__file_read(fd, &removed, sizeof removed, offsetof(tidings__header, removed)) == 0 && removed != 0) {
         memcpy(segment.name, name, strlen(name) + 1);
-        const int companion = tidings__companion_of(&segment, &identity);
-        const int locks = companion >= 0 ? companion : fd;
+        const int writers_file = tidings__writers_file_of(&segment, &identity);
+        const int locks = writers_file >= 0 ? writers_file : fd;
         const bool left = tidings__lock_try(locks, TIDINGS__LOCK_REMOVAL, true) == 0;
         if (left) (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);
         if (left && tidings__file_same(fd, segment.path)) {
-            const bool deleted = search->delete_them && tidings__segment_unlink(&segment, fd, companion, false, "remove") == 0;
-            go_on = tell(search, TIDINGS_LEFTOVER_REMOVED, file, &status, deleted);
+            const bool deleted = search->delete_them && tidings__segment_unlink(&segment, fd, writers_file, false, "remove") == 0;
+            go_on = tell(search, TIDINGS_STALE_FILE_REMOVED, file, &status, deleted);
         }
-        tidings__file_close(companion);
+        tidings__file_close(writers_file);
     }
     tidings__file_close(fd);
     return go_on;
@@ -146,7 +146,7 @@ static bool look(void *context, const char *file)
     return *rest == '.' ? look_beside(search, file, rest + 1) : look_at_center(search, file, rest);
 }
 
-int tidings__leftovers(const char *configured, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context)
+int tidings__stale_files(const char *configured, bool delete_them, bool (*each)(void *context, const tidings_stale_file *stale_file), void *context)
 {
     char directory[TIDINGS__PATH_SIZE];
     int result = tidings__center_directory(configured, directory, sizeof directory);

@@ -123,10 +123,10 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
     if (result == 0) result = tidings__segment_validate(segment, "open", &identity);
     if (result == 0) result = tidings__segment_map(segment, &identity);
     // Also to false: the center that was looked at before this one may have been another, removed meanwhile.
-    segment->observable = result == 0 && identity.companion != 0;
+    segment->observable = result == 0 && identity.writers_file != 0;
     if (segment->observable) {
-        segment->companion = (ino_t)identity.companion;
-        if (segment->writable) result = tidings__companion_join(segment, "open");
+        segment->writers_file = (ino_t)identity.writers_file;
+        if (segment->writable) result = tidings__writers_file_join(segment, "open");
     } else if (result == 0 && segment->writable) {
         result = tidings__segment_separate(segment);
         // Stale: it has lost its name to another meanwhile (and there is no /proc to find it without). Then so it was when we came.
@@ -135,7 +135,7 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
     }
     if (result == 0 && atomic_load_explicit(&segment->header->removed.word, memory_order_acquire) != 0) {
         // Its remover was killed, or is just between marking the file and deleting the name. Finish that, then it isn't there.
-        result = segment->writable ? tidings__segment_unlink(segment, segment->fd, segment->companion_fd, false, "open") : 0;
+        result = segment->writable ? tidings__segment_unlink(segment, segment->fd, segment->writers_file_fd, false, "open") : 0;
         if (result == 0) result = -ENOENT;
     }
     if (result != 0) tidings__segment_close(segment);
@@ -154,7 +154,7 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
 {
     const uint32_t looks = segment->looks;
     memset(segment, 0, sizeof *segment);
-    segment->fd = segment->companion_fd = -1;
+    segment->fd = segment->writers_file_fd = -1;
     segment->looks = looks;
     int result = tidings__check_center_name(name);
     if (result != 0) return result;
@@ -202,7 +202,7 @@ int tidings__segment_descriptor(const tidings__segment *segment)
 
 void tidings__segment_close_files(tidings__segment *segment)
 {
-    tidings__companion_close(segment);
+    tidings__writers_file_close(segment);
     // Not what has got its number since. A birth or an opening that fails early doesn't know its inode yet.
     if (segment->inode == 0 || tidings__segment_descriptor(segment) >= 0) tidings__file_close(segment->fd);
     segment->fd = -1;
@@ -222,7 +222,7 @@ void tidings__segment_close(tidings__segment *segment)
 int tidings__segment_reopen(tidings__segment *segment)
 {
     if (!segment->writable) return 0;  // it locks nothing
-    if (segment->companion) return tidings__companion_reopen(segment);
+    if (segment->writers_file) return tidings__writers_file_reopen(segment);
     const int inherited = tidings__segment_descriptor(segment);
     const int again = inherited < 0 ? inherited : tidings__file_reopen(inherited, segment->writable, segment->path);
     // Also without a new one: a child that kept the inherited description would keep its parent's locks alive.

@@ -32,10 +32,10 @@ static uint32_t names_at(const tidings__segment *s, uint64_t position, bool reta
     if (tidings__lap_ahead(w, tidings__lap_at(s, position)) != 0 || w & (TIDINGS__W_SKIPPED)) return 0;
     const bool written = tidings__acquire(&cell->commit) >> 1 == position;
     if (!written) return w & TIDINGS__W_DIED ? 0 : ANY;
-    const uint64_t topic = tidings__relaxed(&cell->topic);
-    if (retained && !((topic >> 24) & TIDINGS__RECORD_RETAIN)) return 0;
-    names[0] = (uint32_t)topic & 0xffffff;
-    names[1] = (uint32_t)(topic >> 32) & 0xffffff;
+    const uint64_t route = tidings__relaxed(&cell->route);
+    if (retained && !((route >> 24) & TIDINGS__RECORD_RETAIN)) return 0;
+    names[0] = (uint32_t)route & 0xffffff;
+    names[1] = (uint32_t)(route >> 32) & 0xffffff;
     return 2;
 }
 

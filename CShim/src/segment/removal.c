@@ -38,9 +38,9 @@ static int mark_removed(int fd, uint64_t value)
 
 // Deletes only what was checked. The path could lead to a successor by now, and between looking and deleting it could come to: but the name of an inode is only ever
 // taken by who holds this lock on that inode, so while we hold it and the name is ours, it stays ours.
-int tidings__segment_unlink(const tidings__segment *segment, int fd, int companion, bool mark, const char *verb)
+int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers_file, bool mark, const char *verb)
 {
-    const int locks = companion >= 0 ? companion : fd;
+    const int locks = writers_file >= 0 ? writers_file : fd;
     int result = take_lock(segment, locks, verb);
     if (result != 0) return result;
     if (tidings__file_same(fd, segment->path)) {
@@ -64,7 +64,7 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int compani
     } else if (mark) {
         (void)mark_removed(fd, 1);  // somebody used `rm`: those who have it open should know
     }
-    if (result == 0 && segment->companion) tidings__companion_unlink(segment, segment->instance);
+    if (result == 0 && segment->writers_file) tidings__writers_file_unlink(segment, segment->instance);
     (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);
     return result;
 }
@@ -90,25 +90,25 @@ static bool has_memory(int fd, uint64_t length)
 }
 
 // Wakes all who sleep in a center that was just marked. Only a hint: an observer that isn't woken here is told by its own process.
-static void wake_observers(int fd, int companion, const tidings__identity *identity)
+static void wake_observers(int fd, int writers_file, const tidings__identity *identity)
 {
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);
     const uint64_t length = geometry.observers + identity->shape.observers * sizeof(tidings__observer_entry);
     uint8_t *bytes = NULL;
     if (!has_memory(fd, length) || tidings__map(fd, length, true, &bytes) != 0) return;
-    if (identity->companion == 0) ring_all(bytes + geometry.observers, identity->shape.observers);
-    tidings__bell *bells = ((tidings__header *)(void *)bytes)->bells;
-    for (uint32_t i = 0; identity->companion != 0 && i < TIDINGS__BELLS; i++) {
-        atomic_fetch_add(&bells[i].word, 1);
-        (void)tidings__futex_wake(&bells[i].word, READERS_WOKEN);
+    if (identity->writers_file == 0) ring_all(bytes + geometry.observers, identity->shape.observers);
+    tidings__name_futex *name_futexes = ((tidings__header *)(void *)bytes)->name_futexes;
+    for (uint32_t i = 0; identity->writers_file != 0 && i < TIDINGS__NAME_FUTEXES; i++) {
+        atomic_fetch_add(&name_futexes[i].word, 1);
+        (void)tidings__futex_wake(&name_futexes[i].word, READERS_WOKEN);
     }
     tidings__unmap(bytes, length);
     const uint64_t size = (uint64_t)identity->shape.observers * TIDINGS__LINE;
     struct stat status;
     uint8_t *doorbells = NULL;
-    if (companion < 0 || tidings__file_status(companion, &status) != 0 || (uint64_t)status.st_size < size || !has_memory(companion, size) ||
-        tidings__map(companion, size, true, &doorbells) != 0)
+    if (writers_file < 0 || tidings__file_status(writers_file, &status) != 0 || (uint64_t)status.st_size < size || !has_memory(writers_file, size) ||
+        tidings__map(writers_file, size, true, &doorbells) != 0)
         return;
     ring_all(doorbells, identity->shape.observers);
     tidings__unmap(doorbells, size);
@@ -143,10 +143,10 @@ static int remove_once(const char *name, const tidings_configuration *configurat
             result = tidings__directory_writable(directory);
             if (result != 0) result = tidings__segment_unopenable(&segment, -result, TIDINGS__OPEN_ANY_OWNER, "remove");
         }
-        const int companion = result == 0 && ours ? tidings__companion_of(&segment, &identity) : -1;
-        if (result == 0) result = tidings__segment_unlink(&segment, fd, companion, ours, "remove");
-        if (result == 0 && ours) wake_observers(fd, companion, &identity);
-        tidings__file_close(companion);
+        const int writers_file = result == 0 && ours ? tidings__writers_file_of(&segment, &identity) : -1;
+        if (result == 0) result = tidings__segment_unlink(&segment, fd, writers_file, ours, "remove");
+        if (result == 0 && ours) wake_observers(fd, writers_file, &identity);
+        tidings__file_close(writers_file);
     }
     tidings__file_close(fd);
     return result;

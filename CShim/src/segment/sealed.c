@@ -12,7 +12,7 @@
 static int begin(const char *name, tidings__segment *segment)
 {
     memset(segment, 0, sizeof *segment);
-    segment->fd = segment->companion_fd = -1;
+    segment->fd = segment->writers_file_fd = -1;
     int result = tidings__check_center_name(name);
     if (result != 0) return result;
     memcpy(segment->name, name, strlen(name) + 1);
@@ -51,7 +51,7 @@ int tidings__segment_hand(const tidings__segment *segment, bool writable, int de
 {
     *count = 0;
     const int center = tidings__segment_descriptor(segment), locks = tidings__segment_locks(segment);
-    const int from[3] = {center, writable ? locks : -1, writable && segment->companion ? locks : -1};
+    const int from[3] = {center, writable ? locks : -1, writable && segment->writers_file ? locks : -1};
     for (int i = 0; i < 3 && (i == 0 || from[i] >= 0); i++) {
         const int fd = from[i] < 0 ? from[i] : tidings__file_reopen(from[i], writable, segment->path);
         if (fd < 0) {
@@ -88,13 +88,13 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
     }
     if (result == 0) result = tidings__segment_validate(segment, "receive", &identity);
     if (result == 0) result = check_size(segment, &identity, largest);
-    if (result == 0 && segment->writable && count != (identity.companion ? 3 : 2))
+    if (result == 0 && segment->writable && count != (identity.writers_file ? 3 : 2))
         result = tidings__segment_refuse(segment, EBADMSG, "receive", "%d descriptors came with it; have it sent by tidings_send", count);
     if (result == 0) result = tidings__segment_map(segment, &identity);
-    if (result == 0 && identity.companion != 0) {
+    if (result == 0 && identity.writers_file != 0) {
         segment->observable = true;
-        segment->companion = (ino_t)identity.companion;
-        if (segment->writable) result = tidings__companion_adopt(segment, descriptors[1], descriptors[2]);
+        segment->writers_file = (ino_t)identity.writers_file;
+        if (segment->writable) result = tidings__writers_file_adopt(segment, descriptors[1], descriptors[2]);
     } else if (result == 0 && segment->writable) {
         // The first was for mapping.
         if (!tidings__file_is(descriptors[1], segment->device, segment->inode))
@@ -102,10 +102,10 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
         else segment->fd = descriptors[1];
     }
     for (int i = 0; i < count; i++)
-        if (result != 0 || (descriptors[i] != segment->fd && descriptors[i] != segment->companion_fd)) tidings__file_close(descriptors[i]);
+        if (result != 0 || (descriptors[i] != segment->fd && descriptors[i] != segment->writers_file_fd)) tidings__file_close(descriptors[i]);
     if (result == 0) return 0;
-    segment->fd = segment->companion_fd = -1;
-    segment->companion = 0;
+    segment->fd = segment->writers_file_fd = -1;
+    segment->writers_file = 0;
     tidings__segment_close(segment);
     return result;
 }

@@ -36,9 +36,9 @@ typedef struct tidings__segment {
     uint32_t slot_shift, slot_mask;
     uint64_t instance, home_namespace;
     uint8_t *doorbells;  // one line each: the observers' entries, or the companion
-    int companion_fd;    // where there is a companion and we may write: its locks' description. -1 otherwise
-    uint8_t *companion_base;
-    ino_t companion;  // its inode; 0: there is none
+    int writers_file_fd;    // where there is a companion and we may write: its locks' description. -1 otherwise
+    uint8_t *writers_file_base;
+    ino_t writers_file;  // its inode; 0: there is none
     uint32_t owner;
     _Atomic uint32_t *chunk_backed;  // ours: pages of each chunk, from its start, known to have memory
     _Atomic uint32_t names_known;    // ours: name entries known to have memory
@@ -92,15 +92,15 @@ static inline _Atomic uint32_t *tidings__waiting_posters(const tidings__segment 
 #ifdef MUTANT_POSTERS_WAIT_WHERE_READERS_SLEEP  // Found by: interleaving lossless_beside_readers
     (void)observer;
 #else
-    if (segment->companion_base) return &((tidings__companion_line *)(void *)segment->companion_base)[observer].waiting_posters;
+    if (segment->writers_file_base) return &((tidings__writers_file_line *)(void *)segment->writers_file_base)[observer].waiting_posters;
 #endif
     return (_Atomic uint32_t *)(void *)&segment->header->waiting_posters.word;
 }
 
 // Deletes a center's file, after making sure that it is one: of this version and whole, or at least one of another version by its magic. -ENOENT, -EBADMSG, -EPERM …
 int tidings__segment_remove(const char *name, const tidings_configuration *configuration);
-// Likewise for `tidings_leftovers`.
-int tidings__leftovers(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_leftover *leftover), void *context);
+// Likewise for `tidings_stale_files`.
+int tidings__stale_files(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_stale_file *stale_file), void *context);
 
 // Makes sure that the first `bytes` of a chunk have memory before they are touched; cheap when known already. A writable segment reserves what is missing:
 // -ENOSPC with amounts. A read-only one can't: -ENODATA, nobody can have written there. -EINVAL: no such chunk, or it isn't that large (a hostile number).

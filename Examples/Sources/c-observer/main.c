@@ -16,8 +16,8 @@ int main(int count, char **arguments) {
     if (tidings_open(arguments[1], NULL, &center) < 0) return failed();
     if (tidings_observer_open(center, 0, &observer) < 0) return failed();
     for (int i = 2; i < count; i++) {
-        uint32_t interest;
-        if (tidings_observer_add(observer, arguments[i], strlen(arguments[i]), NULL, 0, TIDINGS_ADD_RETAINED, &interest) < 0)
+        uint32_t subscription;
+        if (tidings_observer_add(observer, arguments[i], strlen(arguments[i]), NULL, 0, TIDINGS_ADD_RETAINED, &subscription) < 0)
             return failed();
     }
 

@@ -85,8 +85,8 @@ final class CenterHandle: @unchecked Sendable {
         guard result == 0 else { throw SharedNotificationError(errno: -result, invalid: .invalidName) }
     }
 
-    func tidy() throws(SharedNotificationError) -> Int {
-        let result = tidings_tidy(center)
+    func reclaim() throws(SharedNotificationError) -> Int {
+        let result = tidings_reclaim(center)
         guard result >= 0 else { throw SharedNotificationError(errno: -result) }
         return Int(result)
     }

@@ -66,31 +66,31 @@ extension CenterHandle {
         return found
     }
 
-    func remains() throws(SharedNotificationError) -> SharedNotificationCenter.Remains {
-        var raw = tidings_remains()
-        let result = tidings_remains_get(center, &raw)
+    func orphans() throws(SharedNotificationError) -> SharedNotificationCenter.Orphans {
+        var raw = tidings_orphans()
+        let result = tidings_orphans_get(center, &raw)
         guard result == 0 else { throw SharedNotificationError(errno: -result) }
-        var remains = SharedNotificationCenter.Remains()
-        remains.participants = Int(raw.participants)
-        remains.observers = Int(raw.observers)
-        remains.losslessObservers = Int(raw.observers_lossless)
-        remains.names = Int(raw.names)
-        remains.payloads = Int(raw.payloads)
-        remains.claims = Int(raw.claims)
-        remains.isEvictionUnfinished = raw.evictions != 0
-        remains.unfinishedRevocations = Int(raw.verdicts)
-        remains.heldSlots = Int(raw.slots_held)
-        remains.slotHolder = raw.slots_held > 0 ? raw.holder : nil
-        return remains
+        var orphans = SharedNotificationCenter.Orphans()
+        orphans.participants = Int(raw.participants)
+        orphans.observers = Int(raw.observers)
+        orphans.losslessObservers = Int(raw.observers_lossless)
+        orphans.names = Int(raw.names)
+        orphans.payloads = Int(raw.payloads)
+        orphans.claims = Int(raw.claims)
+        orphans.isEvictionUnfinished = raw.evictions != 0
+        orphans.unfinishedRevocations = Int(raw.verdicts)
+        orphans.heldSlots = Int(raw.slots_held)
+        orphans.slotHolder = raw.slots_held > 0 ? raw.holder : nil
+        return orphans
     }
 
-    static func leftovers(
+    static func staleFiles(
         in directory: String?, deletes: Bool
-    ) throws(SharedNotificationError) -> [SharedNotificationCenter.Leftover] {
-        var found: [SharedNotificationCenter.Leftover] = []
+    ) throws(SharedNotificationError) -> [SharedNotificationCenter.StaleFile] {
+        var found: [SharedNotificationCenter.StaleFile] = []
         // The pointer is used during the call only.
         let result = withUnsafeMutablePointer(to: &found) { found in
-            tidings_leftovers(directory, deletes, noteLeftover, found)
+            tidings_stale_files(directory, deletes, noteStaleFile, found)
         }
         guard result >= 0 else { throw SharedNotificationError(errno: -result) }
         return found
@@ -117,17 +117,17 @@ extension CenterHandle {
     }
 }
 
-/// For `tidings_leftovers`, with a pointer to an array.
-private func noteLeftover(context: UnsafeMutableRawPointer?, leftover: UnsafePointer<tidings_leftover>?) -> Bool {
-    guard let context, let leftover = leftover?.pointee else { return false }
-    let kind: SharedNotificationCenter.Leftover.Kind =
-        switch Int(leftover.kind) {
-        case TIDINGS_LEFTOVER_COMPANION: .companion
-        case TIDINGS_LEFTOVER_REMOVED: .halfRemovedCenter
+/// For `tidings_stale_files`, with a pointer to an array.
+private func noteStaleFile(context: UnsafeMutableRawPointer?, staleFile: UnsafePointer<tidings_stale_file>?) -> Bool {
+    guard let context, let staleFile = staleFile?.pointee else { return false }
+    let kind: SharedNotificationCenter.StaleFile.Kind =
+        switch Int(staleFile.kind) {
+        case TIDINGS_STALE_FILE_WRITERS_FILE: .writersFile
+        case TIDINGS_STALE_FILE_REMOVED: .halfRemovedCenter
         default: .unfinishedCenter
         }
-    context.assumingMemoryBound(to: [SharedNotificationCenter.Leftover].self).pointee.append(
+    context.assumingMemoryBound(to: [SharedNotificationCenter.StaleFile].self).pointee.append(
         .init(
-            file: String(cString: leftover.file), kind: kind, memory: leftover.memory, isDeleted: leftover.deleted))
+            file: String(cString: staleFile.file), kind: kind, memory: staleFile.memory, isDeleted: staleFile.deleted))
     return true
 }

@@ -109,20 +109,20 @@ final class ObserverHandle: @unchecked Sendable {
     private func add(
         _ name: String?, _ subject: String?, _ flags: UInt32
     ) throws(SharedNotificationError) -> UInt32 {
-        var interest: UInt32 = 0
+        var subscription: UInt32 = 0
         let result = withUTF8(name) { name in
             withUTF8(subject) { subject in
                 tidings_observer_add(
                     observer, name?.baseAddress, name?.count ?? 0, subject?.baseAddress, subject?.count ?? 0, flags,
-                    &interest)
+                    &subscription)
             }
         }
         guard result == 0 else { throw SharedNotificationError(errno: -result, invalid: .invalidName) }
-        return interest
+        return subscription
     }
 
-    func remove(_ interest: UInt32) {
-        _ = tidings_observer_remove(observer, interest)
+    func remove(_ subscription: UInt32) {
+        _ = tidings_observer_remove(observer, subscription)
     }
 
     func interrupt() {
@@ -188,8 +188,8 @@ final class ObserverHandle: @unchecked Sendable {
 
 // The delivery that `next()` found, until its next call. The leader only.
 extension ObserverHandle {
-    var interests: UnsafeBufferPointer<UInt32> {
-        UnsafeBufferPointer(start: delivery.pointee.interests, count: delivery.pointee.interest_count)
+    var subscriptions: UnsafeBufferPointer<UInt32> {
+        UnsafeBufferPointer(start: delivery.pointee.subscriptions, count: delivery.pointee.subscription_count)
     }
 
     /// How many were missed; `nil` for a notification.

@@ -2,7 +2,7 @@
 final class CenterCore: Sendable {
     let name: String
     let link: CenterLink
-    let topics: TopicCache
+    let publishers: PublisherCache
     let diagnostics: Diagnostics
     let types: MessageTypes
     let largePosts: LargePosts
@@ -17,7 +17,7 @@ final class CenterCore: Sendable {
         diagnostics = Diagnostics()
         types = MessageTypes(diagnostics)
         largePosts = LargePosts(diagnostics)
-        topics = TopicCache(link: link, types: types)
+        publishers = PublisherCache(link: link, types: types)
     }
 
     /// For what looks at the center: its successor's, once it has ended, if this object follows its name.
@@ -32,23 +32,23 @@ final class CenterCore: Sendable {
     ///   - tellsMoves: its closure is told, as of a loss of nothing, that it goes on in another center.
     ///   - object: whose registration it is. Those of one object keep one order.
     func observe(
-        _ interest: Interest, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, held: HeldItems? = nil,
+        _ subscription: Subscription, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, held: HeldItems? = nil,
         isSuspended: Bool = false, notesArrivals: Bool = false, tellsMoves: Bool = false,
         of object: ObjectIdentifier? = nil, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationAnchor {
-        try refuse(interest)
-        let bounds = bounds ?? (interest.isLossless ? .losslessClosure : .closure)
+        try refuse(subscription)
+        let bounds = bounds ?? (subscription.isLossless ? .losslessClosure : .closure)
         func observation(_ dispatcher: Dispatcher) -> Observation {
             let observation = Observation(
-                interest: interest, manner: manner, bounds: bounds, dispatcher: dispatcher, diagnostics: diagnostics,
+                subscription: subscription, manner: manner, bounds: bounds, dispatcher: dispatcher, diagnostics: diagnostics,
                 onMissed: onMissed, held: held, notesArrivals: notesArrivals, tellsMoves: tellsMoves, object: object)
             // Nobody else knows it yet.
             if isSuspended { observation.machine.suspend() }
             return observation
         }
-        if interest.needsOwnDispatcher {
+        if subscription.needsOwnDispatcher {
             return try link.inLatest { (handle) throws(SharedNotificationError) in
-                let dispatcher = try Dispatcher(core: self, center: handle, for: interest)
+                let dispatcher = try Dispatcher(core: self, center: handle, for: subscription)
                 let own = observation(dispatcher)
                 _ = try dispatcher.add(own)
                 return ObservationAnchor(own)
@@ -85,13 +85,13 @@ final class CenterCore: Sendable {
     }
 
     /// Throws if that can't be observed, or not from here.
-    func refuse(_ interest: Interest) throws(SharedNotificationError) {
+    func refuse(_ subscription: Subscription) throws(SharedNotificationError) {
         try refuseIfForked()
-        if interest.names?.isEmpty == true, interest.prefixes.isEmpty {
+        if subscription.names?.isEmpty == true, subscription.prefixes.isEmpty {
             throw SharedNotificationError(
                 .invalidArgument, message: "can't observe an empty list of names in center \"\(name)\"")
         }
-        try refuseStar(in: interest.prefixes)
+        try refuseStar(in: subscription.prefixes)
     }
 
     /// Read as it is written where patterns are, it would mean something else than it does here.

@@ -11,21 +11,21 @@ extension CenterCore {
     ) throws(SharedNotificationError) -> UInt64 {
         // The cache, and with it the topic, lives until the post is done.
         defer { withExtendedLifetime(self) {} }
-        let topic = try topics.topic(for: M.self, subject: subject)
+        let publisher = try publishers.publisher(for: M.self, subject: subject)
         switch M.encoding.kind {
         case .cbor:
-            return try postCBOR(to: topic, options, what: M.name) { try PayloadCoding.encode(message, into: &$0) }
+            return try postCBOR(to: publisher, options, what: M.name) { try PayloadCoding.encode(message, into: &$0) }
         case .bitwise:
             return try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
-                try postBitwise(value: value, to: topic, options: options)
+                try postBitwise(value: value, to: publisher, options: options)
             }
         case .json:
             return try post(
-                encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, M.name, to: topic, options: options
+                encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, M.name, to: publisher, options: options
             )
         case .custom(let coder):
             return try post(
-                encoded(M.name) { try coder.encode(message) }, coder.format, M.name, to: topic, options: options)
+                encoded(M.name) { try coder.encode(message) }, coder.format, M.name, to: publisher, options: options)
         }
     }
 
@@ -33,7 +33,7 @@ extension CenterCore {
         _ payload: RawPayload, name: Name, subject: String?, as type: Any.Type? = nil, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         try post(
-            payload.bytes, payload.format, name, to: try topics.topic(for: name, subject: subject, as: type),
+            payload.bytes, payload.format, name, to: try publishers.publisher(for: name, subject: subject, as: type),
             options: options)
     }
 
@@ -45,7 +45,7 @@ extension CenterCore {
     ) throws(SharedNotificationError) -> UInt64 {
         // The center lives until the post is done.
         defer { withExtendedLifetime(self) {} }
-        return try postCBOR(to: try topics.topic(for: name, subject: subject, as: type), options, what: name) {
+        return try postCBOR(to: try publishers.publisher(for: name, subject: subject, as: type), options, what: name) {
             try CBORPayloadEncoder().encode(value, into: &$0)
         }
     }
@@ -74,8 +74,8 @@ extension CenterCore {
     // MARK: State
 
     func state<M: Message>(message: M.Type) throws(SharedNotificationError) -> M? {
-        let topic = try topics.topicToRead(for: M.self)
-        return try state(of: topic, M.name) { format, bytes in
+        let publisher = try publishers.publisherToRead(for: M.self)
+        return try state(of: publisher, M.name) { format, bytes in
             try PayloadCoding.message(M.self, format: format, bytes: bytes)
         }
     }
@@ -83,32 +83,32 @@ extension CenterCore {
     func state<Value: Decodable>(
         _ type: Value.Type, name: Name
     ) throws(SharedNotificationError) -> Value? {
-        try state(of: try topics.topicToRead(for: name), name) { format, bytes in
+        try state(of: try publishers.publisherToRead(for: name), name) { format, bytes in
             try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: format), bytes: bytes)
         }
     }
 
     func rawState(name: Name) throws(SharedNotificationError) -> RawPayload? {
-        guard let (format, bytes) = try topics.topicToRead(for: name).state() else { return nil }
+        guard let (format, bytes) = try publishers.publisherToRead(for: name).state() else { return nil }
         return RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes)
     }
 
     func clearState(name: Name, subject: String? = nil, deadline: Duration? = nil) throws(SharedNotificationError) {
-        try topics.topic(for: name, subject: subject).clearState(deadline: deadline)
+        try publishers.publisher(for: name, subject: subject).clearState(deadline: deadline)
     }
 
     func state<Value>(
         name: Name, posted: Any.Type, as type: Value.Type, needed: @autoclosure () -> Int,
         decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
-        let topic = try topics.topic(for: name, readAs: type, posted: posted, needed: needed())
-        return try state(of: topic, name, decode: decode)
+        let publisher = try publishers.publisher(for: name, readAs: type, posted: posted, needed: needed())
+        return try state(of: publisher, name, decode: decode)
     }
 
     private func state<Value>(
-        of topic: Topic, _ name: Name, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
+        of publisher: Publisher, _ name: Name, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
-        guard let (format, bytes) = try topic.state() else { return nil }
+        guard let (format, bytes) = try publisher.state() else { return nil }
         do {
             return try bytes.withUnsafeBytes { try decode(format, $0) }
         } catch {
@@ -127,7 +127,7 @@ extension CenterCore {
     /// Encodes straight into what is posted. Nothing of the center is claimed while the encoder, that is user code, runs.
     @inline(__always)
     private func postCBOR(
-        to topic: Topic, _ options: PostOptions, what: @autoclosure () -> Name,
+        to publisher: Publisher, _ options: PostOptions, what: @autoclosure () -> Name,
         encode: (inout PayloadBuffer) throws -> Void
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
@@ -145,44 +145,44 @@ extension CenterCore {
                 let format = PayloadCoding.Format.cbor.rawValue
                 if reservation.pointee.isHeld {
                     if buffer.count >= LargePosts.size { largePosts.note(what()) }
-                    return try topic.post(
+                    return try publisher.post(
                         &reservation.pointee, count: buffer.count, format: format, options: options)
                 }
-                return try topic.post(
+                return try publisher.post(
                     UnsafeRawBufferPointer(rebasing: scratch[..<buffer.count]), format: format, options: options)
             }
         }
     }
 
     private func postBitwise(
-        value: UnsafeRawBufferPointer, to topic: Topic, options: PostOptions
+        value: UnsafeRawBufferPointer, to publisher: Publisher, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: PayloadCoding.fingerprintSize + value.count, alignment: 16) {
             (room) throws(SharedNotificationError) in
             UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
-            return try postBitwise(room, to: topic, options: options)
+            return try postBitwise(room, to: publisher, options: options)
         }
     }
 
     /// `room`: a place for the fingerprint, then the value.
     @inline(__always)
     func postBitwise(
-        _ room: UnsafeMutableRawBufferPointer, to topic: Topic, options: PostOptions
+        _ room: UnsafeMutableRawBufferPointer, to publisher: Publisher, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        room.storeBytes(of: topic.fingerprint.littleEndian, as: UInt64.self)
-        return try topic.post(
+        room.storeBytes(of: publisher.fingerprint.littleEndian, as: UInt64.self)
+        return try publisher.post(
             UnsafeRawBufferPointer(room), format: PayloadCoding.Format.bitwise.rawValue, options: options)
     }
 
     private func post(
-        _ bytes: [UInt8], _ format: PayloadCoding.Format, _ name: @autoclosure () -> Name, to topic: Topic,
+        _ bytes: [UInt8], _ format: PayloadCoding.Format, _ name: @autoclosure () -> Name, to publisher: Publisher,
         options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         if bytes.count >= LargePosts.size { largePosts.note(name()) }
         // Not `withUnsafeBytes`, which loses the error's type.
         let span = bytes.span.bytes
         return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
-            try topic.post(bytes, format: format.rawValue, options: options)
+            try publisher.post(bytes, format: format.rawValue, options: options)
         }
     }
 

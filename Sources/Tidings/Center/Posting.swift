@@ -88,7 +88,7 @@ extension SharedNotificationCenter {
         // The cache, and with it the topic, lives until the post is done.
         defer { withExtendedLifetime(self) {} }
         return try core.postBitwise(
-            room, to: try core.topics.topic(for: type, subject: subject),
+            room, to: try core.publishers.publisher(for: type, subject: subject),
             options: PostOptions(retain: retain, deadline: deadline))
     }
 

@@ -135,14 +135,14 @@ public final class SharedNotificationCenter: Sendable {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// if try center.tidy() > 0 { print(try center.remains) }
+    /// if try center.reclaim() > 0 { print(try center.orphans) }
     /// ```
     ///
     /// - Returns: how many dead participants were tidied up.
     /// - Throws: ``SharedNotificationError``: `.notPermitted` if the center was opened for reading alone.
     @discardableResult
-    public func tidy() throws(SharedNotificationError) -> Int {
-        try core.handle.tidy()
+    public func reclaim() throws(SharedNotificationError) -> Int {
+        try core.handle.reclaim()
     }
 
     /// Is told what no observer was told: payloads that do not decode where the observer has no `onUndecodable`, losses where

@@ -21,7 +21,7 @@ final class Dispatcher: @unchecked Sendable {
     @exclusivity(unchecked) var thread: WorkerThread?
     /// The observation whose closure the leader is in. The leader's own reference keeps it until this is `nil` again.
     @exclusivity(unchecked) var running: Unmanaged<Observation>?
-    @exclusivity(unchecked) var table = InterestTable()
+    @exclusivity(unchecked) var table = SubscriptionTable()
     /// The order of each object's registrations, also of one that has none left while one of its closures runs: it may register again there.
     private var lanes: [ObjectIdentifier: Lane] = [:]
     /// Of the centers served, in their order.
@@ -48,13 +48,13 @@ final class Dispatcher: @unchecked Sendable {
     let pulse = Atomic<UInt64>(0)
 
     /// - Parameter interest: whose own it is; `nil`: shared.
-    init(core: CenterCore, center: CenterHandle, for interest: Interest?) throws(SharedNotificationError) {
-        observer = try ObserverHandle(center: center, lossless: interest?.isLossless ?? false)
+    init(core: CenterCore, center: CenterHandle, for subscription: Subscription?) throws(SharedNotificationError) {
+        observer = try ObserverHandle(center: center, lossless: subscription?.isLossless ?? false)
         executables = ExecutableNames(center: center)
-        isShared = interest == nil
+        isShared = subscription == nil
         self.core = core
         incarnations = [center.incarnation]
-        if let interest { try observer.seek(to: interest.start) }
+        if let subscription { try observer.seek(to: subscription.start) }
     }
 
     /// Made before a fork that this process is the child of: there is no thread, and the lock may be held for ever.
@@ -98,7 +98,7 @@ final class Dispatcher: @unchecked Sendable {
 
     /// With the lock held, so that no delivery of a new interest is routed before it is in the table.
     private func enter(_ observation: Observation) throws(SharedNotificationError) {
-        try look(for: observation, observation.interest)
+        try look(for: observation, observation.subscription)
         if observation.notesArrivals, let center = observer.center { observation.note(0, in: center.incarnation) }
         guard isShared, let object = observation.object else { return }
         let lane = lanes[object] ?? Lane()
@@ -107,9 +107,9 @@ final class Dispatcher: @unchecked Sendable {
         observation.lane = lane
     }
 
-    private func look(for observation: Observation, _ interest: Interest) throws(SharedNotificationError) {
-        try observer.add(interest) { name, number in
-            observation.interests.append(number)
+    private func look(for observation: Observation, _ subscription: Subscription) throws(SharedNotificationError) {
+        try observer.add(subscription) { name, number in
+            observation.subscriptions.append(number)
             table.add(observation, name: name, as: number)
         }
     }
@@ -135,18 +135,18 @@ final class Dispatcher: @unchecked Sendable {
     }
 
     private func lookAway(from observation: Observation) {
-        for number in observation.interests {
+        for number in observation.subscriptions {
             observer.remove(number)
             table.remove(number)
         }
-        observation.interests = []
+        observation.subscriptions = []
     }
 
     /// Lets an observation go, with the lock held. What it returns is for `finish`, without the lock.
     func remove(_ observation: Observation) -> Roles.Stop {
         let isUnserved = unserved.contains { $0 === observation }
         if isUnserved { unserved.removeAll { $0 === observation } }
-        let isServed = isUnserved || !observation.interests.isEmpty
+        let isServed = isUnserved || !observation.subscriptions.isEmpty
         leave(observation)
         return isServed ? stopIfUnused() : .nothing
     }
@@ -208,17 +208,17 @@ final class Dispatcher: @unchecked Sendable {
             unserved = []
             // The numbers were the old observer's.
             table.removeAll()
-            for observation in served { observation.interests = [] }
+            for observation in served { observation.subscriptions = [] }
             do throws(SharedNotificationError) {
                 for observation in served {
-                    var interest = observation.interest
-                    if interest.start != .now { interest.start = .oldest }
-                    try observer.seek(to: interest.start)
-                    try look(for: observation, interest)
+                    var subscription = observation.subscription
+                    if subscription.start != .now { subscription.start = .oldest }
+                    try observer.seek(to: subscription.start)
+                    try look(for: observation, subscription)
                     if observation.notesArrivals { observation.note(observer.position, in: center.incarnation) }
                 }
             } catch {
-                unserved = served.filter { $0.interests.isEmpty }
+                unserved = served.filter { $0.subscriptions.isEmpty }
                 throw error
             }
             return served

@@ -12,7 +12,7 @@ enum LosslessRun {
     /// Who asks runs in it, so it is alive.
     static var current: Observation? {
         if let raw = pthread_getspecific(key) { return Unmanaged<Observation>.fromOpaque(raw).takeUnretainedValue() }
-        guard let observation = Observation.current?.observation, observation.interest.isLossless else { return nil }
+        guard let observation = Observation.current?.observation, observation.subscription.isLossless else { return nil }
         return observation
     }
 
@@ -31,7 +31,7 @@ enum LosslessRun {
 extension Observation {
     /// Runs something of a drain on this thread.
     func draining<Result>(_ body: () -> Result) -> Result {
-        guard interest.isLossless else { return body() }
+        guard subscription.isLossless else { return body() }
         let before = LosslessRun.begin(self)
         defer { LosslessRun.end(before) }
         return body()

@@ -11,7 +11,7 @@ extension Dispatcher {
             if roles.leads(tenure) { leaderNumber = WorkerThread.currentNumber }
             return nil
         }
-        if let own, own.interest.isLossless { _ = LosslessRun.begin(own) }
+        if let own, own.subscription.isLossless { _ = LosslessRun.begin(own) }
         var names = executables
         defer { withExtendedLifetime(names) {} }
         var scratch = PayloadScratch()
@@ -143,9 +143,9 @@ extension Dispatcher {
                 if $0.machine.isCancelled { ending = $0.ended() }
             }
         }
-        let interests = observer.interests
-        while position < interests.count {
-            let number = interests[position]
+        let subscriptions = observer.subscriptions
+        while position < subscriptions.count {
+            let number = subscriptions[position]
             position += 1
             guard let index = table.index(of: number) else { continue }
             // The table holds it while the lock is held.
@@ -169,7 +169,7 @@ extension Dispatcher {
 
     @inline(__always)
     private func routes(to observation: Observation) -> Bool {
-        observer.missed != nil || observation.interest.matches(observer)
+        observer.missed != nil || observation.subscription.matches(observer)
     }
 
     /// The current delivery, for an observation of that name.

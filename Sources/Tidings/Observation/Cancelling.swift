@@ -113,23 +113,23 @@ extension Observation {
 /// Registrations that ended while their closures ran. The next removal of the object waits for these closures.
 ///
 /// A registration is held weakly: the thread or task that runs its closure holds it. After the closure has returned, what `onMissed` holds is released.
-struct EndingRegistrations<Subscription: Sendable>: Sendable {
+struct EndingRegistrations<RegistrationKey: Sendable>: Sendable {
     private struct Registration: Sendable {
-        let subscription: Subscription
+        let registrationKey: RegistrationKey
         weak let observation: Observation?
     }
 
     private var byObject: [ObjectIdentifier: [Registration]] = [:]
 
     /// Release what it returns without a lock: one may be the last reference.
-    func of(_ object: ObjectIdentifier, where isMeant: (Subscription) -> Bool) -> [Observation] {
-        (byObject[object] ?? []).filter { isMeant($0.subscription) }.compactMap(\.observation)
+    func of(_ object: ObjectIdentifier, where isMeant: (RegistrationKey) -> Bool) -> [Observation] {
+        (byObject[object] ?? []).filter { isMeant($0.registrationKey) }.compactMap(\.observation)
     }
 
     /// Notes it, if its closure runs.
-    mutating func add(_ object: ObjectIdentifier, _ subscription: Subscription, _ observation: Observation) {
+    mutating func add(_ object: ObjectIdentifier, _ registrationKey: RegistrationKey, _ observation: Observation) {
         guard observation.isRunning else { return }
-        byObject[object, default: []].append(Registration(subscription: subscription, observation: observation))
+        byObject[object, default: []].append(Registration(registrationKey: registrationKey, observation: observation))
     }
 
     /// Forgets those whose closures have returned. Release what it returns without a lock: one may be the last reference.

@@ -132,7 +132,7 @@ extension Observation {
                 return (nil, ended())
             }
             lane?.isRunning = true
-            if interest.isLossless { dispatcher.lock.wakeAll() }
+            if subscription.isLossless { dispatcher.lock.wakeAll() }
             return ((item, manner, machine.runs), [])
         }
         for continuation in ending { continuation.resume() }

@@ -5,10 +5,10 @@ final class Feed: Sendable {
     var observation: Observation? { anchor?.observation }
 
     /// Starts to observe. A failure is told to the center's diagnostics; there is nothing to read then.
-    init(core: CenterCore, interest: Interest, bounds: DeliveryBuffer.Bounds, notesArrivals: Bool = false) {
+    init(core: CenterCore, subscription: Subscription, bounds: DeliveryBuffer.Bounds, notesArrivals: Bool = false) {
         do {
             anchor = try core.observe(
-                interest, onMissed: nil, bounds: bounds, notesArrivals: notesArrivals, as: .pull)
+                subscription, onMissed: nil, bounds: bounds, notesArrivals: notesArrivals, as: .pull)
         } catch {
             core.diagnostics.report(.sequenceFailed(error))
             anchor = nil
@@ -34,7 +34,7 @@ final class Feed: Sendable {
     func reportMissed(_ count: Int, to handler: (@Sendable (Int) -> Void)?) {
         if let handler { return handler(count) }
         guard let observation = anchor?.observation else { return }
-        let names = observation.interest.names ?? []
+        let names = observation.subscription.names ?? []
         observation.diagnostics.report(.missed(count, names.count == 1 ? names[0] : nil))
     }
 }
@@ -46,7 +46,7 @@ extension Observation {
         let item: Item?? = dispatcher.lock.withLock {
             if machine.isCancelled { return .some(nil) }
             if let item = machine.pull() {
-                if interest.isLossless { dispatcher.lock.wakeAll() }
+                if subscription.isLossless { dispatcher.lock.wakeAll() }
                 return item
             }
             if dispatcher.roles.isStopped { return .some(nil) }

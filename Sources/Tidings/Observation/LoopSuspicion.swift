@@ -55,7 +55,7 @@ extension Observation {
         case .usual: return false
         case .sampled: return true
         case .caught:
-            diagnostics.tell(.postsToItself(interest.patterns))
+            diagnostics.tell(.postsToItself(subscription.patterns))
             return false
         }
     }

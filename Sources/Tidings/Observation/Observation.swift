@@ -3,7 +3,7 @@ internal import Dispatch
 /// One observation: what to do with what arrives, and how far it is. Belongs to one dispatcher, whose lock guards it.
 final class Observation: @unchecked Sendable {
     // Sendable: what changes is touched with the dispatcher's lock held only.
-    let interest: Interest
+    let subscription: Subscription
     let dispatcher: Dispatcher
     let diagnostics: Diagnostics
     /// `nil`: the center's diagnostics are told.
@@ -21,7 +21,7 @@ final class Observation: @unchecked Sendable {
     /// The closure of `manner` if it runs on the dispatcher thread; `nil` likewise.
     @exclusivity(unchecked) var plain: (@Sendable (Arrival) -> Void)?
     /// The numbers it has in the C observer.
-    var interests: [UInt32] = []
+    var subscriptions: [UInt32] = []
     /// Iterators that wait for an item.
     var pulling: [UnsafeContinuation<Item?, Never>] = []
     /// Those who wait for the closure to return.
@@ -44,14 +44,14 @@ final class Observation: @unchecked Sendable {
     var lane: Lane?
 
     init(
-        interest: Interest, manner: Manner, bounds: DeliveryBuffer.Bounds, dispatcher: Dispatcher,
+        subscription: Subscription, manner: Manner, bounds: DeliveryBuffer.Bounds, dispatcher: Dispatcher,
         diagnostics: Diagnostics, onMissed: MissedHandler?, held: HeldItems? = nil, notesArrivals: Bool = false,
         tellsMoves: Bool = false, object: ObjectIdentifier? = nil
     ) {
         self.object = object
         self.notesArrivals = notesArrivals
         self.tellsMoves = tellsMoves
-        self.interest = interest
+        self.subscription = subscription
         self.manner = manner
         self.dispatcher = dispatcher
         self.diagnostics = diagnostics
@@ -59,8 +59,8 @@ final class Observation: @unchecked Sendable {
         if case .closure(nil, let handler) = manner { plain = handler }
         let needsDrain = if case .pull = manner { false } else { true }
         machine = ObservationMachine(
-            isInline: plain != nil, needsDrain: needsDrain, isLossless: interest.isLossless, bounds: bounds,
-            held: held, isInLane: object != nil && !interest.needsOwnDispatcher)
+            isInline: plain != nil, needsDrain: needsDrain, isLossless: subscription.isLossless, bounds: bounds,
+            held: held, isInLane: object != nil && !subscription.needsOwnDispatcher)
     }
 
     /// An iterator asks for what comes.
@@ -76,7 +76,7 @@ final class Observation: @unchecked Sendable {
             if case .pull = manner { return false }
             return machine.isUnused
         }
-        if isUnused { diagnostics.tell(.tokenNotKept(interest.patterns)) }
+        if isUnused { diagnostics.tell(.tokenNotKept(subscription.patterns)) }
     }
 
     /// Tells whoever is to be told of a loss.

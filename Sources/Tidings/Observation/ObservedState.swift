@@ -39,10 +39,10 @@ extension SharedNotificationCenter {
             self.name = name
             self.decode = decode
             self.post = post
-            let interest = Interest(
+            let subscription = Subscription(
                 names: [name], subject: nil, start: .now, excludesOwn: false, isLossless: false)
             anchor = try core.observe(
-                interest,
+                subscription,
                 // Of what was missed the last is in the center.
                 onMissed: { [weak self] _, _ in MainActor.assumeIsolated { self?.arrived(nil) } }, tellsMoves: true,
                 as: .mainActor { [weak self] in self?.arrived($0) })

@@ -213,10 +213,10 @@ extension SharedNotificationCenter {
         _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
         as manner: (KeyReading<repeat each Argument>) -> Manner
     ) throws(SharedNotificationError) -> ObservationToken {
-        let interest = Interest(
+        let subscription = Subscription(
             names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
         let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
         return ObservationToken(
-            anchor: try core.observe(interest, onMissed: ignoringName(onMissed), as: manner(reading)))
+            anchor: try core.observe(subscription, onMissed: ignoringName(onMissed), as: manner(reading)))
     }
 }

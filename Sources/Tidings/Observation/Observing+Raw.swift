@@ -46,7 +46,7 @@ extension SharedNotificationCenter {
         using handler: @escaping @Sendable (RawNotification) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         let anchor = try core.observe(
-            Interest(
+            Subscription(
                 names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludingOwnPosts,
                 isLossless: lossless),
             onMissed: onMissed,
@@ -96,7 +96,7 @@ extension SharedNotificationCenter {
     ) -> RawDeliveries {
         RawDeliveries(
             core: core,
-            interest: Interest(
+            subscription: Subscription(
                 names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludingOwnPosts,
                 isLossless: lossless),
             bounds: .sequence(bufferSize, keeping))

@@ -377,9 +377,9 @@ extension SharedNotificationCenter {
 
     private func observe(_ name: Name, _ subject: String?, notesArrivals: Bool, as manner: Manner) -> ObservationToken {
         do throws(SharedNotificationError) {
-            let interest = Interest(names: [name], subject: subject, start: .now, excludesOwn: false, isLossless: false)
+            let subscription = Subscription(names: [name], subject: subject, start: .now, excludesOwn: false, isLossless: false)
             return ObservationToken(
-                anchor: try core.observe(interest, onMissed: nil, notesArrivals: notesArrivals, as: manner))
+                anchor: try core.observe(subscription, onMissed: nil, notesArrivals: notesArrivals, as: manner))
         } catch {
             core.diagnostics.report(.observerFailed(name, error))
             return ObservationToken(anchor: nil)

@@ -41,7 +41,7 @@ extension SharedNotificationCenter {
         using handler: @escaping @Sendable (Notification) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(
-            Interest(
+            Subscription(
                 names: name.map { [$0] }, subject: object, start: start, excludesOwn: excludingOwnPosts,
                 isLossless: lossless),
             suspensionBehavior, onMissed, queue, handler)
@@ -87,19 +87,19 @@ extension SharedNotificationCenter {
         using handler: @escaping @Sendable (Notification) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         try observe(
-            Interest(
+            Subscription(
                 names: [], prefixes: [prefix], subject: object, start: start, excludesOwn: excludingOwnPosts,
                 isLossless: lossless),
             suspensionBehavior, onMissed, queue, handler)
     }
 
     private func observe(
-        _ interest: Interest, _ suspensionBehavior: SuspensionBehavior, _ onMissed: MissedHandler?,
+        _ subscription: Subscription, _ suspensionBehavior: SuspensionBehavior, _ onMissed: MissedHandler?,
         _ queue: DispatchQueue?, _ handler: @escaping @Sendable (Notification) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
         let anchor = try suspension.add(suspensionBehavior) { (held, isSuspended) throws(SharedNotificationError) in
             try core.observe(
-                interest, onMissed: onMissed, held: held, isSuspended: isSuspended,
+                subscription, onMissed: onMissed, held: held, isSuspended: isSuspended,
                 as: .closure(queue) { handler(Notification($0.notification)) })
         }
         return ObservationToken(anchor: anchor)

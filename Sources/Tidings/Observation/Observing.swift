@@ -229,11 +229,11 @@ extension SharedNotificationCenter {
         _ onMissed: (@Sendable (Int) -> Void)?, _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
         as manner: (Reading<M>) -> Manner
     ) throws(SharedNotificationError) -> ObservationToken {
-        let interest = Interest(
+        let subscription = Subscription(
             names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
         let reading = Reading(type, onUndecodable: onUndecodable, in: core)
         return ObservationToken(
-            anchor: try core.observe(interest, onMissed: ignoringName(onMissed), as: manner(reading)))
+            anchor: try core.observe(subscription, onMissed: ignoringName(onMissed), as: manner(reading)))
     }
 }
 

@@ -32,7 +32,7 @@ extension SharedNotificationCenter {
     /// Takes an observer place of the center. Observing ends when the object goes: take the descriptor out of the loop before.
     public final class PollableObserver: Sendable {
         private let observer: ObserverHandle
-        private let interest: Interest
+        private let subscription: Subscription
         private let names: [UInt32: Name]
         private let executables: ExecutableNames
         private let diagnostics: Diagnostics
@@ -43,16 +43,16 @@ extension SharedNotificationCenter {
         /// For `DispatchSource`, `poll`, `epoll`. It is the object's: don't read or close it.
         public let fileDescriptor: Int32
 
-        fileprivate init(_ interest: Interest, in core: CenterCore) throws(SharedNotificationError) {
-            try core.refuse(interest)
-            self.interest = interest
+        fileprivate init(_ subscription: Subscription, in core: CenterCore) throws(SharedNotificationError) {
+            try core.refuse(subscription)
+            self.subscription = subscription
             diagnostics = core.diagnostics
             var names: [UInt32: Name] = [:]
             (observer, executables) = try core.link.inLatest { (center) throws(SharedNotificationError) in
-                let observer = try ObserverHandle(center: center, lossless: interest.isLossless)
-                try observer.seek(to: interest.start)
+                let observer = try ObserverHandle(center: center, lossless: subscription.isLossless)
+                try observer.seek(to: subscription.start)
                 names = [:]
-                try observer.add(interest) { names[$1] = $0 }
+                try observer.add(subscription) { names[$1] = $0 }
                 return (observer, ExecutableNames(center: center))
             }
             self.names = names
@@ -82,10 +82,10 @@ extension SharedNotificationCenter {
             let delivery = try lock.withLock { () throws(SharedNotificationError) -> RawDelivery? in
                 while try observer.poll() {
                     if let missed = observer.missed {
-                        let name = observer.interests.first.flatMap { names[$0] }
+                        let name = observer.subscriptions.first.flatMap { names[$0] }
                         return .missed(missed, name ?? observer.missedPattern)
                     }
-                    if interest.matches(observer) { return .notification(notification) }
+                    if subscription.matches(observer) { return .notification(notification) }
                 }
                 return nil
             }
@@ -126,7 +126,7 @@ extension SharedNotificationCenter {
         lossless: Bool = false
     ) throws(SharedNotificationError) -> PollableObserver {
         try PollableObserver(
-            Interest(
+            Subscription(
                 names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludingOwnPosts,
                 isLossless: lossless),
             in: core)

@@ -46,7 +46,7 @@ extension SharedNotificationCenter {
     ) -> KeyDeliveries<repeat each Argument> {
         KeyDeliveries(
             core: core,
-            interest: Interest(
+            subscription: Subscription(
                 names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts,
                 isLossless: lossless),
             bounds: .sequence(bufferSize, keeping),
@@ -108,13 +108,13 @@ extension SharedNotificationCenter {
         public typealias Failure = Never
 
         let core: CenterCore
-        let interest: Interest
+        let subscription: Subscription
         let bounds: DeliveryBuffer.Bounds
         let reading: KeyReading<repeat each Argument>
 
         /// Starts to observe: what is posted after this returned comes. For an example see ``KeyDelivery``.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, interest: interest, bounds: bounds), reading: reading)
+            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), reading: reading)
         }
 
         /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``KeyDelivery``.

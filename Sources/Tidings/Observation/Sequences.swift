@@ -61,7 +61,7 @@ extension SharedNotificationCenter {
     ) -> Deliveries<M> {
         Deliveries(
             core: core,
-            interest: Interest(
+            subscription: Subscription(
                 names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
             bounds: .sequence(bufferSize, keeping),
             reading: Reading(type, onUndecodable: onUndecodable, in: core))
@@ -121,13 +121,13 @@ extension SharedNotificationCenter {
         public typealias Failure = Never
 
         let core: CenterCore
-        let interest: Interest
+        let subscription: Subscription
         let bounds: DeliveryBuffer.Bounds
         let reading: Reading<M>
 
         /// Starts to observe: what is posted after this returned comes. For an example see ``Delivery``.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, interest: interest, bounds: bounds), reading: reading)
+            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), reading: reading)
         }
 
         /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``Delivery``.
@@ -161,12 +161,12 @@ extension SharedNotificationCenter {
         public typealias Failure = Never
 
         let core: CenterCore
-        let interest: Interest
+        let subscription: Subscription
         let bounds: DeliveryBuffer.Bounds
 
         /// Starts to observe: what is posted after this returned comes. For an example see ``RawDelivery``.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, interest: interest, bounds: bounds))
+            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds))
         }
 
         /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``RawDelivery``.

@@ -31,7 +31,7 @@ final class SubjectObservers: Sendable {
         // In a forked child nobody dispatches, and the lock may be anybody's.
         guard generation == Forking.generation else { return [] }
         return state.withLock { ($0.references[name] ?? []).compactMap(\.observation) }.filter { observation in
-            let asked = observation.interest.subject
+            let asked = observation.subscription.subject
             return asked == nil || asked.map { ByteText($0) } == subject.map { ByteText($0) }
         }
     }

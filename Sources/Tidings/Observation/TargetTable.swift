@@ -5,7 +5,7 @@ internal import Dispatch
 /// A target is found by its address, which another object may have after its death: a registration whose target is gone counts for nothing.
 final class TargetTable: Sendable {
     /// One target, name, type of payload, and subject: one registration.
-    struct Subscription: Hashable {
+    struct RegistrationKey: Hashable {
         var name: SharedNotificationCenter.Name
         var type: ObjectIdentifier
         var subject: ByteText?
@@ -16,22 +16,22 @@ final class TargetTable: Sendable {
         // Sendable: what changes is the action, behind a lock; loading a weak reference excludes its clearing.
         private weak var object: Target?
         private let action: Locked<Action>
-        private let subscription: Subscription
+        private let registrationKey: RegistrationKey
         private weak let table: TargetTable?
         private let address: ObjectIdentifier
 
-        fileprivate init(_ target: Target, _ action: Action, _ subscription: Subscription, in table: TargetTable) {
+        fileprivate init(_ target: Target, _ action: Action, _ registrationKey: RegistrationKey, in table: TargetTable) {
             object = target
             address = ObjectIdentifier(target)
             self.action = Locked(action)
-            self.subscription = subscription
+            self.registrationKey = registrationKey
             self.table = table
         }
 
         /// The target and its action now; `nil`: the target is gone, and so is the registration then.
         var current: (Target, Action)? {
             if let object { return (object, action.withLock { $0 }) }
-            table?.remove(address, subscription, of: self)
+            table?.remove(address, registrationKey, of: self)
             return nil
         }
 
@@ -53,9 +53,9 @@ final class TargetTable: Sendable {
     }
 
     private let generation = Forking.generation
-    private let entries = Locked<[ObjectIdentifier: [Subscription: Entry]]>([:])
+    private let entries = Locked<[ObjectIdentifier: [RegistrationKey: Entry]]>([:])
     // Its lock is taken after that of `entries`, and before a dispatcher's.
-    private let ending = Locked(EndingRegistrations<Subscription>())
+    private let ending = Locked(EndingRegistrations<RegistrationKey>())
 
     /// What is done with a target, and where.
     enum Action<Target: AnyObject & Sendable> {
@@ -65,24 +65,24 @@ final class TargetTable: Sendable {
     }
 
     func add<Target: AnyObject & Sendable>(
-        _ target: Target, to core: CenterCore, _ interest: Interest, of type: Any.Type, onMissed: MissedHandler?,
+        _ target: Target, to core: CenterCore, _ subscription: Subscription, of type: Any.Type, onMissed: MissedHandler?,
         as action: Action<Target>
     ) throws(SharedNotificationError) {
         switch action {
         case .closure(let queue, let action):
-            try register(target, action, core, interest, type, onMissed) { registration in
+            try register(target, action, core, subscription, type, onMissed) { registration in
                 .closure(queue) { arrival in
                     if let (target, action) = registration.current { action(target, arrival) }
                 }
             }
         case .mainActor(let action):
-            try register(target, action, core, interest, type, onMissed) { registration in
+            try register(target, action, core, subscription, type, onMissed) { registration in
                 .mainActor { arrival in
                     if let (target, action) = registration.current { action(target, arrival) }
                 }
             }
         case .task(let action):
-            try register(target, action, core, interest, type, onMissed) { registration in
+            try register(target, action, core, subscription, type, onMissed) { registration in
                 .task(nil) { arrival in
                     if let (target, action) = registration.current { await action(target, arrival) }
                 }
@@ -92,17 +92,17 @@ final class TargetTable: Sendable {
 
     /// Registers, or exchanges the action of what is registered already. Observing begins with the table's lock held, and runs no user code.
     private func register<Target: AnyObject & Sendable, Action: Sendable>(
-        _ target: Target, _ action: Action, _ core: CenterCore, _ interest: Interest, _ type: Any.Type,
+        _ target: Target, _ action: Action, _ core: CenterCore, _ subscription: Subscription, _ type: Any.Type,
         _ onMissed: MissedHandler?, as manner: (Registration<Target, Action>) -> Manner
     ) throws(SharedNotificationError) {
         try core.refuseIfForked()
         let address = ObjectIdentifier(target)
         // A target is registered for one name at a time.
-        let subscription = Subscription(
-            name: interest.names![0], type: ObjectIdentifier(type), subject: interest.subject.map { ByteText($0) })
+        let registrationKey = RegistrationKey(
+            name: subscription.names![0], type: ObjectIdentifier(type), subject: subscription.subject.map { ByteText($0) })
         while true {
             let stale = try entries.withLock { (entries) throws(SharedNotificationError) -> Entry? in
-                if let entry = entries[address]?[subscription] {
+                if let entry = entries[address]?[registrationKey] {
                     if !entry.anchor.isCancelled, let same = entry.registration as? Registration<Target, Action>,
                         same.belongs(to: target)
                     {
@@ -112,12 +112,12 @@ final class TargetTable: Sendable {
                     // It is being removed, or of an object that is gone, or its action runs elsewhere. Its action may be running: a thread
                     // that removes the target from now on does not find the entry, and waits for the action all the same.
                     entry.anchor.observation.endRuns()
-                    ending.withLock { $0.add(address, subscription, entry.anchor.observation) }
-                    return take(address, subscription, from: &entries)
+                    ending.withLock { $0.add(address, registrationKey, entry.anchor.observation) }
+                    return take(address, registrationKey, from: &entries)
                 }
-                let registration = Registration(target, action, subscription, in: self)
-                let anchor = try core.observe(interest, onMissed: onMissed, of: address, as: manner(registration))
-                entries[address, default: [:]][subscription] = Entry(registration: registration, anchor: anchor)
+                let registration = Registration(target, action, registrationKey, in: self)
+                let anchor = try core.observe(subscription, onMissed: onMissed, of: address, as: manner(registration))
+                entries[address, default: [:]][registrationKey] = Entry(registration: registration, anchor: anchor)
                 return nil
             }
             guard let stale else { return }
@@ -126,7 +126,7 @@ final class TargetTable: Sendable {
     }
 
     /// Ends all registrations of whatever is at that address, or those of one name and type.
-    func remove(_ target: ObjectIdentifier, where isMeant: (Subscription) -> Bool) {
+    func remove(_ target: ObjectIdentifier, where isMeant: (RegistrationKey) -> Bool) {
         // In a forked child nothing of this runs, and the lock may be anybody's.
         guard generation == Forking.generation else { return }
         let meant = entries.withLock { $0[target]?.filter { isMeant($0.key) } ?? [:] }
@@ -136,29 +136,29 @@ final class TargetTable: Sendable {
         Observation.cancelAll(
             meant.values.map(\.anchor.observation) + ending.withLock { $0.of(target, where: isMeant) })
         // Not before: who removes the target meanwhile has to find them, and wait.
-        for (subscription, entry) in meant {
-            ending.withLock { $0.add(target, subscription, entry.anchor.observation) }
-            _ = take(target, subscription, of: entry.registration)
+        for (registrationKey, entry) in meant {
+            ending.withLock { $0.add(target, registrationKey, entry.anchor.observation) }
+            _ = take(target, registrationKey, of: entry.registration)
         }
     }
 
     /// Ends a registration whose target is gone.
-    private func remove(_ target: ObjectIdentifier, _ subscription: Subscription, of registration: AnyObject) {
-        take(target, subscription, of: registration)?.anchor.cancel(waiting: false)
+    private func remove(_ target: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: AnyObject) {
+        take(target, registrationKey, of: registration)?.anchor.cancel(waiting: false)
     }
 
-    private func take(_ target: ObjectIdentifier, _ subscription: Subscription, of registration: AnyObject) -> Entry? {
+    private func take(_ target: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: AnyObject) -> Entry? {
         entries.withLock { entries in
-            guard entries[target]?[subscription]?.registration === registration else { return nil }
-            return take(target, subscription, from: &entries)
+            guard entries[target]?[registrationKey]?.registration === registration else { return nil }
+            return take(target, registrationKey, from: &entries)
         }
     }
 
     private func take(
-        _ target: ObjectIdentifier, _ subscription: Subscription,
-        from entries: inout [ObjectIdentifier: [Subscription: Entry]]
+        _ target: ObjectIdentifier, _ registrationKey: RegistrationKey,
+        from entries: inout [ObjectIdentifier: [RegistrationKey: Entry]]
     ) -> Entry? {
-        let entry = entries[target]?.removeValue(forKey: subscription)
+        let entry = entries[target]?.removeValue(forKey: registrationKey)
         if entries[target]?.isEmpty == true { entries[target] = nil }
         return entry
     }

@@ -141,11 +141,11 @@ extension SharedNotificationCenter {
         _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
         as action: (KeyReading<repeat each Argument>) -> TargetTable.Action<Target>
     ) throws(SharedNotificationError) {
-        let interest = Interest(
+        let subscription = Subscription(
             names: [key.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
         let reading = KeyReading(key, onUndecodable: onUndecodable, in: core)
         try targets.add(
-            target, to: core, interest, of: Key<repeat each Argument>.self, onMissed: ignoringName(onMissed),
+            target, to: core, subscription, of: Key<repeat each Argument>.self, onMissed: ignoringName(onMissed),
             as: action(reading))
     }
 }

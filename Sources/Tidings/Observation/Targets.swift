@@ -256,9 +256,9 @@ extension SharedNotificationCenter {
         _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
         as action: (Reading<M>) -> TargetTable.Action<Target>
     ) throws(SharedNotificationError) {
-        let interest = Interest(
+        let subscription = Subscription(
             names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
         let reading = Reading(type, onUndecodable: onUndecodable, in: core)
-        try targets.add(target, to: core, interest, of: type, onMissed: ignoringName(onMissed), as: action(reading))
+        try targets.add(target, to: core, subscription, of: type, onMissed: ignoringName(onMissed), as: action(reading))
     }
 }

@@ -8,53 +8,53 @@ enum DoctorFindings {
         var isForItsHolder = false
     }
 
-    static func lines(_ remains: Center.Remains, dead: [Center.Participant]) -> [Finding] {
+    static func lines(_ orphans: Center.Orphans, dead: [Center.Participant]) -> [Finding] {
         var lines: [String] = []
-        if remains.participants > 0 {
+        if orphans.participants > 0 {
             let who = dead.prefix(4).map { "\($0.executable.isEmpty ? "process" : $0.executable.printable) \($0.pid)" }
             let names = who.isEmpty ? "" : " (\(who.joined(separator: ", "))\(dead.count > who.count ? ", …" : ""))"
             lines.append(
-                "\(counted(remains.participants, "dead participant"))\(names): ended without closing the center; the next who needs the place takes it"
+                "\(counted(orphans.participants, "dead participant"))\(names): ended without closing the center; the next who needs the place takes it"
             )
         }
-        if remains.observers > 0 {
-            let lossless = remains.losslessObservers > 0 ? ", \(remains.losslessObservers.grouped) lossless" : ""
+        if orphans.observers > 0 {
+            let lossless = orphans.losslessObservers > 0 ? ", \(orphans.losslessObservers.grouped) lossless" : ""
             lines.append(
-                "\(counted(remains.observers, "observer")) of the dead\(lossless): nobody reads there any more; posts are not held back"
+                "\(counted(orphans.observers, "observer")) of the dead\(lossless): nobody reads there any more; posts are not held back"
             )
         }
-        if remains.names > 0 {
+        if orphans.names > 0 {
             lines.append(
-                "\(counted(remains.names, "name")) that only the dead observed, or were adding or taking out: posts there address nobody"
+                "\(counted(orphans.names, "name")) that only the dead observed, or were adding or taking out: posts there address nobody"
             )
         }
-        if remains.payloads > 0 {
+        if orphans.payloads > 0 {
             lines.append(
-                "\(counted(remains.payloads, "place")) for large payloads that the dead had taken and not posted: until tidied up others have fewer"
+                "\(counted(orphans.payloads, "place")) for large payloads that the dead had taken and not posted: until tidied up others have fewer"
             )
         }
-        if remains.claims > 0 {
+        if orphans.claims > 0 {
             lines.append(
-                "\(counted(remains.claims, "slot")) of posts that the dead had not finished: delivered to nobody; an observer waits 2 ms there, once"
+                "\(counted(orphans.claims, "slot")) of posts that the dead had not finished: delivered to nobody; an observer waits 2 ms there, once"
             )
         }
-        if remains.isEvictionUnfinished {
+        if orphans.isEvictionUnfinished {
             lines.append(
                 "the oldest notifications are half counted out: who did it was killed; the next post that needs room finishes it"
             )
         }
-        if remains.unfinishedRevocations > 0 {
+        if orphans.unfinishedRevocations > 0 {
             lines.append(
-                "\(counted(remains.unfinishedRevocations, "post")) that somebody was about to revoke: killed before saying so; the next to look finishes it"
+                "\(counted(orphans.unfinishedRevocations, "post")) that somebody was about to revoke: killed before saying so; the next to look finishes it"
             )
         }
         var findings = lines.map { Finding(text: $0) }
-        if remains.heldSlots > 0 {
-            let holder = remains.slotHolder.map { ", one by process or thread \($0)" } ?? ""
+        if orphans.heldSlots > 0 {
+            let holder = orphans.slotHolder.map { ", one by process or thread \($0)" } ?? ""
             findings.append(
                 Finding(
                     text:
-                        "\(counted(remains.heldSlots, "slot")) held by who stood still in the middle of a post\(holder): the post was revoked, others pass the slot over; it is free when that one goes on (kill -CONT) or ends",
+                        "\(counted(orphans.heldSlots, "slot")) held by who stood still in the middle of a post\(holder): the post was revoked, others pass the slot over; it is free when that one goes on (kill -CONT) or ends",
                     isForItsHolder: true))
         }
         return findings

@@ -3,14 +3,14 @@ extension Story {
     enum Group: CaseIterable {
         // Plain stories.
         case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
-        case forks, crowds
+        case forks, wakeGroups
         // Stepped ones.
         case chains, steppedPosts, steppedObservers, harmedPosts, harmedObservers, harmedLives, harmedCenters
         // Stories that are told again under a condition.
         case withoutMembarrier, withoutRobustLists, withoutPartsOfFiles, withoutProc, onAnOldKernel, withoutInotify
         case onOneProcessor, withoutTheWallClock
 
-        var topics: [String] {
+        var publishers: [String] {
             switch self {
             case .creation: ["births", "strangers", "names_refused", "directories", "removal"]
             case .access: ["access", "readers", "ill_will"]
@@ -26,7 +26,7 @@ extension Story {
             case .deaths: ["remains", "debris", "leftovers", "kills", "stops"]
             case .prefixes: ["prefixes"]
             case .forks: ["forks", "descriptors"]
-            case .crowds: ["crowds"]
+            case .wakeGroups: ["crowds"]
             case .chains: ["chains"]
             case .steppedPosts: ["stepped_posts"]
             case .steppedObservers: ["stepped_observers"]

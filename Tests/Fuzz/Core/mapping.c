@@ -16,8 +16,8 @@
 
 int __wrap_tidings__map(int fd, uint64_t length, bool writable, uint8_t **base);
 void __wrap_tidings__unmap(uint8_t *base, uint64_t length);
-int __wrap_tidings__participant_take(tidings__segment *segment, uint32_t *index, bool *remains);
-int __real_tidings__participant_take(tidings__segment *segment, uint32_t *index, bool *remains);
+int __wrap_tidings__participant_take(tidings__segment *segment, uint32_t *index, bool *orphans);
+int __real_tidings__participant_take(tidings__segment *segment, uint32_t *index, bool *orphans);
 int __wrap_tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
 int __real_tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
 bool __wrap_tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
@@ -102,8 +102,8 @@ static void fence(const tidings__segment *s)
     forbid(base, 0, TIDINGS__PAGE);
     for (uint64_t at = offsetof(tidings__header, eviction); at < offsetof(tidings__header, asleep); at += sizeof(tidings__padded))
         forbid(base, at + 8, at + sizeof(tidings__padded));
-    for (uint64_t at = offsetof(tidings__header, bells); at < sizeof(tidings__header); at += sizeof(tidings__bell))
-        forbid(base, at + 8, at + sizeof(tidings__bell));
+    for (uint64_t at = offsetof(tidings__header, name_futexes); at < sizeof(tidings__header); at += sizeof(tidings__name_futex))
+        forbid(base, at + 8, at + sizeof(tidings__name_futex));
     forbid(base, g->participants + s->shape.participants * sizeof(tidings__participant), g->observers);
     for (uint64_t i = 0; i < s->shape.observers; i++) {
         const uint64_t at = g->observers + i * sizeof(tidings__observer_entry);
@@ -137,10 +137,10 @@ void mapping_fence(const tidings__segment *segment)
 }
 
 // The first thing that is done with a mapping that has passed all checks, if it is for writing.
-int __wrap_tidings__participant_take(tidings__segment *segment, uint32_t *index, bool *remains)
+int __wrap_tidings__participant_take(tidings__segment *segment, uint32_t *index, bool *orphans)
 {
     mapping_fence(segment);
-    return __real_tidings__participant_take(segment, index, remains);
+    return __real_tidings__participant_take(segment, index, orphans);
 }
 
 // Whoever is to touch them asks first, for as much as it is to touch.

@@ -96,11 +96,11 @@ static const struct {
     {WORD_CLAIM, WORD_BODY, {130, 1, 168, 8, 168, 2}, 3},                         // a post with a subject, and who looks at all
     {WORD_CLAIM, WORD_BODY, {132, 3, 168, 0, 168, 2}, 3},                         // "a"
     {WORD_SIZE, WORD_CHUNK_NUMBER, {132, 5, 168, 0, 168, 2}, 3},                  // a chunk
-    {WORD_POSTER, WORD_TOPIC, {132, 3, 168, 0, 168, 2}, 3},
-    {WORD_CLAIM, WORD_TOPIC, {ROUND, 222, 0, ROUND}, 3},                          // evicted
+    {WORD_POSTER, WORD_ROUTE, {132, 3, 168, 0, 168, 2}, 3},
+    {WORD_CLAIM, WORD_ROUTE, {ROUND, 222, 0, ROUND}, 3},                          // evicted
     {WORD_SIZE, WORD_CHUNK_NUMBER, {132, 12, 218, 0, 196, 8, 172, 4}, 4},         // a value, read, observed
     {WORD_CHUNK_NUMBER, WORD_CHUNK_NUMBER, {132, 12, 218, 0, ROUND, 218, 0}, 4},
-    {WORD_TOPIC, WORD_TOPIC, {132, 3, 168, 0, ROUND}, 3},
+    {WORD_ROUTE, WORD_ROUTE, {132, 3, 168, 0, ROUND}, 3},
     {WORD_RETAINED, WORD_RETAINED, {132, 13, ROUND, 132, 13, ROUND, 218, 0}, 5},  // and replaced by another
     {WORD_CHUNK, WORD_CHUNK_BYTES, {132, 12, ROUND, 218, 0, 197, 8, 173, 5}, 5},
     {WORD_EVICTION, WORD_EVICTION, {MORE(10, 0), MORE(10, 1), ROUND, 222, 0}, 4},
@@ -118,8 +118,8 @@ static const struct {
     {WORD_REMOVED, WORD_REMOVED, {241, 0, 130, 1, 243, 0}, 3},
     {WORD_CLAIM, WORD_PARTICIPANT, {MORE(1, 0), 130, 1, 201, 0, 168, 3}, 4},      // forked
     {WORD_EVICTION, WORD_PARTICIPANT, {243, 0, 225, 0}, 2},                       // opened anew
-    {WORD_CLAIM, WORD_CHUNK_TOPIC, {235, 1, 196, 0x84, 132, 3, 172, 4}, 4},       // a reader
-    {WORD_BELL, WORD_BELL, {235, 1, 196, 0x84, 192, 4, 132, 3, 192, 4}, 5},       // which sleeps
+    {WORD_CLAIM, WORD_CHUNK_ROUTE, {235, 1, 196, 0x84, 132, 3, 172, 4}, 4},       // a reader
+    {WORD_NAME_FUTEX, WORD_NAME_FUTEX, {235, 1, 196, 0x84, 192, 4, 132, 3, 192, 4}, 5},       // which sleeps
 };
 
 static size_t recipe(uint8_t *to)

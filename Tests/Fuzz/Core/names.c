@@ -51,13 +51,13 @@ static void carry(tidings_center *center, input *in)
     if (good && by_prefix && how & 4) looked_at = 1 + (how >> 3) % name_size;
     const bool observable = good ? fits(name, looked_at, 1) && !(by_prefix && with_subject) : false;
     tidings_observer *observer = NULL;
-    tidings_topic *topic = NULL;
-    uint32_t interest = 0;
+    tidings_publisher *publisher = NULL;
+    uint32_t subscription = 0;
     MUST(tidings_observer_open(center, 0, &observer) == 0, 0);
     const int added = tidings_observer_add(observer, name, looked_at, with_subject ? subject : NULL, subject_size,
-                                           TIDINGS_ADD_RETAINED | (by_prefix ? TIDINGS_ADD_PREFIX : 0), &interest);
+                                           TIDINGS_ADD_RETAINED | (by_prefix ? TIDINGS_ADD_PREFIX : 0), &subscription);
     fuzz_result("add", added);  // before the next call, which may have nothing to say
-    const int opened = tidings_topic_open(center, name, name_size, with_subject ? subject : NULL, subject_size, &topic);
+    const int opened = tidings_publisher_open(center, name, name_size, with_subject ? subject : NULL, subject_size, &publisher);
     fuzz_result("topic", opened);
     MUST(added == (observable ? 0 : -EINVAL), added);
     MUST(opened == (good ? 0 : -EINVAL), opened);
@@ -65,14 +65,14 @@ static void carry(tidings_center *center, input *in)
         const tidings_post_options options = {.flags = input_byte(in) & 1 && !(with_subject && subject_size) ? TIDINGS_POST_RETAIN : 0};
         tidings_delivery delivery;
         uint64_t sequence = 0;
-        MUST(tidings_post(topic, "payload", 7, &options, &sequence) == 0, 0);
+        MUST(tidings_post(publisher, "payload", 7, &options, &sequence) == 0, 0);
         MUST(tidings_next(observer, 0, &delivery) == 0, 0);
         MUST(delivery.sequence == sequence && delivery.size == 7 && memcmp(delivery.payload, "payload", 7) == 0, delivery.size);
         MUST(delivery.name_length == name_size && memcmp(delivery.name, name, name_size) == 0, delivery.name_length);
         if (with_subject) MUST(delivery.subject_length == subject_size && memcmp(delivery.subject, subject, subject_size) == 0, delivery.subject_length);
         MUST(tidings_next(observer, 0, &delivery) == -EAGAIN, 0);
     }
-    tidings_topic_close(topic);
+    tidings_publisher_close(publisher);
     tidings_observer_close(observer);
     free(name);
     free(subject);

@@ -9,8 +9,8 @@ void script_close(void)
 {
     for (unsigned i = 0; i < OBSERVERS; i++) use_close_observer(i);
     for (unsigned i = 0; i < NAMES; i++) {
-        tidings_topic_close(now.topics[i]);
-        tidings_topic_close(now.others[i]);
+        tidings_publisher_close(now.publishers[i]);
+        tidings_publisher_close(now.others[i]);
     }
     if (now.reserved) tidings_abandon(now.center, &now.reservation);
     if (now.other_reserved) tidings_abandon(now.second, &now.other);
@@ -34,27 +34,27 @@ static bool reopen(void)
 
 static bool more(uint8_t how)
 {
-    const unsigned which = how >> 5, o = which % OBSERVERS, topic = which % NAMES;
+    const unsigned which = how >> 5, o = which % OBSERVERS, publisher = which % NAMES;
     switch (how & 31) {
     case 0: use_die(now.second); return true;
     case 1: process_fork(); fuzz_step("fork"); return true;
     case 2: use_descriptor(o); fuzz_step("descriptor"); return true;
     case 3: process_turn(); fuzz_step("helper"); return true;
-    case 4: use_hold_back(topic); fuzz_step("held back"); return true;
-    case 5: use_post_of_second(topic, 1); fuzz_step("post of the second"); return true;
+    case 4: use_hold_back(publisher); fuzz_step("held back"); return true;
+    case 5: use_post_of_second(publisher, 1); fuzz_step("post of the second"); return true;
     case 6: use_reserve_of_second((uint8_t)which); fuzz_step("reservation of the second"); return true;
-    case 7: use_post_of_second(topic, 8 | 4); fuzz_step("value of the second"); return true;
+    case 7: use_post_of_second(publisher, 8 | 4); fuzz_step("value of the second"); return true;
     case 8: if (now.observers[o]) tidings_observer_spin(now.observers[o], which & 4 ? 20000 : UINT32_MAX); return true;
     case 9: process_processors(which & 1 ? 1 : 2); return true;
-    case 10: case 16: case 17: use_posts(40, topic, 1 | 8); fuzz_step("values"); return true;
-    case 11: use_posts(40, topic, 5); fuzz_step("chunks"); return true;
+    case 10: case 16: case 17: use_posts(40, publisher, 1 | 8); fuzz_step("values"); return true;
+    case 11: use_posts(40, publisher, 5); fuzz_step("chunks"); return true;
     case 12: use_die(now.center); return true;
-    case 13: if (now.second) fuzz_result("tidy", tidings_tidy(now.second)); fuzz_step("tidy by the second"); return true;
+    case 13: if (now.second) fuzz_result("tidy", tidings_reclaim(now.second)); fuzz_step("tidy by the second"); return true;
     case 14: case 18: for (unsigned i = 0; i < OBSERVERS; i++) use_next(i, 2, 0); fuzz_step("next of all"); return true;
     case 15: use_next(o, 300, 1000000); fuzz_step("next, waiting"); return true;
     case 19: case 20: use_many_names(); return true;
     case 21: if (now.second) use_look_around(now.second); fuzz_step("statistics of the second"); return true;
-    default: use_posts(300, topic, 1); fuzz_step("round the ring"); return true;
+    default: use_posts(300, publisher, 1); fuzz_step("round the ring"); return true;
     }
 }
 
@@ -68,7 +68,7 @@ static bool step(input *in)
     if (what == 248 || what == 249) return change_aimed(in, what == 249), true;
     if (what == 250) return change_word(in), true;
     const uint8_t how = input_byte(in);
-    const unsigned o = how % OBSERVERS, topic = how % NAMES;
+    const unsigned o = how % OBSERVERS, publisher = how % NAMES;
     switch (what) {
     case 128 ... 159: (void)use_post(what % NAMES, how); fuzz_step("post"); return true;
     case 160 ... 167: use_posts(how < 150 ? 2u * how : 300, what % NAMES, 1); fuzz_step("posts"); return true;
@@ -76,13 +76,13 @@ static bool step(input *in)
     case 192 ... 195: use_next(o, 1, 100000); fuzz_step("next, waiting"); return true;
     case 196 ... 211: use_observe(what % OBSERVERS, how); fuzz_step("observe"); return true;
     case 212 ... 214:
-        if (now.observers[o]) (void)tidings_observer_remove(now.observers[o], now.interests[o]);
+        if (now.observers[o]) (void)tidings_observer_remove(now.observers[o], now.subscriptions[o]);
         fuzz_step("no longer observe");
         return true;
     case 215 ... 217: use_close_observer(o); fuzz_step("close observer"); return true;
-    case 218 ... 221: use_state(topic, how); fuzz_step("state"); return true;
+    case 218 ... 221: use_state(publisher, how); fuzz_step("state"); return true;
     case 222 ... 224: use_look_around(now.center); fuzz_step("statistics"); return true;
-    case 225 ... 227: fuzz_result("tidy", tidings_tidy(now.center)); fuzz_step("tidy"); return true;
+    case 225 ... 227: fuzz_result("tidy", tidings_reclaim(now.center)); fuzz_step("tidy"); return true;
     case 228 ... 234: use_reservation(how); fuzz_step("reservation"); return true;
     case 235 ... 237:
         if (!now.second) (void)use_open(&now.second, now.readable && how & 1 ? TIDINGS_OPEN_READ_ONLY : 0);

@@ -72,32 +72,32 @@ int use_open(tidings_center **center, uint32_t flags)
     return use_opened("open", result, *center);
 }
 
-static tidings_topic *topic_of(tidings_center *center, tidings_topic **topics, unsigned topic)
+static tidings_publisher *publisher_of(tidings_center *center, tidings_publisher **publishers, unsigned publisher)
 {
-    if (topics[topic]) return topics[topic];
-    const char *subject = names[topic].subject;
-    fuzz_result("topic", tidings_topic_open(center, names[topic].name, strlen(names[topic].name), subject, subject ? strlen(subject) : 0, &topics[topic]));
-    return topics[topic];
+    if (publishers[publisher]) return publishers[publisher];
+    const char *subject = names[publisher].subject;
+    fuzz_result("topic", tidings_publisher_open(center, names[publisher].name, strlen(names[publisher].name), subject, subject ? strlen(subject) : 0, &publishers[publisher]));
+    return publishers[publisher];
 }
 
-static int post_to(tidings_topic *topic, uint8_t how, int64_t deadline)
+static int post_to(tidings_publisher *publisher, uint8_t how, int64_t deadline)
 {
     const tidings_post_options options = {.format = how >> 4 & 3, .flags = how & 8 ? TIDINGS_POST_RETAIN : 0, .deadline_ns = deadline};
     uint64_t sequence = 0;
     int result = 0;
-    if (!topic) return -ENOENT;
-    if (how & 128) fuzz_result("state set", result = tidings_state_set(topic, how & 7 ? bytes : NULL, sizes[how & 7], &options));
-    else fuzz_result("post", result = tidings_post(topic, bytes, sizes[how & 7], &options, &sequence));
+    if (!publisher) return -ENOENT;
+    if (how & 128) fuzz_result("state set", result = tidings_state_set(publisher, how & 7 ? bytes : NULL, sizes[how & 7], &options));
+    else fuzz_result("post", result = tidings_post(publisher, bytes, sizes[how & 7], &options, &sequence));
     if (sequence) changes_near(sequence);
     return result;
 }
 
-int use_post(unsigned topic, uint8_t how) { return post_to(topic_of(now.center, now.topics, topic), how, how & 64 ? 100000 : 0); }
+int use_post(unsigned publisher, uint8_t how) { return post_to(publisher_of(now.center, now.publishers, publisher), how, how & 64 ? 100000 : 0); }
 
 // As long as nothing is wrong: what fails once, slowly perhaps, fails as often as it is tried.
-void use_posts(unsigned count, unsigned topic, uint8_t how)
+void use_posts(unsigned count, unsigned publisher, uint8_t how)
 {
-    for (unsigned i = 0; i < count && use_post(topic, how) == 0; i++) {
+    for (unsigned i = 0; i < count && use_post(publisher, how) == 0; i++) {
     }
 }
 
@@ -106,10 +106,10 @@ static uint8_t sum;  // so that reading what was delivered isn't optimised away
 static void read_delivery(const tidings_delivery *d)
 {
     MUST(d->kind == TIDINGS_DELIVERY_MESSAGE || d->kind == TIDINGS_DELIVERY_MISSED, d->kind);
-    MUST(d->interest_count >= 1, d->interest_count);
+    MUST(d->subscription_count >= 1, d->subscription_count);
     // EV has 52 bits of position, and the ring holds fewer positions than that.
     MUST(d->sequence >> 53 == 0, d->sequence);
-    for (size_t i = 0; i < d->interest_count; i++) sum ^= (uint8_t)d->interests[i];
+    for (size_t i = 0; i < d->subscription_count; i++) sum ^= (uint8_t)d->subscriptions[i];
     MUST(d->name_length <= TIDINGS_NAME_MAX && d->subject_length <= TIDINGS_SUBJECT_MAX, d->name_length);
     MUST(d->name[d->name_length] == 0 && d->subject[d->subject_length] == 0, d->name_length);
     for (size_t i = 0; i < d->name_length; i++) sum ^= (uint8_t)d->name[i];
@@ -140,7 +140,7 @@ void use_observe(unsigned o, uint8_t how)
     const unsigned n = how & 7;
     const char *name = n < NAMES ? names[n].name : n > NAMES ? "com.ex" : NULL, *subject = n < NAMES ? names[n].subject : NULL;
     const uint32_t flags = (how & 8 ? TIDINGS_ADD_RETAINED : 0) | (how & 16 ? TIDINGS_ADD_HISTORY : 0) | (n > NAMES ? TIDINGS_ADD_PREFIX : 0);
-    fuzz_result("add", tidings_observer_add(now.observers[o], name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &now.interests[o]));
+    fuzz_result("add", tidings_observer_add(now.observers[o], name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &now.subscriptions[o]));
 }
 
 void use_close_observer(unsigned o)
@@ -178,27 +178,27 @@ void use_reservation(uint8_t how)
         const size_t used = now.reservation.capacity < 100 ? now.reservation.capacity : 100;
         fuzz_result("reserve more", tidings_reserve_more(now.center, &now.reservation, used, size));
         memset(now.reservation.bytes, how, now.reservation.capacity < size ? now.reservation.capacity : size);
-    } else if (how & 32 || !now.topics[0]) {
+    } else if (how & 32 || !now.publishers[0]) {
         tidings_abandon(now.center, &now.reservation);
         now.reserved = false;
     } else {
         const tidings_post_options options = {.flags = how & 8 ? TIDINGS_POST_RETAIN : 0};
         const size_t most = now.reservation.capacity < size ? now.reservation.capacity : size;
-        fuzz_result("post reserved", tidings_post_reserved(now.topics[0], &now.reservation, most, &options, NULL));
+        fuzz_result("post reserved", tidings_post_reserved(now.publishers[0], &now.reservation, most, &options, NULL));
         now.reserved = false;
     }
 }
 
 // Into memory of exactly the size that is said.
-void use_state(unsigned topic, uint8_t how)
+void use_state(unsigned publisher, uint8_t how)
 {
     static const uint32_t rooms[4] = {65536, 8, 200, 1000};
     size_t size = rooms[how / NAMES % 4];
     const size_t room = size;
-    if (!now.topics[topic]) return;
+    if (!now.publishers[publisher]) return;
     uint8_t *buffer = malloc(size);
     MUST(buffer != NULL, size);
-    const int result = tidings_state_get(now.topics[topic], buffer, &size, NULL, NULL);
+    const int result = tidings_state_get(now.publishers[publisher], buffer, &size, NULL, NULL);
     fuzz_result("state get", result);
     if (result == 0) MUST(size <= room, size);
     if (result == -ENOBUFS) MUST(size > room, size);
@@ -224,7 +224,7 @@ void use_close_second(void)
 {
     for (unsigned i = 0; i < OBSERVERS; i++) use_close_observer(i);
     for (unsigned i = 0; i < NAMES; i++) {
-        tidings_topic_close(now.others[i]);
+        tidings_publisher_close(now.others[i]);
         now.others[i] = NULL;
     }
     if (now.other_reserved) tidings_abandon(now.second, &now.other);
@@ -238,20 +238,20 @@ void use_die(tidings_center *center)
 {
     const int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
     MUST(nowhere >= 0, errno);
-    const int locks = !center ? -1 : center->segment.companion ? center->segment.companion_fd : center->segment.fd;
+    const int locks = !center ? -1 : center->segment.writers_file ? center->segment.writers_file_fd : center->segment.fd;
     if (locks >= 0) (void)dup2(nowhere, locks);
     (void)close(nowhere);
 }
 
-void use_hold_back(unsigned topic)
+void use_hold_back(unsigned publisher)
 {
     for (unsigned i = 0; i < 300; i++)
-        if (post_to(topic_of(now.center, now.topics, topic), 1, 3000000) != 0) return;
+        if (post_to(publisher_of(now.center, now.publishers, publisher), 1, 3000000) != 0) return;
 }
 
-void use_post_of_second(unsigned topic, uint8_t how)
+void use_post_of_second(unsigned publisher, uint8_t how)
 {
-    if (now.second) (void)post_to(topic_of(now.second, now.others, topic), how, 0);
+    if (now.second) (void)post_to(publisher_of(now.second, now.others, publisher), how, 0);
 }
 
 void use_reserve_of_second(uint8_t how)
@@ -273,12 +273,12 @@ void use_many_names(void)
 {
     for (unsigned i = 0; i < 64; i++) {
         char name[16];
-        tidings_topic *topic = NULL;
+        tidings_publisher *publisher = NULL;
         const int length = snprintf(name, sizeof name, "n%u", now.names++ % 300);
-        fuzz_result("topic", tidings_topic_open(now.center, name, (size_t)length, NULL, 0, &topic));
-        const int result = topic ? tidings_state_set(topic, NULL, 0, NULL) : -ENOMEM;
+        fuzz_result("topic", tidings_publisher_open(now.center, name, (size_t)length, NULL, 0, &publisher));
+        const int result = publisher ? tidings_state_set(publisher, NULL, 0, NULL) : -ENOMEM;
         fuzz_result("state set", result);
-        tidings_topic_close(topic);
+        tidings_publisher_close(publisher);
         fuzz_step("one of many names");
         if (result != 0) return;
     }

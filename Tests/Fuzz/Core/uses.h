@@ -10,9 +10,9 @@
 // What is open. Uses of what isn't do nothing.
 extern struct now {
     tidings_center *center, *second;
-    tidings_topic *topics[NAMES], *others[NAMES];  // of either
+    tidings_publisher *publishers[NAMES], *others[NAMES];  // of either
     tidings_observer *observers[OBSERVERS];
-    uint32_t interests[OBSERVERS];
+    uint32_t subscriptions[OBSERVERS];
     tidings_reservation reservation, other;
     bool reserved, other_reserved;
     unsigned names;  // of the many, so far
@@ -26,13 +26,13 @@ void use_close_second(void);
 void use_removal(void);
 void use_die(tidings_center *center);
 
-int use_post(unsigned topic, uint8_t how);
-void use_posts(unsigned count, unsigned topic, uint8_t how);
-void use_hold_back(unsigned topic);  // posts until a lossless observer does
+int use_post(unsigned publisher, uint8_t how);
+void use_posts(unsigned count, unsigned publisher, uint8_t how);
+void use_hold_back(unsigned publisher);  // posts until a lossless observer does
 void use_reservation(uint8_t how);
-void use_state(unsigned topic, uint8_t how);
+void use_state(unsigned publisher, uint8_t how);
 void use_many_names(void);
-void use_post_of_second(unsigned topic, uint8_t how);
+void use_post_of_second(unsigned publisher, uint8_t how);
 void use_reserve_of_second(uint8_t how);
 
 void use_observe(unsigned o, uint8_t how);

@@ -18,7 +18,7 @@ __attribute__((no_sanitize("address"))) uint64_t word_read(const words *c, uint6
 static word in_header(uint64_t offset)
 {
     if (offset < HEADER(eviction)) return WORD_NONE;
-    if (offset >= HEADER(bells)) return WORD_BELL;
+    if (offset >= HEADER(name_futexes)) return WORD_NAME_FUTEX;
     if (offset >= HEADER(asleep)) return offset < HEADER(lossless) ? WORD_ASLEEP : WORD_LOSSLESS;
     return offset % sizeof(tidings__padded) == 0 ? WORD_EVICTION + (offset - HEADER(eviction)) / sizeof(tidings__padded) : WORD_NONE;
 }
@@ -41,7 +41,7 @@ word word_at(const words *c, uint64_t offset)
     const tidings__geometry *g = &c->geometry;
     if (offset >= g->chunks) {
         const uint64_t in = (offset - class_at(c, offset)->offset) % class_at(c, offset)->size / 8;
-        return in == 1 ? WORD_CHUNK_SIZE : in == 2 ? WORD_CHUNK_POSTER : in == 3 ? WORD_CHUNK_TOPIC : WORD_CHUNK_BYTES;
+        return in == 1 ? WORD_CHUNK_SIZE : in == 2 ? WORD_CHUNK_POSTER : in == 3 ? WORD_CHUNK_ROUTE : WORD_CHUNK_BYTES;
     }
     if (offset >= g->names) return in_name((offset - g->names) % sizeof(tidings__name));
     if (offset >= g->cells) {
@@ -93,12 +93,12 @@ uint64_t word_place(const words *c, word kind, uint32_t which)
     case WORD_KEY: return c->geometry.names + (1 + which % 12) * sizeof(tidings__name) + offsetof(tidings__name, key) + which / 16 % 4 * 8;
     case WORD_BUCKET: return bucket(c, which);
     case WORD_CHUNK: return c->geometry.chunk_words + (c->geometry.classes[which % c->geometry.class_count].first + which / 8 % 4) * 8;
-    case WORD_CHUNK_SIZE ... WORD_CHUNK_TOPIC: return chunk(c, which) + (kind - WORD_CHUNK) * 8;
+    case WORD_CHUNK_SIZE ... WORD_CHUNK_ROUTE: return chunk(c, which) + (kind - WORD_CHUNK) * 8;
     case WORD_CHUNK_BYTES: return chunk(c, which) + TIDINGS__CHUNK_HEADER;
     case WORD_DOORBELL ... WORD_HISTORY: return c->geometry.observers + which % 8 * sizeof(tidings__observer_entry) + (kind - WORD_DOORBELL) * 8;
     case WORD_INSTANCE: return c->geometry.participants + which % 4 * sizeof(tidings__participant);
     case WORD_PARTICIPANT: return c->geometry.participants + which % 4 * sizeof(tidings__participant) + (1 + which / 4 % 3) * 8;
-    case WORD_BELL: return HEADER(bells) + which % TIDINGS__BELLS * sizeof(tidings__bell);
+    case WORD_NAME_FUTEX: return HEADER(name_futexes) + which % TIDINGS__NAME_FUTEXES * sizeof(tidings__name_futex);
     default: return HEADER(shape) + which % (sizeof(tidings__shape) / 8) * 8;
     }
 }
@@ -171,8 +171,8 @@ static uint64_t field(const words *c, word kind, uint64_t now, uint8_t which, ui
         [WORD_CHUNK_SIZE] = {{0, 32}, {0, 32}, {0, 32}, {32, 32}},
         [WORD_POSTER] = {{48, 8}, {56, 8}, {48, 16}, {32, 16}},
         [WORD_CHUNK_POSTER] = {{48, 8}, {56, 8}, {48, 16}, {32, 16}},
-        [WORD_TOPIC] = {{0, 24}, {32, 24}, {24, 3}, {24, 8}},
-        [WORD_CHUNK_TOPIC] = {{0, 24}, {32, 24}, {24, 3}, {24, 8}},
+        [WORD_ROUTE] = {{0, 24}, {32, 24}, {24, 3}, {24, 8}},
+        [WORD_CHUNK_ROUTE] = {{0, 24}, {32, 24}, {24, 3}, {24, 8}},
         [WORD_CHUNK_NUMBER] = {{0, 32}, {0, 16}, {0, 8}, {0, 64}},
         [WORD_NEXT] = {{0, 32}, {0, 8}, {32, 1}, {33, 31}},
         [WORD_STATE] = {{0, 4}, {0, 3}, {4, 16}, {20, 44}},
@@ -217,7 +217,7 @@ static uint64_t fitting(const words *c, uint64_t offset, word kind, uint64_t now
     case WORD_COUNT ... WORD_END: return with & 1 ? oldest + delta : now + delta;
     case WORD_CURSOR: case WORD_HISTORY: case WORD_HINT: case WORD_BIRTH: return oldest + delta + (with & 64 ? more : 0);
     case WORD_NEXT: case WORD_BUCKET: return with_bits(now, 0, 32, with % 16);
-    case WORD_TOPIC: return with_bits(now, with & 1 ? 32 : 0, 24, more % 16);
+    case WORD_ROUTE: return with_bits(now, with & 1 ? 32 : 0, 24, more % 16);
     case WORD_CHUNK_NUMBER: return c->geometry.classes[with % c->geometry.class_count].first + more % 8;
     case WORD_MEMBERS: case WORD_ASLEEP: case WORD_LOSSLESS: return with & 1 ? UINT64_MAX : now | UINT64_C(1) << more % 64;
     default: return edge(c, with);

@@ -6,7 +6,7 @@ static uint32_t holder;
 
 // `count` records of this entry, from position 0 on.
 static void post_all(tidings__segment *s, uint32_t entry, uint64_t count) {
-    for (uint64_t p = 0; p < count; p++) unit_post(s, p, tidings__topic_word(entry, 0, 0, 0));
+    for (uint64_t p = 0; p < count; p++) unit_post(s, p, tidings__route_word(entry, 0, 0, 0));
 }
 
 TEST(evicted_records_are_counted_for_their_names_and_for_all_names) {
@@ -14,7 +14,7 @@ TEST(evicted_records_are_counted_for_their_names_and_for_all_names) {
     tidings__segment *s = &center->segment;
     const uint32_t a = joined(center, "a", false, 1), b = joined(center, "b", false, 1);
     post_all(s, a, 5);
-    unit_post(s, 5, tidings__topic_word(b, a, 0, 0));
+    unit_post(s, 5, tidings__route_word(b, a, 0, 0));
     CHECK_EQUAL(tidings__evict_to(center, 6, &holder), 0);
     CHECK_EQUAL(tidings__oldest(s), 6);
     CHECK_EQUAL(s->names[a].tally.count, 6);
@@ -73,7 +73,7 @@ TEST(eviction_stops_at_the_record_that_a_lossless_observer_needs) {
     tidings__segment *s = &center->segment;
     const uint32_t observer = 2, a = joined(center, "a", false, observer), b = joined(center, "b", false, 1);
     post_all(s, b, 10);
-    unit_post(s, 6, tidings__topic_word(a, 0, 0, 0));
+    unit_post(s, 6, tidings__route_word(a, 0, 0, 0));
     s->observers[observer].owner = center->participant + 1;
     s->observers[observer].instance = center->instance;
     s->observers[observer].cursor = 2;

@@ -17,10 +17,10 @@ static inline tidings_center *fresh_center(void) {
     return center;
 }
 
-static inline tidings_topic *opened_publisher(tidings_center *center, const char *name) {
-    static tidings_topic *topic;  // one that is lost would be a leak
-    CHECK_EQUAL(tidings_topic_open(center, name, strlen(name), NULL, 0, &topic), 0);
-    return topic;
+static inline tidings_publisher *opened_publisher(tidings_center *center, const char *name) {
+    static tidings_publisher *publisher;  // one that is lost would be a leak
+    CHECK_EQUAL(tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher), 0);
+    return publisher;
 }
 
 // The entry that `observer` joins.

@@ -4,13 +4,13 @@
 #include "ring/record.h"
 #include "ring/verdict.h"
 
-static int post(tidings_topic *topic, const char *text) { return tidings_post(topic, text, strlen(text), NULL, NULL); }
+static int post(tidings_publisher *publisher, const char *text) { return tidings_post(publisher, text, strlen(text), NULL, NULL); }
 
 TEST(a_post_commits_its_record_and_leaves_the_post) {
     tidings_center *center = fresh_center();
     CHECK_EQUAL(post(opened_publisher(center, "name"), "payload"), 0);
     const tidings__cell *cell = &center->segment.cells[0];
-    CHECK_EQUAL(tidings__look(&center->segment, 0), TIDINGS__VALID);
+    CHECK_EQUAL(tidings__slot_status(&center->segment, 0), TIDINGS__VALID);
     tidings__record record;
     tidings__record_read(cell, &record);
     CHECK_EQUAL(record.size, 7);

@@ -13,9 +13,9 @@ static void begin(void) {
 
 // A retained record of "a" whose payload is in this chunk; flags as in a route word.
 static void post_value(uint64_t position, uint32_t chunk, uint8_t more) {
-    unit_post(s, position, tidings__topic_word(a, 0, TIDINGS__RECORD_RETAIN | more, 0));
+    unit_post(s, position, tidings__route_word(a, 0, TIDINGS__RECORD_RETAIN | more, 0));
     if (more & TIDINGS__RECORD_CLEAR) return;
-    s->cells[position].topic |= (uint64_t)TIDINGS__RECORD_CHUNK << 24;
+    s->cells[position].route |= (uint64_t)TIDINGS__RECORD_CHUNK << 24;
     s->cells[position].body[0] = chunk;
     s->chunk_words[chunk] = tidings__chunk_word(position, 0, TIDINGS__CHUNK_IN_RING);
 }

@@ -35,7 +35,7 @@ TEST(an_entry_with_an_observer_or_a_retained_value_stays) {
 TEST(an_entry_whose_retained_record_is_in_the_ring_stays) {
     tidings__segment *s = unit_segment();
     const uint32_t index = joined(s, "a", false, TIDINGS__TO_RETAIN);
-    unit_post(s, 0, tidings__topic_word(index, 0, TIDINGS__RECORD_RETAIN, 0));
+    unit_post(s, 0, tidings__route_word(index, 0, TIDINGS__RECORD_RETAIN, 0));
     CHECK(!tidings__name_take_out(s, OWN, index, &effort));
     CHECK_EQUAL(state_in(&s->names[index]), TIDINGS__NAME_LINKED);
     unit_evict_to(s, 1);
@@ -74,7 +74,7 @@ TEST(reclaiming_finishes_what_dead_participants_did_to_entries) {
     s->names[gone].state = state_word(1, OWN, TIDINGS__NAME_GONE);
     s->names[living].state = state_word(1, OWN + 1, TIDINGS__NAME_PREPARING);
     const tidings__participant_set dead = tidings__participant_only(OWN);
-    tidings__name_tidy(s, &dead, &none);
+    tidings__name_reclaim(s, &dead, &none);
     CHECK_EQUAL(state_in(&s->names[preparing]), TIDINGS__NAME_FREE);
     CHECK_EQUAL(state_in(&s->names[leaving]), TIDINGS__NAME_LINKED);
     CHECK_EQUAL(state_in(&s->names[gone]), TIDINGS__NAME_FREE);
@@ -86,7 +86,7 @@ TEST(reclaiming_frees_an_entry_that_was_taken_and_not_counted) {
     tidings__name *entry = &s->names[s->header->names_used.word];
     entry->state = state_word(1, OWN, TIDINGS__NAME_PREPARING);
     const tidings__participant_set dead = tidings__participant_only(OWN);
-    tidings__name_tidy(s, &dead, &none);
+    tidings__name_reclaim(s, &dead, &none);
     CHECK_EQUAL(state_in(entry), TIDINGS__NAME_FREE);
 }
 
@@ -97,7 +97,7 @@ TEST(reclaiming_takes_dead_observers_out_of_every_entry) {
     const tidings__participant_set dead = tidings__participant_only(OWN);
     tidings__observer_set observers = {0};
     tidings__observer_set_add(&observers, 1);
-    tidings__name_tidy(s, &dead, &observers);
+    tidings__name_reclaim(s, &dead, &observers);
     CHECK_EQUAL(s->names[a].members[0], 0);
     CHECK_EQUAL(s->names[b].members[0], 1 << 2);
     CHECK_EQUAL(s->header->generation.word, 4);

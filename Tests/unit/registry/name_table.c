@@ -153,7 +153,7 @@ TEST(a_free_entry_that_the_ring_still_names_is_not_used_again) {
     s->names[7].birth = 2;
     s->names[9].state = state_word(1, 0, TIDINGS__NAME_FREE);
     s->names[9].birth = 2;
-    unit_post(s, 0, tidings__topic_word(7, 0, 0, 0));
+    unit_post(s, 0, tidings__route_word(7, 0, 0, 0));
     CHECK_EQUAL(joined(s, "one more", false, 1), 9);
     CHECK_EQUAL(state_in(&s->names[7]), TIDINGS__NAME_FREE);
 }

@@ -16,12 +16,12 @@ TEST(an_observer_takes_the_first_free_place) {
     tidings__segment *s = unit_segment();
     s->observers[0].owner = 2;
     s->observers[1].history = 9;
-    s->observers[1].beds[2] = 9;
+    s->observers[1].group_waits[2] = 9;
     CHECK_EQUAL(taken(s, OWN), 1);
     CHECK_EQUAL(s->observers[1].owner, OWN + 1);
     CHECK_EQUAL(s->observers[1].instance, 301);
     CHECK_EQUAL(s->observers[1].history, 0);
-    CHECK_EQUAL(s->observers[1].beds[2], TIDINGS__NAME_NONE);
+    CHECK_EQUAL(s->observers[1].group_waits[2], TIDINGS__NAME_NONE);
 }
 
 TEST(an_observer_is_refused_when_all_places_are_taken) {
@@ -122,7 +122,7 @@ TEST(reclaiming_frees_the_places_and_the_memberships_of_dead_participants) {
     const uint32_t entry = joined(s, "a", false, dead);
     (void)joined(s, "a", false, living);
     const tidings__participant_set set = tidings__participant_only(OWN);
-    tidings__observers_tidy(s, &set);
+    tidings__observers_reclaim(s, &set);
     CHECK_EQUAL(s->observers[dead].owner, 0);
     CHECK_EQUAL(s->observers[living].owner, OWN + 2);
     CHECK_EQUAL(s->names[entry].members[0], UINT64_C(1) << living);

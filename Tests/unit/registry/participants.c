@@ -17,10 +17,10 @@ TEST(a_participant_takes_the_first_place_that_is_not_described) {
     tidings__segment *s = unit_segment();
     s->participants[0].instance = 1;
     uint32_t index;
-    bool remains = true;
-    CHECK_EQUAL(tidings__participant_take(s, &index, &remains), 0);
+    bool orphans = true;
+    CHECK_EQUAL(tidings__participant_take(s, &index, &orphans), 0);
     CHECK_EQUAL(index, 1);
-    CHECK(!remains);
+    CHECK(!orphans);
 }
 
 TEST(a_participant_takes_the_place_of_a_dead_one_if_there_is_no_other) {
@@ -31,10 +31,10 @@ TEST(a_participant_takes_the_place_of_a_dead_one_if_there_is_no_other) {
         if (i != 5) CHECK_EQUAL(tidings__lock_try(locks, i, true), 0);
     }
     uint32_t index;
-    bool remains = false;
-    CHECK_EQUAL(tidings__participant_take(s, &index, &remains), 0);
+    bool orphans = false;
+    CHECK_EQUAL(tidings__participant_take(s, &index, &orphans), 0);
     CHECK_EQUAL(index, 5);
-    CHECK(remains);
+    CHECK(orphans);
     CHECK_EQUAL(s->participants[5].instance, 100);
 }
 
@@ -43,8 +43,8 @@ TEST(a_participant_is_refused_when_all_places_are_held) {
     const int locks = other_locks(s);
     for (uint32_t i = 0; i < s->shape.participants; i++) CHECK_EQUAL(tidings__lock_try(locks, i, true), 0);
     uint32_t index;
-    bool remains;
-    CHECK_EQUAL(tidings__participant_take(s, &index, &remains), -EUSERS);
+    bool orphans;
+    CHECK_EQUAL(tidings__participant_take(s, &index, &orphans), -EUSERS);
     CHECK_SAYS(tidings__last_error(), "participants");
 }
 
@@ -60,8 +60,8 @@ TEST(a_described_participant_has_an_odd_instance_and_its_process) {
 TEST(a_participant_that_leaves_frees_its_place_and_its_lock) {
     tidings__segment *s = unit_segment();
     uint32_t index;
-    bool remains;
-    CHECK_EQUAL(tidings__participant_take(s, &index, &remains), 0);
+    bool orphans;
+    CHECK_EQUAL(tidings__participant_take(s, &index, &orphans), 0);
     (void)tidings__participant_describe(s, index);
     tidings__participant_leave(s, index);
     CHECK_EQUAL(s->participants[index].instance, 0);

@@ -67,10 +67,10 @@ TEST(a_few_unused_prefixes_are_kept_and_more_are_reclaimed) {
         const char name[] = {(char)('a' + i), 0};
         tidings__name_leave(s, joined(s, name, true, 1), 1);
     }
-    CHECK_EQUAL(tidings__prefixes_tidy(s, OWN), spare);
+    CHECK_EQUAL(tidings__prefixes_reclaim(s, OWN), spare);
     tidings__name_leave(s, joined(s, "z", true, 1), 1);
     const uint32_t observed = joined(s, "y", true, 1);
-    CHECK_EQUAL(tidings__prefixes_tidy(s, OWN), 1);
+    CHECK_EQUAL(tidings__prefixes_reclaim(s, OWN), 1);
     CHECK_EQUAL((uint32_t)s->names[TIDINGS__NAME_ALL].next, observed);
 }
 

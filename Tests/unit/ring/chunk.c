@@ -116,7 +116,7 @@ TEST(reclaiming_frees_unposted_chunks_and_keeps_posted_ones) {
     s->chunk_words[2] = tidings__chunk_word(nowhere, OWN, TIDINGS__CHUNK_OWNED);  // its owner died before the claim
     s->chunk_words[3] = tidings__chunk_word(nowhere, 1, TIDINGS__CHUNK_OWNED);    // its owner lives
     const tidings__participant_set dead = tidings__participant_only(OWN);
-    tidings__chunk_tidy(s, &dead);
+    tidings__chunk_reclaim(s, &dead);
     CHECK_EQUAL(tidings__chunk_state(s->chunk_words[0]), TIDINGS__CHUNK_IN_RING);
     CHECK_EQUAL(s->chunk_words[1], 0);
     CHECK_EQUAL(s->chunk_words[2], 0);
@@ -127,6 +127,6 @@ TEST(reclaiming_frees_a_chunk_whose_position_never_comes) {
     tidings__segment *s = unit_segment();
     s->chunk_words[1] = tidings__chunk_word(100000, OWN, TIDINGS__CHUNK_OWNED);
     const tidings__participant_set dead = tidings__participant_only(OWN);
-    tidings__chunk_tidy(s, &dead);
+    tidings__chunk_reclaim(s, &dead);
     CHECK_EQUAL(s->chunk_words[1], 0);
 }

@@ -124,7 +124,7 @@ TEST(an_abandoned_position_is_void_and_its_slot_is_free) {
     tidings__segment *s = unit_ring(4);
     CHECK_EQUAL(claim_next(s), 0);
     tidings__abandon(&claim, UNIT_OWNER, &thread);
-    CHECK_EQUAL(tidings__look(s, 0), TIDINGS__VOID);
+    CHECK_EQUAL(tidings__slot_status(s, 0), TIDINGS__VOID);
     CHECK(!tidings__busy(s->cells[0].claim, s->cells[0].commit, s->cells[0].verdict));
     CHECK_EQUAL(pending, 0);
 }
@@ -137,7 +137,7 @@ TEST(reclaiming_marks_only_uncommitted_claims_of_dead_participants) {
     unit_claim(s, 3, TIDINGS__W_FOREIGN | 2);
     unit_commit(s, 3);
     const tidings__participant_set dead = tidings__participant_only(2);
-    tidings__claims_tidy(s, &dead);
+    tidings__claims_reclaim(s, &dead);
     CHECK_EQUAL(s->cells[0].claim & ~(~UINT64_C(0) << 32), TIDINGS__W_DIED);
     for (uint32_t slot = 1; slot < 4; slot++) CHECK(!(s->cells[slot].claim & TIDINGS__W_DIED));
 }

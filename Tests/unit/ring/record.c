@@ -12,7 +12,7 @@ TEST(sizes_are_rounded_up_to_words_and_pairs_of_words) {
 TEST(a_record_reads_each_field_of_the_header_words) {
     tidings__cell cell = {
         .time = 5, .size_pid = UINT64_C(7) << 32 | 6, .poster = UINT64_C(0x0908000a0000000b), .body[0] = 12};
-    cell.topic = tidings__topic_word(0x111111, 0x222222, TIDINGS__RECORD_RETAIN | TIDINGS__RECORD_CHUNK, 0xfe);
+    cell.route = tidings__route_word(0x111111, 0x222222, TIDINGS__RECORD_RETAIN | TIDINGS__RECORD_CHUNK, 0xfe);
     tidings__record r;
     tidings__record_read(&cell, &r);
     CHECK_EQUAL(r.time, 5);

@@ -12,7 +12,7 @@ TEST(a_mode_with_readers_that_may_not_write_makes_a_center_observable) {
 }
 
 static void writers_path(const tidings__segment *s, char *path) {
-    const int result = tidings__beside_path(s->path, s->owner, s->instance, TIDINGS__COMPANION_SUFFIX, path, 4096);
+    const int result = tidings__beside_path(s->path, s->owner, s->instance, TIDINGS__WRITERS_FILE_SUFFIX, path, 4096);
     CHECK_EQUAL(result, 0);
 }
 
@@ -24,8 +24,8 @@ TEST(the_writers_file_of_an_observable_center_is_closed_to_readers) {
     struct stat status;
     CHECK_EQUAL(tidings__path_status(path, &status), 0);
     CHECK_EQUAL(status.st_mode & 07777, 0600);
-    CHECK_EQUAL(status.st_ino, s.header->companion);
-    CHECK(s.doorbells == s.companion_base);
+    CHECK_EQUAL(status.st_ino, s.header->writers_file);
+    CHECK(s.doorbells == s.writers_file_base);
     tidings__segment_close(&s);
 }
 
@@ -36,7 +36,7 @@ TEST(doorbells_of_an_observable_center_are_shared_through_the_writers_file) {
     *tidings__doorbell(&first, 3) = 42;
     CHECK_EQUAL(*tidings__doorbell(&second, 3), 42);
     CHECK_EQUAL(first.observers[3].doorbell, 0);
-    CHECK_EQUAL(tidings__segment_locks(&first), first.companion_fd);
+    CHECK_EQUAL(tidings__segment_locks(&first), first.writers_file_fd);
     tidings__segment_close(&first);
     tidings__segment_close(&second);
 }

@@ -5,14 +5,14 @@
 #include "platform/lock.h"
 
 // What a search of the test's directory told of last.
-static tidings_leftover last;
+static tidings_stale_file last;
 
-static bool note(void *context, const tidings_leftover *leftover) {
+static bool note(void *context, const tidings_stale_file *stale_file) {
     (void)context;
-    last = *leftover;
+    last = *stale_file;
     return true;
 }
-static int search(bool delete_them) { return tidings__leftovers(unit_directory(), delete_them, note, NULL); }
+static int search(bool delete_them) { return tidings__stale_files(unit_directory(), delete_them, note, NULL); }
 
 // An empty file beside the centers of this user.
 static int file_beside(const char *suffix, char path[4096]) {
@@ -36,7 +36,7 @@ TEST(an_unfinished_center_is_stale_unless_its_creator_holds_it) {
     CHECK_EQUAL(search(true), 0);
     tidings__birth_release(fd);
     CHECK_EQUAL(search(false), 1);
-    CHECK_EQUAL(last.kind, TIDINGS_LEFTOVER_UNFINISHED);
+    CHECK_EQUAL(last.kind, TIDINGS_STALE_FILE_UNFINISHED);
     CHECK(!last.deleted);
     CHECK_EQUAL(search(true), 1);
     CHECK(last.deleted);
@@ -54,9 +54,9 @@ TEST(a_writers_file_without_its_center_is_stale) {
     static tidings__segment s;
     char path[4096];
     CHECK_EQUAL(open_x(&s, 0, 0644), 0);
-    (void)file_beside(TIDINGS__COMPANION_SUFFIX, path);
+    (void)file_beside(TIDINGS__WRITERS_FILE_SUFFIX, path);
     CHECK_EQUAL(search(true), 1);
-    CHECK_EQUAL(last.kind, TIDINGS_LEFTOVER_COMPANION);
+    CHECK_EQUAL(last.kind, TIDINGS_STALE_FILE_WRITERS_FILE);
     CHECK(!exists(path));
     CHECK(exists(s.path));
 }
@@ -66,7 +66,7 @@ TEST(a_center_that_is_marked_as_removed_and_has_its_name_is_stale) {
     CHECK_EQUAL(open_x(&s, 0, 0600), 0);
     s.header->removed.word = 1;
     CHECK_EQUAL(search(true), 1);
-    CHECK_EQUAL(last.kind, TIDINGS_LEFTOVER_REMOVED);
+    CHECK_EQUAL(last.kind, TIDINGS_STALE_FILE_REMOVED);
     CHECK(!exists(s.path));
 }
 

@@ -44,8 +44,8 @@ TEST(a_search_from_outside_the_ring_begins_at_the_oldest_position) {
 
 TEST(the_ring_may_hold_records_of_the_entries_that_it_names) {
     tidings__segment *s = unit_ring(8);
-    unit_post(s, 0, tidings__topic_word(5, 6, 0, 0));
-    unit_post(s, 1, tidings__topic_word(7, 0, TIDINGS__RECORD_RETAIN, 0));
+    unit_post(s, 0, tidings__route_word(5, 6, 0, 0));
+    unit_post(s, 1, tidings__route_word(7, 0, TIDINGS__RECORD_RETAIN, 0));
     CHECK(tidings__ring_may_hold(s, 5, false));
     CHECK(tidings__ring_may_hold(s, 6, false));
     CHECK(!tidings__ring_may_hold(s, 5, true));
@@ -67,9 +67,9 @@ TEST(a_claimed_position_may_hold_a_record_of_every_entry) {
 
 TEST(the_entries_of_all_retained_records_are_found_by_one_look) {
     tidings__segment *s = unit_ring(8);
-    unit_post(s, 0, tidings__topic_word(5, 6, TIDINGS__RECORD_RETAIN, 0));
-    unit_post(s, 1, tidings__topic_word(7, 0, 0, 0));
-    unit_post(s, 2, tidings__topic_word(s->shape.names, 0, TIDINGS__RECORD_RETAIN, 0));
+    unit_post(s, 0, tidings__route_word(5, 6, TIDINGS__RECORD_RETAIN, 0));
+    unit_post(s, 1, tidings__route_word(7, 0, 0, 0));
+    unit_post(s, 2, tidings__route_word(s->shape.names, 0, TIDINGS__RECORD_RETAIN, 0));
     uint64_t entries[2] = {0};
     CHECK(!tidings__ring_values(s, entries));
     CHECK_EQUAL(entries[0] & ~UINT64_C(1), 1 << 5 | 1 << 6);

@@ -33,10 +33,10 @@ TEST(a_removal_rings_observers_that_sleep_on_the_writers_file) {
     static tidings__segment s;
     CHECK_EQUAL(open_x(&s, 0, 0644), 0);
     *tidings__doorbell(&s, 2) = 4 | 1;
-    s.header->bells[3].word = 7;
+    s.header->name_futexes[3].word = 7;
     CHECK_EQUAL(remove_x(), 0);
     CHECK_EQUAL(*tidings__doorbell(&s, 2), 6 | 1);
-    CHECK_EQUAL(s.header->bells[3].word, 8);
+    CHECK_EQUAL(s.header->name_futexes[3].word, 8);
 }
 
 TEST(a_removal_leaves_the_successor_of_the_center_alone) {

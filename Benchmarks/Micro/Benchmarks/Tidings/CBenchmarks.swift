@@ -5,24 +5,24 @@ func cBenchmarks() {
     for size in [8, 64, 4096] {
         Benchmark("C post, \(size) B") { benchmark in
             let center = CCenter()
-            let topic = center.topic("org.example.micro.unheard")
+            let publisher = center.publisher("org.example.micro.unheard")
             let payload = [UInt8](repeating: 0x5a, count: size)
             // Three times around the ring, so that all pages are there.
-            for _ in 0..<12_288 { must(tidings_post(topic, payload, size, nil, nil)) }
+            for _ in 0..<12_288 { must(tidings_post(publisher, payload, size, nil, nil)) }
             benchmark.startMeasurement()
-            for _ in benchmark.scaledIterations { must(tidings_post(topic, payload, size, nil, nil)) }
+            for _ in benchmark.scaledIterations { must(tidings_post(publisher, payload, size, nil, nil)) }
             benchmark.stopMeasurement()
             tidings_close(center.center)
         }
     }
     Benchmark("C next, 64 B") { benchmark in
         let center = CCenter()
-        let topic = center.topic("org.example.micro.heard")
+        let publisher = center.publisher("org.example.micro.heard")
         let observer = center.observer()
         _ = center.add("org.example.micro.heard", to: observer)
         let payload = [UInt8](repeating: 0x5a, count: 64)
         var delivery = tidings_delivery()
-        for _ in benchmark.scaledIterations { must(tidings_post(topic, payload, 64, nil, nil)) }
+        for _ in benchmark.scaledIterations { must(tidings_post(publisher, payload, 64, nil, nil)) }
         benchmark.startMeasurement()
         for _ in benchmark.scaledIterations { must(tidings_next(observer, 0, &delivery)) }
         benchmark.stopMeasurement()

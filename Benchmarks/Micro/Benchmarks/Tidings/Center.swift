@@ -18,11 +18,11 @@ struct CCenter: @unchecked Sendable {
         center = opened!
     }
 
-    func topic(_ name: StaticString) -> OpaquePointer {
+    func publisher(_ name: StaticString) -> OpaquePointer {
         var opened: OpaquePointer?
         name.withUTF8Buffer { name in
             name.withMemoryRebound(to: CChar.self) {
-                must(tidings_topic_open(center, $0.baseAddress, $0.count, nil, 0, &opened))
+                must(tidings_publisher_open(center, $0.baseAddress, $0.count, nil, 0, &opened))
             }
         }
         return opened!
@@ -35,12 +35,12 @@ struct CCenter: @unchecked Sendable {
     }
 
     func add(_ name: StaticString, to observer: OpaquePointer) -> UInt32 {
-        var interest: UInt32 = 0
+        var subscription: UInt32 = 0
         name.withUTF8Buffer { name in
             name.withMemoryRebound(to: CChar.self) {
-                must(tidings_observer_add(observer, $0.baseAddress, $0.count, nil, 0, 0, &interest))
+                must(tidings_observer_add(observer, $0.baseAddress, $0.count, nil, 0, 0, &subscription))
             }
         }
-        return interest
+        return subscription
     }
 }

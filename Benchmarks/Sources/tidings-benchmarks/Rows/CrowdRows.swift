@@ -3,7 +3,7 @@ import CTidingsBench
 import Foundation
 
 /// Crowds: many who sleep on other names, and many who are woken at once.
-enum CrowdRows {
+enum WakeGroupRows {
     private static let asleep = 256
     private static let names = 100_000
     private static let woken = 100
@@ -16,7 +16,7 @@ enum CrowdRows {
             let center = bench.name("crowd")
             let poster = try Poster(center: center)
             let alone = try Poster(center: bench.name("alone"))
-            try withCrowd(bench, center: center, poster: poster) {
+            try withWakeGroup(bench, center: center, poster: poster) {
                 try alternate(
                     { try alone.post(bench, size: 64, count: 4000) },
                     { try poster.post(bench, size: 64, count: 4000) })
@@ -29,7 +29,7 @@ enum CrowdRows {
             let center = bench.name("crowd")
             let poster = try Poster(center: center)
             let alone = bench.name("alone")
-            try withCrowd(bench, center: center, poster: poster) {
+            try withWakeGroup(bench, center: center, poster: poster) {
                 try alternate(
                     { try SleeperRows.systemCalls(bench, center: alone) },
                     { try SleeperRows.systemCalls(bench, center: center) })
@@ -39,7 +39,7 @@ enum CrowdRows {
         wake("wake-100-poster", "the same: what the post takes", own: true, .ratio(2, goal: 1.3)),
     ]
 
-    private static func withCrowd(_ bench: Bench, center: String, poster: Poster, _ body: () throws -> Void) throws {
+    private static func withWakeGroup(_ bench: Bench, center: String, poster: Poster, _ body: () throws -> Void) throws {
         try bench.withArea { area in
             // The names first: whoever sleeps would otherwise be woken by each of them to look at the table anew.
             try bench.withMember(.names, area, center: center, detail: names, cores: bench.away) {
@@ -60,7 +60,7 @@ enum CrowdRows {
         Row(
             id: id, title: title, limitTitle: "one FUTEX_WAKE of \(woken)", requirement: requirement, processors: 1
         ) { bench, alternate in
-            try Wake.withCrowds(bench, processes: woken) { wake in
+            try Wake.withWakeGroups(bench, processes: woken) { wake in
                 try alternate({ try wake.limit(bench, own: own) }, { try wake.ours(bench, own: own) })
             }
         }
@@ -73,7 +73,7 @@ struct Wake {
     private let center: String
     private let processes: Int
 
-    static func withCrowds(_ bench: Bench, processes: Int, _ body: (Wake) throws -> Void) throws {
+    static func withWakeGroups(_ bench: Bench, processes: Int, _ body: (Wake) throws -> Void) throws {
         let center = bench.name("wake")
         try bench.withArea { bare in
             try bench.withArea { observers in

@@ -1,2 +1,2 @@
 /// In the order that they run in.
-let allScales: [Scale] = PayloadScales.all + FlowScales.all + CrowdScales.all
+let allScales: [Scale] = PayloadScales.all + FlowScales.all + WakeGroupScales.all

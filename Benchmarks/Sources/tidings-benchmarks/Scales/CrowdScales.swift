@@ -3,7 +3,7 @@ import CTidingsBench
 import Foundation
 
 /// What it costs that others are there: woken by a post, or asleep on other names.
-enum CrowdScales {
+enum WakeGroupScales {
     static let all: [Scale] = [
         Scale(
             id: "fan-out", title: "A post to so many sleeping processes", parameter: "processes asleep on the name",
@@ -11,7 +11,7 @@ enum CrowdScales {
             curves: ["the last runs", "FUTEX_WAKE: the last runs", "the post takes", "FUTEX_WAKE takes"],
             values: [1, 2, 4, 8, 16, 32, 64, 128, 256], processors: 1
         ) { bench, processes, alternate in
-            try Wake.withCrowds(bench, processes: processes) { wake in
+            try Wake.withWakeGroups(bench, processes: processes) { wake in
                 try alternate([
                     { try wake.ours(bench, own: false) }, { try wake.limit(bench, own: false) },
                     { try wake.ours(bench, own: true) }, { try wake.limit(bench, own: true) },

@@ -322,7 +322,7 @@
                 ) { () throws(SharedNotificationError) in
                     let relay = ProtocolRelay(names, reference)
                     let anchor = try core.observe(
-                        request.interest(in: names), onMissed: request.onMissed,
+                        request.subscription(in: names), onMissed: request.onMissed,
                         of: ObjectIdentifier(observer as AnyObject), as: manner(relay))
                     relay.anchor.withLock { $0.anchor = anchor }
                     return anchor
@@ -353,8 +353,8 @@
         var undecodable: UndecodableReport
         var queue: DispatchQueue?
 
-        func interest(in names: [SharedNotificationCenter.Name]) -> Interest {
-            Interest(names: names, subject: subject, start: start, excludesOwn: excludesOwn, isLossless: isLossless)
+        func subscription(in names: [SharedNotificationCenter.Name]) -> Subscription {
+            Subscription(names: names, subject: subject, start: start, excludesOwn: excludesOwn, isLossless: isLossless)
         }
     }
 #endif

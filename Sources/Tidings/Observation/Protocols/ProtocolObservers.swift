@@ -29,7 +29,7 @@
     ///
     /// An object is found by its address, which another may have after its death: an entry whose object is gone counts for nothing.
     final class ProtocolObservers: Sendable {
-        struct Subscription: Hashable {
+        struct RegistrationKey: Hashable {
             var type: ObjectIdentifier
             /// By bytes, as the center tells subjects apart.
             var subject: ByteText?
@@ -57,24 +57,24 @@
 
         private struct Entries: @unchecked Sendable {
             // Sendable: used with the lock held only; the objects are compared and never used.
-            var byObject: [ObjectIdentifier: [Subscription: Entry]] = [:]
+            var byObject: [ObjectIdentifier: [RegistrationKey: Entry]] = [:]
         }
 
         private let generation = Forking.generation
         private let entries = Locked(Entries())
         // Its lock is taken after that of `entries`, and before a dispatcher's.
-        private let ending = Locked(EndingRegistrations<Subscription>())
+        private let ending = Locked(EndingRegistrations<RegistrationKey>())
 
         /// That of the registration there is, or of a new one. `observe` runs with the lock held, so no user code.
         func anchor(
-            for object: AnyObject, _ subscription: Subscription,
+            for object: AnyObject, _ registrationKey: RegistrationKey,
             observe: () throws(SharedNotificationError) -> ObservationAnchor
         ) throws(SharedNotificationError) -> ObservationAnchor {
             let address = ObjectIdentifier(object)
             // Out of the lock before one may be the last reference: an anchor's end waits for closures.
             var found: [Found] = []
             let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor in
-                if let entry = entries.byObject[address]?[subscription], entry.object === object {
+                if let entry = entries.byObject[address]?[registrationKey], entry.object === object {
                     let old = entry.found
                     found.append(old)
                     if let anchor = old.anchor, !anchor.isCancelled { return anchor }
@@ -82,7 +82,7 @@
                     // the method all the same.
                     if let observation = old.observation {
                         observation.endRuns()
-                        ending.withLock { $0.add(address, subscription, observation) }
+                        ending.withLock { $0.add(address, registrationKey, observation) }
                     }
                 }
                 // What has ended since is forgotten now and then.
@@ -94,14 +94,14 @@
                     }
                 }
                 let anchor = try observe()
-                entries.byObject[address, default: [:]][subscription] = Entry(object, anchor)
+                entries.byObject[address, default: [:]][registrationKey] = Entry(object, anchor)
                 return anchor
             }
             withExtendedLifetime(found) {}
             return anchor
         }
 
-        func remove(_ object: ObjectIdentifier, where isMeant: (Subscription) -> Bool) {
+        func remove(_ object: ObjectIdentifier, where isMeant: (RegistrationKey) -> Bool) {
             // In a forked child nothing of this runs, and the lock may be anybody's.
             guard generation == Forking.generation else { return }
             let meant = entries.withLock { entries in
@@ -113,15 +113,15 @@
             let removed = meant.compactMapValues(\.observation)
             Observation.cancelAll(removed.values + ending.withLock { $0.of(object, where: isMeant) })
             // Not before: who removes the object meanwhile has to find them, and wait.
-            for (subscription, observation) in removed {
-                ending.withLock { $0.add(object, subscription, observation) }
+            for (registrationKey, observation) in removed {
+                ending.withLock { $0.add(object, registrationKey, observation) }
             }
             var found: [Found?] = []
             entries.withLock { entries in
-                for (subscription, old) in meant {
-                    let now = entries.byObject[object]?[subscription]?.found
+                for (registrationKey, old) in meant {
+                    let now = entries.byObject[object]?[registrationKey]?.found
                     found.append(now)
-                    if now?.observation === old.observation { entries.byObject[object]?[subscription] = nil }
+                    if now?.observation === old.observation { entries.byObject[object]?[registrationKey] = nil }
                 }
                 if entries.byObject[object]?.isEmpty == true { entries.byObject[object] = nil }
             }

@@ -331,8 +331,8 @@ final class Script {
         case 3: for one in (try? center.participants) ?? [] { tally.take(one.behind, one.executable.utf8.count) }
         case 4, 5:
             for one in (try? center.observedNames) ?? [] { tally.take(one.observers, one.name.rawValue.utf8.count) }
-        case 6: if let remains = try? center.remains { tally.take(remains.names, remains.heldSlots) }
-        default: _ = try? center.tidy()
+        case 6: if let orphans = try? center.orphans { tally.take(orphans.names, orphans.heldSlots) }
+        default: _ = try? center.reclaim()
         }
     }
 }

@@ -3,7 +3,7 @@
 ///
 /// It holds the observations by hand, so that looking at one counts no reference. It is empty when its dispatcher goes: each
 /// observation in it holds the dispatcher.
-struct InterestTable {
+struct SubscriptionTable {
     struct Entry {
         let number: UInt32
         let observation: Unmanaged<Observation>

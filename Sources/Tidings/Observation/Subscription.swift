@@ -1,7 +1,7 @@
 internal import Dispatch
 
 /// What is observed, as the public functions say it.
-struct Interest: Sendable {
+struct Subscription: Sendable {
     /// `nil`: all.
     var names: [SharedNotificationCenter.Name]?
     /// Also all names that begin with one of these.
@@ -16,7 +16,7 @@ struct Interest: Sendable {
 }
 
 // Names that begin with something. Compared by bytes, as names are: not by what Unicode holds for equal.
-extension Interest {
+extension Subscription {
     /// Those of `prefixes` that don't begin with another one.
     var leastPrefixes: [String] {
         var least: [String] = []
@@ -66,17 +66,17 @@ extension ObserverHandle {
     /// Adds each of its names, and tells the number that it got at once: of those before one that can't be added, too. With the name that a
     /// notification has then; `nil`: it says so itself.
     func add(
-        _ interest: Interest, told: (SharedNotificationCenter.Name?, UInt32) -> Void
+        _ subscription: Subscription, told: (SharedNotificationCenter.Name?, UInt32) -> Void
     ) throws(SharedNotificationError) {
-        let (retained, history) = (interest.start == .now || interest.start == .oldest, interest.start != .now)
-        guard interest.names != nil else {
+        let (retained, history) = (subscription.start == .now || subscription.start == .oldest, subscription.start != .now)
+        guard subscription.names != nil else {
             return told(nil, try add(name: nil, subject: nil, retained: retained, history: history))
         }
-        for name in interest.leastNames {
-            told(name, try add(name: name.rawValue, subject: interest.subject, retained: retained, history: history))
+        for name in subscription.leastNames {
+            told(name, try add(name: name.rawValue, subject: subscription.subject, retained: retained, history: history))
         }
         // The C library has no place for all names by one subject, nor for some; `matches` looks.
-        for prefix in interest.leastPrefixes {
+        for prefix in subscription.leastPrefixes {
             told(
                 nil,
                 prefix.isEmpty
@@ -92,7 +92,7 @@ extension ObserverHandle {
     }
 }
 
-extension Interest {
+extension Subscription {
     /// Whether the notification that was found, of one of its names, is meant.
     @inline(__always)
     func matches(_ observer: ObserverHandle) -> Bool {

@@ -1,7 +1,7 @@
 /// Names prepared for posting, so that a post costs no look-up in the center.
 ///
 /// A topic of this cache is open as long as the cache, or as long as whoever got it holds its handle.
-final class TopicCache: Sendable {
+final class PublisherCache: Sendable {
     private let link: CenterLink
     private let types: MessageTypes
     // A forked child posts through the same center, but may find the lock held and the dictionary half changed.
@@ -11,11 +11,11 @@ final class TopicCache: Sendable {
         // Sendable: what changes is touched with the lock held only.
         let lock = Lock()
         /// Bounded: subjects may be without end. When it is full all are let go, and those in use come back by being used.
-        var byName: [Key: TopicHandle] = [:]
+        var byName: [Key: PublisherHandle] = [:]
         /// What `byType` refers to.
-        var kept: [TopicHandle] = []
+        var kept: [PublisherHandle] = []
         /// Types without a subject. Never let go: a program has so many types.
-        let byType = TypeTable<Topic.KeptTopic>()
+        let byType = TypeTable<Publisher.KeptPublisher>()
     }
 
     private struct Key: Hashable {
@@ -44,44 +44,44 @@ final class TopicCache: Sendable {
 
     /// The cache must outlive the use of what is returned.
     @inline(__always)
-    func topic(
+    func publisher(
         for type: any SharedNotificationCenter.Message.Type, subject: String?
-    ) throws(SharedNotificationError) -> Topic {
+    ) throws(SharedNotificationError) -> Publisher {
         guard subject == nil else {
-            return try topic(
+            return try publisher(
                 for: type.name, subject: subject, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
         }
         let found = contents.borrowed._withUnsafeGuaranteedRef { $0.byType.value(of: ObjectIdentifier(type)) }
-        if let found { return found.topic }
-        return try newTopic(for: type)
+        if let found { return found.publisher }
+        return try newPublisher(for: type)
     }
 
     @inline(never)
-    private func newTopic(
+    private func newPublisher(
         for type: any SharedNotificationCenter.Message.Type
-    ) throws(SharedNotificationError) -> Topic {
+    ) throws(SharedNotificationError) -> Publisher {
         // What `byType` has is good for one center.
         if link.follows {
-            return try topic(for: type.name, subject: nil, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
+            return try publisher(for: type.name, subject: nil, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
         }
         types.note(type, name: type.name)
         let contents = contents.object
-        let handle = try TopicHandle(link.handle, name: type.name.rawValue, subject: nil)
+        let handle = try PublisherHandle(link.handle, name: type.name.rawValue, subject: nil)
         // Kept before others can find it. One too many if another thread was first.
         contents.lock.withLock { contents.kept.append(handle) }
-        let new = Topic(handle, fingerprint: PayloadCoding.fingerprint(of: type))
-        return contents.byType.insert(new.kept, for: ObjectIdentifier(type)).topic
+        let new = Publisher(handle, fingerprint: PayloadCoding.fingerprint(of: type))
+        return contents.byType.insert(new.kept, for: ObjectIdentifier(type)).publisher
     }
 
     /// - Parameter type: what is posted there always; `nil`: this and that.
-    func topic(
+    func publisher(
         for name: SharedNotificationCenter.Name, subject: String?, as type: Any.Type? = nil, fingerprint: UInt64 = 0
-    ) throws(SharedNotificationError) -> Topic {
+    ) throws(SharedNotificationError) -> Publisher {
         let contents = contents.object
         let key = Key(name: name, subject: subject.map { ByteText($0) }, type: type.map { ObjectIdentifier($0) })
-        if let found = found(key, contents) { return Topic(found, fingerprint: fingerprint) }
+        if let found = found(key, contents) { return Publisher(found, fingerprint: fingerprint) }
         if let type { types.note(type, name: name) }
-        return Topic(try opened(key, subject), fingerprint: fingerprint)
+        return Publisher(try opened(key, subject), fingerprint: fingerprint)
     }
 
     /// What a key's arguments are read from.
@@ -89,46 +89,46 @@ final class TopicCache: Sendable {
     /// - Parameters:
     ///   - type: of the arguments: another than they are posted as.
     ///   - needed: how many there have to be.
-    func topic<Value>(
+    func publisher<Value>(
         for name: SharedNotificationCenter.Name, readAs type: Value.Type, posted: Any.Type,
         needed: @autoclosure () -> Int
-    ) throws(SharedNotificationError) -> Topic {
+    ) throws(SharedNotificationError) -> Publisher {
         link.lookAgain()
         let contents = contents.object
         let key = Key(name: name, subject: nil, type: ObjectIdentifier(type))
-        if let found = found(key, contents) { return Topic(found, fingerprint: 0) }
+        if let found = found(key, contents) { return Publisher(found, fingerprint: 0) }
         types.note(posted, name: name, needed: needed())
-        return Topic(try opened(key, nil), fingerprint: 0)
+        return Publisher(try opened(key, nil), fingerprint: 0)
     }
 
     /// What a message's state is read from.
-    func topicToRead(
+    func publisherToRead(
         for type: any SharedNotificationCenter.Message.Type
-    ) throws(SharedNotificationError) -> Topic {
+    ) throws(SharedNotificationError) -> Publisher {
         link.lookAgain()
-        return try topic(for: type, subject: nil)
+        return try publisher(for: type, subject: nil)
     }
 
     /// What a name's state is read from.
-    func topicToRead(for name: SharedNotificationCenter.Name) throws(SharedNotificationError) -> Topic {
+    func publisherToRead(for name: SharedNotificationCenter.Name) throws(SharedNotificationError) -> Publisher {
         link.lookAgain()
-        return try topic(for: name, subject: nil)
+        return try publisher(for: name, subject: nil)
     }
 
     /// One of a center that was left counts for nothing.
     @inline(__always)
-    private func found(_ key: Key, _ contents: Contents) -> TopicHandle? {
+    private func found(_ key: Key, _ contents: Contents) -> PublisherHandle? {
         guard let found = contents.lock.withLock({ contents.byName[key] }) else { return nil }
         return !link.follows || found.isOf(link.handle) ? found : nil
     }
 
-    private func opened(_ key: Key, _ subject: String?) throws(SharedNotificationError) -> TopicHandle {
+    private func opened(_ key: Key, _ subject: String?) throws(SharedNotificationError) -> PublisherHandle {
         let contents = contents.object
         let center = link.handle
-        let handle = try TopicHandle(center, name: key.name.rawValue, subject: subject, link: link)
+        let handle = try PublisherHandle(center, name: key.name.rawValue, subject: subject, link: link)
         // Topics are closed outside the lock.
-        let dropped = contents.lock.withLock { () -> [Key: TopicHandle] in
-            var dropped: [Key: TopicHandle] = [:]
+        let dropped = contents.lock.withLock { () -> [Key: PublisherHandle] in
+            var dropped: [Key: PublisherHandle] = [:]
             // All are of one center: topics of a center that was left would keep it open.
             let isOfAnother = contents.byName.first?.value.isOf(center) == false
             if isOfAnother || contents.byName.count >= Self.limit { swap(&dropped, &contents.byName) }

@@ -8,7 +8,7 @@ struct PostOptions {
     var isImmediate = false
 }
 
-extension Topic {
+extension Publisher {
     @inline(__always)
     func post(
         _ payload: UnsafeRawBufferPointer, format: UInt8, options: PostOptions
@@ -22,8 +22,8 @@ extension Topic {
         let result = tidings_post(self.raw, payload.baseAddress, payload.count, &raw, &sequence)
         guard result == 0 else {
             return try inSuccessor(after: SharedNotificationError(errno: -result)) {
-                (topic) throws(SharedNotificationError) in
-                try topic.post(payload, format: format, options: options)
+                (publisher) throws(SharedNotificationError) in
+                try publisher.post(payload, format: format, options: options)
             }
         }
         return sequence
@@ -32,7 +32,7 @@ extension Topic {
     /// Where the center has ended and the center object follows its name: does it in the next center.
     @inline(never)
     private func inSuccessor<Result>(
-        after error: SharedNotificationError, _ body: (Topic) throws(SharedNotificationError) -> Result
+        after error: SharedNotificationError, _ body: (Publisher) throws(SharedNotificationError) -> Result
     ) throws(SharedNotificationError) -> Result {
         var (error, handle) = (error, handle)
         for _ in 0..<CenterLink.attempts {
@@ -41,7 +41,7 @@ extension Topic {
             handle = next
             defer { withExtendedLifetime(next) {} }
             do throws(SharedNotificationError) {
-                return try body(Topic(next, fingerprint: fingerprint).kept.topic)
+                return try body(Publisher(next, fingerprint: fingerprint).kept.publisher)
             } catch let failure {
                 error = failure
             }
@@ -96,8 +96,8 @@ extension Topic {
             if result == 0 { return sequence }
             let error = SharedNotificationError(errno: -result)
             guard error.code == .full else {
-                return try inSuccessor(after: error) { (topic) throws(SharedNotificationError) in
-                    try topic.post(payload, format: format, options: options, inside: observation)
+                return try inSuccessor(after: error) { (publisher) throws(SharedNotificationError) in
+                    try publisher.post(payload, format: format, options: options, inside: observation)
                 }
             }
             if Self.isHeldBackByThisProcess, observation.standsInItsOwnWay {
@@ -130,8 +130,8 @@ extension Topic {
         let result = tidings_state_set(self.raw, nil, 0, &raw)
         guard result == 0 else {
             return try inSuccessor(after: SharedNotificationError(errno: -result)) {
-                (topic) throws(SharedNotificationError) in
-                try topic.clearState(deadline: deadline)
+                (publisher) throws(SharedNotificationError) in
+                try publisher.clearState(deadline: deadline)
             }
         }
     }

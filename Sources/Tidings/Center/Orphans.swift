@@ -3,13 +3,13 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let remains = try center.remains
-    /// if !remains.isEmpty { print("of \(remains.participants) dead participants, \(try center.tidy()) tidied up") }
+    /// let orphans = try center.orphans
+    /// if !orphans.isEmpty { print("of \(orphans.participants) dead participants, \(try center.reclaim()) tidied up") }
     /// ```
     ///
-    /// It harms nobody: whom it concerns tidies it up in passing, and ``tidy()`` does it now. Numbers are approximate while
+    /// It harms nobody: whom it concerns tidies it up in passing, and ``reclaim()`` does it now. Numbers are approximate while
     /// others are at work.
-    public struct Remains: Hashable, Sendable {
+    public struct Orphans: Hashable, Sendable {
         /// Dead participants whose places nobody has taken yet.
         public var participants = 0
         /// Observers of theirs, and how many of these were lossless. They hold no post back.
@@ -25,13 +25,13 @@ extension SharedNotificationCenter {
         /// Posts that somebody was about to revoke, and didn't.
         public var unfinishedRevocations = 0
         /// Slots of posts that were revoked because their poster stood still. They are free as soon as it goes on, or ends;
-        /// ``tidy()`` leaves them alone.
+        /// ``reclaim()`` leaves them alone.
         public var heldSlots = 0
         /// Who holds one of these: its thread, or (from another pid namespace) its process.
         public var slotHolder: Int32?
 
         /// Whether there is nothing.
-        public var isEmpty: Bool { self == Remains() }
+        public var isEmpty: Bool { self == Orphans() }
 
         /// No remains at all, to compare with.
         public init() {}
@@ -40,15 +40,15 @@ extension SharedNotificationCenter {
     /// A file that nobody needs any more: of a creator or remover of a center that was killed.
     ///
     /// ```swift
-    /// for leftover in try SharedNotificationCenter.leftovers() { print(leftover.file, leftover.kind, leftover.memory) }
+    /// for staleFile in try SharedNotificationCenter.staleFiles() { print(staleFile.file, staleFile.kind, staleFile.memory) }
     /// ```
-    public struct Leftover: Hashable, Sendable {
-        /// How it came to be left; see ``SharedNotificationCenter/leftovers(in:)``.
+    public struct StaleFile: Hashable, Sendable {
+        /// How it came to be left; see ``SharedNotificationCenter/staleFiles(in:)``.
         public enum Kind: Sendable {
             /// A creator was killed before its center was finished.
             case unfinishedCenter
             /// The second file of a center that some may only read. The center is gone, or was never finished.
-            case companion
+            case writersFile
             /// A center whose remover was killed. Who opens the name finishes that.
             case halfRemovedCenter
         }
@@ -65,14 +65,14 @@ extension SharedNotificationCenter {
     /// What the dead have left in this center now. Takes 10 ms where something stands half-way, to see that nobody is at work on it.
     ///
     /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, as it takes a place of its own.
-    public var remains: Remains {
-        get throws(SharedNotificationError) { try core.handle.remains() }
+    public var orphans: Orphans {
+        get throws(SharedNotificationError) { try core.handle.orphans() }
     }
 
     /// The files that creators and removers of this user's centers left when they were killed.
     ///
     /// ```swift
-    /// let memory = try SharedNotificationCenter.leftovers().reduce(0) { $0 + $1.memory }
+    /// let memory = try SharedNotificationCenter.staleFiles().reduce(0) { $0 + $1.memory }
     /// print("\(memory) bytes could be given back")
     /// ```
     ///
@@ -80,23 +80,23 @@ extension SharedNotificationCenter {
     ///
     /// - Parameter directory: where centers live; `nil`: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
     /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
-    public static func leftovers(in directory: String? = nil) throws(SharedNotificationError) -> [Leftover] {
-        try CenterHandle.leftovers(in: directory, deletes: false)
+    public static func staleFiles(in directory: String? = nil) throws(SharedNotificationError) -> [StaleFile] {
+        try CenterHandle.staleFiles(in: directory, deletes: false)
     }
 
     /// Deletes the files that creators and removers of this user's centers left when they were killed.
     ///
     /// ```swift
-    /// for leftover in try SharedNotificationCenter.deleteLeftovers() where !leftover.isDeleted { print("\(leftover.file) is still there") }
+    /// for staleFile in try SharedNotificationCenter.deleteStaleFiles() where !staleFile.isDeleted { print("\(staleFile.file) is still there") }
     /// ```
     ///
     /// Promise: what somebody is just at work on, what a center needs, and what is no center's stays.
     ///
-    /// - Parameter directory: as in ``leftovers(in:)``.
+    /// - Parameter directory: as in ``staleFiles(in:)``.
     /// - Returns: what was found; see ``Leftover/isDeleted``.
     /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
     @discardableResult
-    public static func deleteLeftovers(in directory: String? = nil) throws(SharedNotificationError) -> [Leftover] {
-        try CenterHandle.leftovers(in: directory, deletes: true)
+    public static func deleteStaleFiles(in directory: String? = nil) throws(SharedNotificationError) -> [StaleFile] {
+        try CenterHandle.staleFiles(in: directory, deletes: true)
     }
 }
