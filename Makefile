@@ -22,7 +22,7 @@ ABI := 0
 own := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -MMD -MP -ICShim/include -ICShim/notify/include
 core := $(patsubst %.c,$(BUILD)/%.o,$(wildcard CShim/src/*/*.c))
 notify := $(patsubst %.c,$(BUILD)/%.o,$(wildcard CShim/notify/src/*.c))
-peer := $(patsubst %.c,$(BUILD)/%.o,$(wildcard Tests/NotifyPeer/*.c))
+peer := $(patsubst %.c,$(BUILD)/%.o,$(wildcard Tests/notify/*.c))
 utility := $(patsubst %.c,$(BUILD)/%.o,$(wildcard CShim/notify/util/*.c))
 dispatch := $(BUILD)/CShim/notify/dispatch/src/dispatch.o
 
@@ -73,7 +73,7 @@ $(BUILD)/notifyutil: $(utility) $(static)
 	$(CC) $(CFLAGS) $^ $(LDFLAGS) $(if $(has_dispatch),$(blocks_libraries)) -lpthread -o $@
 
 check: $(BUILD)/NotifyPeer
-	Tests/NotifyPeer/tell.sh $<
+	Tests/notify/tell.sh $<
 
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3

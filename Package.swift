@@ -96,14 +96,14 @@ let package = Package(
         .executableTarget(
             name: "TestPeer",
             dependencies: ["CTidings", "Tidings", "TidingsFoundation", "TidingsNotify"],
-            path: "Tests/TestPeer",
+            path: "Tests/integration/peer",
             swiftSettings: swiftSettings
         ),
         // Stories of several processes on one center, told in C because they fork; some set the core's shared words by hand.
         .executableTarget(
-            name: "CTestPeer",
+            name: "ScenarioPeer",
             dependencies: ["CTidings"],
-            path: "Tests/CTestPeer",
+            path: "Tests/scenarios",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
         ),
         // Unit tests of the core, beside its files: they set shared words by hand, call one function, check the words.
@@ -119,15 +119,15 @@ let package = Package(
         .executableTarget(
             name: "NotifyPeer",
             dependencies: ["TidingsNotify"],
-            path: "Tests/NotifyPeer",
+            path: "Tests/notify",
             exclude: ["installed", "installed.sh", "run.sh", "tell.sh"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
         // Many who post and observe at random and are killed on the way, and the proof that nobody noticed.
         .executableTarget(
-            name: "Storm",
+            name: "Stress",
             dependencies: ["CTidings"],
-            path: "Tests/Storm",
+            path: "Tests/stress",
             exclude: ["README.md"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
@@ -158,14 +158,14 @@ let package = Package(
         ),
 
         .testTarget(
-            name: "CTidingsTests",
-            dependencies: ["CTestPeer", "CoreUnitTests"],
-            swiftSettings: swiftSettings
+            name: "ScenarioTests",
+            dependencies: ["ScenarioPeer", "CoreUnitTests"],
+            path: "Tests/integration/core",            swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsTests",
             dependencies: ["Tidings", "TidingsCoding", "TidingsFoundation", "TestPeer", "NotifyPeer"],
-            swiftSettings: swiftSettings
+            path: "Tests/integration/library",            swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsMacrosTests",
@@ -173,12 +173,12 @@ let package = Package(
                 .target(name: "TidingsMacros", condition: withMacros),
                 syntax("SwiftSyntaxMacrosGenericTestSupport"),
             ],
-            swiftSettings: swiftSettings
+            path: "Tests/integration/macros",            swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsCLITests",
-            dependencies: ["CTidingsBench", "Tidings", "tidings", "CTestPeer"],
-            swiftSettings: swiftSettings
+            dependencies: ["CTidingsBench", "Tidings", "tidings", "ScenarioPeer"],
+            path: "Tests/integration/command",            swiftSettings: swiftSettings
         ),
     ],
     swiftLanguageModes: [.v6],

@@ -1,7 +1,7 @@
 #if MUTANTS
     import Glibc
 
-    // Tests/Fuzz/run.sh builds all mutants of the Swift modules at once. The environment chooses the one that acts.
+    // Tests/fuzz/run.sh builds all mutants of the Swift modules at once. The environment chooses the one that acts.
     private let chosenMutant = getenv("TIDINGS_MUTANT").map { String(cString: $0) }
 
     /// True in a process that runs as this mutant. `name` is the macro's, without `MUTANT_`.

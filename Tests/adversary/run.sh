@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Attacks plain and sanitized victims in C and Swift: run.sh [--seconds N] [--c] [SEED]. Without --c it needs the products TestPeer of .build and .build-asan.
+#   --seconds N   how long (30; 600 by hand)
+#   --c           the C victims alone
+#   --readers     instead: what sleeping readers cost a poster (readers.c), measured; nothing else should run
+set -euo pipefail
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+root=$(dirname "$(dirname "$here")")
+seconds=30 swift=yes seed=20261123 readers=
+while [[ $# -gt 0 ]]; do
+    case $1 in
+        --seconds) seconds=$2; shift ;;
+        --c) swift= ;;
+        --readers) readers=yes ;;
+        [0-9]*) seed=$1 ;;
+        *) echo "usage: run.sh [--seconds N] [--c] [SEED], or run.sh --readers" >&2; exit 64 ;;
+    esac
+    shift
+done
+build=${TIDINGS_ADVERSARY_BUILD:-$root/.build-adversary}
+mkdir -p "$build"
+export SWIFT_BACKTRACE=enable=no # or an orphaned backtracer holds the pipe for ever
+export ASAN_OPTIONS="handle_sigbus=1 detect_leaks=1 ${ASAN_OPTIONS:-}" UBSAN_OPTIONS="print_stacktrace=1 halt_on_error=1"
+flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror "-I$root/CShim/src" "-I$root/CShim/include" "-I$root/Tests/fuzz/Core")
+sources=("$root"/CShim/src/*/*.c)
+if [[ $readers ]]; then
+    clang "${flags[@]}" -O2 "$here/readers.c" "${sources[@]}" -lpthread -o "$build/readers"
+    directory=$(mktemp -d /dev/shm/readers.XXXXXX)
+    trap 'rm -rf "$directory"' EXIT
+    TIDINGS_DIRECTORY=$directory "$build/readers"
+    exit
+fi
+clang "${flags[@]}" "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim" &
+clang "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fuse-ld=lld "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim-sanitized" &
+clang "${flags[@]}" "$here/adversary.c" "$root/Tests/fuzz/Core/words.c" "${sources[@]}" -lpthread -o "$build/adversary" &
+for job in 1 2 3; do wait -n; done
+# What the leak sanitizer reports of the runtime itself is no leak of this project.
+export LSAN_OPTIONS="suppressions=$root/.ci/lsan.supp print_suppressions=0 ${LSAN_OPTIONS:-}"
+victims=("$build/victim" "sanitized:$build/victim-sanitized")
+if [[ $swift ]]; then
+    for how in "" sanitized; do
+        scratch=$root/.build flag=()
+        if [[ $how ]]; then scratch=$root/.build-asan flag=(--sanitize=address -Xswiftc -gline-tables-only -Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xcc -fno-omit-frame-pointer); fi
+        swift build --package-path "$root" --scratch-path "$scratch" --product TestPeer "${flag[@]}" >"$build/swift.log" 2>&1 || { tail -n 20 "$build/swift.log"; exit 1; }
+        victims+=("${how:+sanitized:}swift:$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
+    done
+fi
+# What the planted mistakes make it say is not shown: it would look like a failure.
+"$build/adversary" --self-test "$seed" "$build/victim" "$build/victim-sanitized" >"$build/self-test.log" 2>&1 || { cat "$build/self-test.log"; exit 1; }
+grep '^found:' "$build/self-test.log"
+"$build/adversary" --seconds "$seconds" "$seed" "${victims[@]}"

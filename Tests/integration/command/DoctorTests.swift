@@ -1,0 +1,173 @@
+import Foundation
+import Glibc
+import Testing
+import Tidings
+
+@testable import tidings
+
+/// The doctor on real debris: named by kind, mended while others go on, and then nothing is left but the center's file.
+@Suite(.serialized)
+struct DoctorTests {
+    private static let dead = "stale: 1 dead participant (ScenarioPeer "
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            ("alone", [dead]),
+            ("observers", [dead, "stale: 2 observers of the dead, 1 lossless", "stale: 1 name that only the dead"]),
+            ("payload", [dead, "stale: 1 place for large payloads"]),
+            ("claim", [dead, "stale: 1 slot of posts that the dead"]),
+            ("name", [dead, "stale: 1 name that only the dead"]),
+            ("verdict", [dead, "stale: 1 slot of posts", "stale: 1 post that somebody was about to revoke"]),
+            ("eviction", [dead, "stale: the oldest notifications are half counted out"]),
+        ])
+    func orphansAreNamedAndMended(what: String, stale: [String]) async throws {
+        let directory = try CenterDirectory()
+        try await leave(what, in: directory)
+        var lines = try await tidings("doctor", in: directory).output
+        #expect(
+            lines.contains { $0.hasPrefix("story  opens: 0 participants alive, 1 dead (harmless; --repair tidies up)") }
+        )
+        #expect(lines.count == 2 + stale.count, "\(lines)")
+        for line in stale { #expect(lines.contains { $0.hasPrefix("  " + line) }, "\(line) in \(lines)") }
+        lines = try await tidings("doctor", "--repair", in: directory).output
+        #expect(lines.filter { $0.hasPrefix("  mended: ") }.count == stale.count, "\(lines)")
+        try await findsNothing(in: directory)
+        #expect(directory.files.count == 1)
+        try await goesOn(in: directory)
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            ("unfinished", "its creator was killed before the center was finished"),
+            ("companion", "it belongs to a center that is gone, or was never finished"),
+            ("removed", "its remover was killed half-way"),
+        ])
+    func filesAreNamedAndDeleted(what: String, why: String) async throws {
+        let directory = try CenterDirectory()
+        try await leave(what, in: directory)
+        let file = try #require(directory.files.first)
+        #expect(directory.files.count == 1)
+        var outcome = try await tidings("doctor", in: directory)
+        #expect(outcome.output.count == 2 && outcome.status == 0)
+        #expect(outcome.output.last?.hasPrefix("stale: file \(file), ") == true)
+        #expect(
+            outcome.output.last?.hasSuffix(
+                ": \(why)\(what == "removed" ? "; those who have it open know that it is removed" : ""); --repair deletes it"
+            ) == true)
+        #expect(directory.files == [file], "looking changes nothing")
+        outcome = try await tidings("doctor", "--repair", in: directory)
+        #expect(outcome.output.last?.hasPrefix("mended: file \(file), ") == true)
+        #expect(outcome.output.last?.hasSuffix("; deleted") == true)
+        #expect(directory.files.isEmpty)
+        expectEqual(try await tidings("doctor", in: directory).output.count, 1)
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            ("version", "update the older one and remove the center"), ("short", "delete it when nobody uses it"),
+        ])
+    func whatDoesNotOpenIsLeftAloneWithAdvice(what: String, advice: String) async throws {
+        let directory = try CenterDirectory()
+        try await leave(what, in: directory)
+        for arguments in [["doctor"], ["doctor", "--repair"]] {
+            let doctor = try Invocation(arguments, in: directory)
+            expectEqual(await doctor.ending(), 1)
+            let lines = await doctor.output.all()
+            #expect(
+                lines.last?.hasPrefix("story  DOES NOT OPEN: ") == true && lines.last?.hasSuffix(advice) == true,
+                "\(lines)")
+            #expect(directory.files.count == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aSlotThatSomebodyHoldsIsToldWithWhoAndLeft() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center("story", slots: 256)
+        let peer = try Invocation(["--leave", "standing", "1", directory.path], in: directory, executable: "ScenarioPeer")
+        expect(await peer.output.first { $0 == "standing" }) { $0 != nil }
+        for _ in 0..<600 { try center.post(name: "a", payload: .empty) }
+        let held =
+            "1 slot held by who stood still in the middle of a post, one by process or thread \(peer.process.pid): "
+        expect(try await tidings("doctor", in: directory).output) { all in
+            all.contains { $0.hasPrefix("  stale: \(held)") }
+        }
+        expect(try await tidings("doctor", "--repair", in: directory).output) { all in
+            all.contains { $0.hasPrefix("  left: \(held)") }
+        }
+        peer.send(SIGKILL)
+        expectEqual(await peer.ending(), -SIGKILL)
+        let mended = try await tidings("doctor", "--repair", in: directory).output
+        #expect(mended.contains { $0.hasPrefix("  mended: 1 slot of posts that the dead had not finished") })
+        try await findsNothing(in: directory)
+    }
+
+    /// All of sixteen posters and observers killed at one moment.
+    @Test(.timeLimit(.minutes(10)))
+    func aStressThatWasKilledIsMended() async throws {
+        let directory = try CenterDirectory()
+        try await leave("storm", in: directory)
+        let lines = try await tidings("doctor", in: directory).output
+        // They are killed one after the other, and who is killed last may have tidied up after the first.
+        #expect(
+            (2...16).contains { dead in
+                lines.contains { $0.hasPrefix("  stale: \(dead) dead participants (ScenarioPeer ") }
+            }, "\(lines)")
+        try await tidings("doctor", "--repair", in: directory)
+        try await findsNothing(in: directory)
+        #expect(directory.files.count == 1)
+        let statistics = try directory.center("story").statistics
+        // Dead ones would count; the one is this process.
+        #expect(statistics.participants == 1 && statistics.observers == 0 && statistics.observersAsleep == 0)
+        try await goesOn(in: directory)
+    }
+
+    /// Somebody posts and somebody observes all the time: each notification comes, once, in order.
+    @Test(.timeLimit(.minutes(10)))
+    func repairDisturbsNobody() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center("story")
+        let kinds = ["alone", "observers", "payload", "claim", "name", "verdict"]
+        let count = kinds.count * 100
+        let observer = try Invocation(
+            ["observe", "a", "--center", "story", "--count", "\(count)", "--format", "json"], in: directory)
+        _ = await observer.errors.first { $0.hasPrefix("tidings: observing") }
+        var posted = 0
+        for kind in kinds {
+            try await leave(kind, in: directory)
+            let doctor = try Invocation(["doctor", "--repair"], in: directory)
+            // While it is at work.
+            for _ in 0..<100 {
+                try center.post(name: "a", payload: .json("\(posted)"))
+                posted += 1
+            }
+            expectEqual(await doctor.ending(), 0)
+        }
+        let numbers = await observer.output.all().map { object($0)["payload"] as? Int }
+        #expect(numbers == Array(0..<count))
+        expectEqual(await observer.ending(), 0)
+        try await findsNothing(in: directory, alive: 1)
+        #expect(directory.files.count == 1)
+        withExtendedLifetime(center) {}
+    }
+
+    private func findsNothing(in directory: CenterDirectory, alive: Int? = nil) async throws {
+        let outcome = try await tidings("doctor", in: directory)
+        #expect(outcome.status == 0 && outcome.output.count == 2, "\(outcome.output)")
+        let others = alive.map { "\(counted($0, "participant")) alive, 0 dead, " } ?? ""
+        #expect(outcome.output.last?.hasPrefix("story  opens: \(others)") == true, "\(outcome.output)")
+        #expect(outcome.output.last?.contains(" 0 dead, ") == true, "\(outcome.output)")
+    }
+
+    /// It works, to the last slot.
+    private func goesOn(in directory: CenterDirectory) async throws {
+        let observer = try Invocation(
+            ["observe", "a", "--center", "story", "--count", "5", "--format", "json"], in: directory)
+        _ = await observer.errors.first { $0.hasPrefix("tidings: observing") }
+        try await tidings("post", "a", "--center", "story", "--count", "5", in: directory)
+        expectEqual(await observer.output.all().count, 5)
+    }
+}

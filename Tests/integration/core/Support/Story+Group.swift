@@ -1,0 +1,48 @@
+extension Scenario {
+    /// Topics that one test function tells. There are several groups so that none takes more than a fifth of all stories' time.
+    enum Group: CaseIterable {
+        // Plain stories.
+        case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
+        case forks, wakeGroups
+        // Stepped ones.
+        case chains, steppedPosts, steppedObservers, faultedPosts, faultedObservers, faultedLives, faultedCenters
+        // Stories that are told again under a condition.
+        case withoutMembarrier, withoutRobustLists, withoutPartsOfFiles, withoutProc, onAnOldKernel, withoutInotify
+        case onOneProcessor, withoutTheWallClock
+
+        var publishers: [String] {
+            switch self {
+            case .creation: ["births", "strangers", "names_refused", "directories", "removal"]
+            case .access: ["access", "readers", "ill_will"]
+            case .sealed: ["sealed", "handing"]
+            case .ends: ["ends"]
+            case .payloads: ["payloads", "bare"]
+            case .lossless: ["threads", "lossless", "one_slow"]
+            case .retained: ["retained", "kept"]
+            case .names: ["names"]
+            case .loss: ["loss"]
+            case .bounds: ["contradictions", "bounds"]
+            case .waking: ["wakes", "states"]
+            case .deaths: ["remains", "debris", "leftovers", "kills", "stops"]
+            case .prefixes: ["prefixes"]
+            case .forks: ["forks", "descriptors"]
+            case .wakeGroups: ["crowds"]
+            case .chains: ["chains"]
+            case .steppedPosts: ["stepped_posts"]
+            case .steppedObservers: ["stepped_observers"]
+            case .faultedPosts: ["faulted_posts"]
+            case .faultedObservers: ["faulted_observers"]
+            case .faultedLives: ["faulted_lives"]
+            case .faultedCenters: ["faulted_centers"]
+            case .withoutMembarrier: ["without_membarrier"]
+            case .withoutRobustLists: ["without_robust_lists"]
+            case .withoutPartsOfFiles: ["without_parts_of_files"]
+            case .withoutProc: ["without_proc"]
+            case .onAnOldKernel: ["on_an_old_kernel"]
+            case .withoutInotify: ["without_inotify"]
+            case .onOneProcessor: ["on_one_processor"]
+            case .withoutTheWallClock: ["without_the_wall_clock"]
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// Many who create one center at once: one center; never half of one. (Who dies of it: faulted_centers.c.)
+#include <sys/resource.h>
+
+#include "center/center.h"
+#include "foreign.h"
+
+#define CREATORS 100
+
+typedef struct born {
+    _Atomic uint64_t instance[CREATORS], inode[CREATORS], exclusive;
+} born;
+static born *borns;
+static pipe_pair ready, go, opened, leave;
+static uint32_t number;
+
+static void opens_with_the_others(void) {
+    tell(&ready);
+    told(&go);
+    tidings_center *center;
+    OK(tidings_open("story", &(tidings_configuration){.slots = 256}, &center));
+    atomic_store(&borns->instance[number], center->segment.instance);
+    struct stat status;
+    CHECK(stat(tidings_path(center), &status) == 0, "%s", strerror(errno));
+    atomic_store(&borns->inode[number], status.st_ino);
+    post_number(publisher_of(center, NAME), number);
+    tell(&opened);
+    told(&leave);
+    tidings_close(center);
+}
+
+void a_hundred_creators_of_one_name_end_on_one_center(void) {
+    borns = shared_memory(sizeof *borns);
+    ready = pipe_open();
+    go = pipe_open();
+    opened = pipe_open();
+    leave = pipe_open();
+    for (uint32_t round = 0; round < ROUNDS(6); round++) {
+        pid_t pids[CREATORS];
+        for (number = 0; number < CREATORS; number++) pids[number] = start(opens_with_the_others);
+        for (uint32_t i = 0; i < CREATORS; i++) told(&ready);
+        for (uint32_t i = 0; i < CREATORS; i++) tell(&go);
+        for (uint32_t i = 0; i < CREATORS; i++) told(&opened);
+        tidings_center *center = join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_EXISTING});
+        CHECK(statistics_of(center).participants == CREATORS + 1 && statistics_of(center).posted == CREATORS, "%u are here, %lu posts", statistics_of(center).participants,
+              (unsigned long)statistics_of(center).posted);
+        for (uint32_t i = 0; i < CREATORS; i++) {
+            CHECK(borns->instance[i] == center->segment.instance && borns->inode[i] == center->segment.inode, "number %u opened another", i);
+            tell(&leave);
+        }
+        for (uint32_t i = 0; i < CREATORS; i++) ends_well(pids[i]);
+        CHECK(files_there() == 1, "%u files", files_there());
+        tidings_close(center);
+        OK(tidings_remove("story", NULL));
+        CHECK(files_there() == 0, "%u files", files_there());
+    }
+}
+
+static void creates_alone(void) {
+    tell(&ready);
+    told(&go);
+    tidings_center *center;
+    const int result = tidings_open("story", &(tidings_configuration){.slots = 256, .flags = TIDINGS_OPEN_EXCLUSIVE}, &center);
+    CHECK(result == 0 || (result == -EEXIST && !center), "%d", result);
+    if (result == 0) atomic_fetch_add(&borns->exclusive, 1);
+    tidings_close(center);
+}
+
+void one_of_many_exclusive_creators_succeeds(void) {
+    borns = shared_memory(sizeof *borns);
+    ready = pipe_open();
+    go = pipe_open();
+    REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOENT, "story");
+    CHECK(files_there() == 0, "%u files", files_there());
+    for (uint32_t round = 0; round < ROUNDS(20); round++) {
+        pid_t pids[10];
+        atomic_store(&borns->exclusive, 0);
+        for (int i = 0; i < 10; i++) pids[i] = start(creates_alone);
+        for (int i = 0; i < 10; i++) told(&ready);
+        for (int i = 0; i < 10; i++) tell(&go);
+        for (int i = 0; i < 10; i++) ends_well(pids[i]);
+        CHECK(atomic_load(&borns->exclusive) == 1, "%lu succeeded", (unsigned long)atomic_load(&borns->exclusive));
+        OK(tidings_remove("story", NULL));
+    }
+}
+
+static uint64_t page_faults(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_minflt;
+}
+
+// All memory that it is sure to need is there, and next to none of it was touched: that costs as much again.
+void a_center_is_born_with_its_memory_and_touches_little(void) {
+    for (uint32_t round = 0; round < 2; round++) {
+        const uint64_t before = page_faults();
+        tidings_center *center = join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_EXCLUSIVE});
+        const uint64_t faults = page_faults() - before;
+        const uint64_t base = center->segment.geometry.base_size, pages = base / 4096;
+        struct stat status;
+        CHECK(stat(tidings_path(center), &status) == 0, "%s", strerror(errno));
+        CHECK((uint64_t)status.st_blocks * 512 >= base, "%lu bytes, needs %lu", (unsigned long)status.st_blocks * 512, (unsigned long)base);
+        // The first one also has the program's own pages.
+        CHECK(round == 0 || faults < pages / 4, "%lu faults, %lu pages", (unsigned long)faults, (unsigned long)pages);
+        tidings_observer *observer = observer_of(center, NAME);
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        for (uint32_t i = 0; i < 2 * center->segment.shape.slots; i++) post_number(publisher, i);
+        const account account = drain(observer);
+        CHECK(account.received + account.missed == 2 * center->segment.shape.slots, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+        struct stat used;
+        CHECK(stat(tidings_path(center), &used) == 0 && used.st_blocks == status.st_blocks, "%lu blocks, then %lu", (unsigned long)status.st_blocks, (unsigned long)used.st_blocks);
+        tidings_close(center);
+        OK(tidings_remove("story", NULL));
+    }
+}

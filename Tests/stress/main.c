@@ -1,0 +1,184 @@
+// Storm: many who post and observe at random and are killed, stopped, forked and replaced on the way, and the proof that nobody noticed. README.md.
+#include "storm.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+totals total;
+uint32_t violations;
+
+void violation(const char *format, ...) {
+    if (violations++ >= 20) return;
+    va_list arguments;
+    va_start(arguments, format);
+    printf("violation: ");
+    vprintf(format, arguments);
+    printf("\n");
+    va_end(arguments);
+    fflush(stdout);
+}
+
+static venue venues[] = {{.slots = 256}, {.slots = 1024}, {.slots = 4096}};
+#define VENUES (sizeof venues / sizeof venues[0])
+
+static void remove_directory(void) {
+    char path[600];
+    DIR *directory = opendir(all->directory);
+    for (struct dirent *d; directory && (d = readdir(directory));) {
+        if (strncmp(d->d_name, "storm", 5) != 0 && !strstr(d->d_name, "storm-")) continue;
+        snprintf(path, sizeof path, "%s/%s", all->directory, d->d_name);
+        unlink(path);
+    }
+    if (directory) closedir(directory);
+    rmdir(all->directory);
+}
+
+// Who kills all of us from outside leaves nobody to clean up. So somebody whom none of us knows waits, in a session of its own, until the last one's end of a pipe is closed.
+static void leave_a_guard(void) {
+    int ends[2];
+    CHECK(pipe(ends) == 0, "%s", strerror(errno));
+    const pid_t pid = fork();
+    CHECK(pid >= 0, "%s", strerror(errno));
+    if (pid == 0) {
+        if (fork() != 0) _exit(0);  // nobody's child: rounds wait for theirs
+        setsid();
+        close(ends[1]);
+        const int nothing = open("/dev/null", O_RDWR);
+        for (int fd = 0; fd <= 2; fd++) dup2(nothing, fd);  // nobody who reads what we print is to wait for the guard
+        char byte;
+        while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {}
+        remove_directory();
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    close(ends[0]);
+}
+
+static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *plant) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    board_create(seed);
+    snprintf(all->plant, sizeof all->plant, "%s", plant ? plant : "");
+    snprintf(all->directory, sizeof all->directory, "/dev/shm/storm.XXXXXX");
+    CHECK(mkdtemp(all->directory), "%s", strerror(errno));
+    const pid_t self = getpid();
+    atexit(remove_directory);
+    leave_a_guard();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    printf("storm: seed %lu\n", (unsigned long)seed);
+    for (size_t i = 0; i < VENUES; i++) {
+        all->slots = venues[i].slots;
+        venues[i].center = center_join(false);
+        hand_open(&venues[i].hand, venues[i].center, 0, chance_of(seed, 2, i));
+    }
+    if (plant && strcmp(plant, "hang") == 0) patience_s = 5;
+    chance c = chance_of(seed, 3, 3);
+    const uint64_t begun = seconds_now();
+    uint64_t told = begun, revoked = 0;
+    while (violations == 0 && total.posts < posts && seconds_now() - begun < seconds && getpid() == self) {
+        round_run(&venues[all->round % VENUES], &c);
+        if (seconds_now() - told < 30) continue;
+        told = seconds_now();
+        printf("storm: %lu posts, %lu deliveries, %lu missed, %lu kills so far\n", (unsigned long)total.posts, (unsigned long)total.deliveries, (unsigned long)total.missed,
+               (unsigned long)total.kills);
+    }
+    for (size_t i = 0; i < VENUES; i++) revoked += venues[i].revoked;
+    printf("storm: seed %lu: %lu rounds, %lu s: %lu posts, %lu refused, %lu of unknown fate; %lu deliveries, %lu missed, %lu kept ones shown, %lu states, %lu looked at in a calm; %lu kills, "
+           "%lu stops, %u forks, %u execs, %u reopened, %u cancelled, %lu revoked; longest gust %lu ms, its end %lu ms, until calm %lu ms: %u violations\n",
+           (unsigned long)seed, (unsigned long)total.rounds, (unsigned long)(seconds_now() - begun), (unsigned long)total.posts, (unsigned long)total.refused,
+           (unsigned long)total.unknown, (unsigned long)total.deliveries, (unsigned long)total.missed, (unsigned long)total.kept, (unsigned long)total.states,
+           (unsigned long)total.sleepers, (unsigned long)total.kills, (unsigned long)total.stops, atomic_load(&all->forks), atomic_load(&all->execs),
+           atomic_load(&all->reopened), atomic_load(&all->cancelled), (unsigned long)revoked, (unsigned long)longest_ms[0],
+           (unsigned long)longest_ms[1], (unsigned long)longest_ms[2], violations);
+    return violations > 0;
+}
+
+// MARK: Does it find what it looks for?
+
+static const struct fault {
+    const char *plant, *found;
+} faults[] = {
+    {"drop", "not delivered and not told"},  // a delivery
+    {"deaf", "in a calm, asleep"},           // all deliveries, from some moment on, as if nobody rang
+    {"hang", "hang: "},                      // an observer that neither sleeps nor goes on
+    {"duplicate", ": duplicate: "},
+    {"swap", ": order: "},            // two deliveries
+    {"exchange", "order: "},          // the place of one
+    {"fewer", ": gap: "},             // were missed than it was told
+    {"more", ": gap: "},
+    {"alter", "isn't what was posted"},  // a bit of a payload
+    {"refuse", "refused: "},          // a post that was none, it says
+    {"stale", "kept: "},              // what it was shown as kept
+    {"state", "kept: "},
+    {"leak", "leak: "},               // an observer that is never closed
+};
+
+static struct {
+    pid_t pid;
+    FILE *output;
+    bool found;
+} searches[sizeof faults / sizeof faults[0]];
+
+static void search(uint64_t seed, size_t i) {
+    searches[i].output = tmpfile();
+    CHECK(searches[i].output, "%s", strerror(errno));
+    fflush(NULL);
+    const pid_t pid = fork();
+    CHECK(pid >= 0, "%s", strerror(errno));
+    if (pid == 0) {
+        dup2(fileno(searches[i].output), STDOUT_FILENO);
+        dup2(fileno(searches[i].output), STDERR_FILENO);
+        exit(stress(seed, UINT64_MAX, 40, faults[i].plant));  // it ends with the first round that has a violation
+    }
+    searches[i].pid = pid;
+}
+
+static void finish_a_search(void) {
+    int status;
+    const pid_t pid = wait(&status);
+    CHECK(pid > 0, "%s", strerror(errno));
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        if (searches[i].pid != pid) continue;
+        rewind(searches[i].output);
+        char line[600];
+        while (fgets(line, sizeof line, searches[i].output)) searches[i].found |= strstr(line, faults[i].found) != NULL;
+        fclose(searches[i].output);
+        searches[i].found &= WIFEXITED(status) && WEXITSTATUS(status) == 1;
+        printf("storm: planted \"%s\": %s\n", faults[i].plant, searches[i].found ? "found" : "NOT FOUND");
+    }
+}
+
+// Two at a time: a storm waits as much as it computes.
+static int self_test(uint64_t seed) {
+    int missed = 0;
+    const size_t count = sizeof faults / sizeof faults[0];
+    for (size_t i = 0; i < count; i++) {
+        if (i >= 2) finish_a_search();
+        search(seed, i);
+    }
+    for (int left = 0; left < 2; left++) finish_a_search();
+    for (size_t i = 0; i < count; i++) missed += !searches[i].found;
+    return missed > 0;
+}
+
+int main(int count, char **arguments) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    if (count == 5 && (strcmp(arguments[1], "--poster") == 0 || strcmp(arguments[1], "--observer") == 0)) {
+        board_map(atoi(arguments[2]));
+        const uint32_t number = (uint32_t)atoi(arguments[3]), incarnation = (uint32_t)atoi(arguments[4]);
+        if (strcmp(arguments[1], "--poster") == 0) poster_main(number, incarnation);
+        observer_main(number, incarnation);
+    }
+    const char *plant = getenv("STRESS_PLANT");
+    if (count == 3 && strcmp(arguments[1], "--self-test") == 0) return self_test(strtoull(arguments[2], NULL, 10));
+    if (count == 4 && strcmp(arguments[1], "--posts") == 0) return stress(strtoull(arguments[3], NULL, 10), strtoull(arguments[2], NULL, 10), UINT64_MAX, plant);
+    if (count == 4 && strcmp(arguments[1], "--seconds") == 0) return stress(strtoull(arguments[3], NULL, 10), UINT64_MAX, strtoull(arguments[2], NULL, 10), plant);
+    fprintf(stderr, "usage: Stress --posts COUNT SEED | Stress --seconds COUNT SEED | Stress --self-test SEED\n");
+    return 64;
+}
