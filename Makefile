@@ -2,7 +2,7 @@
 #
 #     make                        shared and static libraries, notifyutil          make CC=clang
 #     make install PREFIX=/usr    headers, libraries, pkg-config files, manual     DESTDIR=… for packagers
-#     make check                  the stories of notify(3)
+#     make check                  the scenarios of notify(3)
 #     make install-command        the command `tidings`, which needs Swift: with completions for bash, zsh and fish, and its manual page
 #     make docs                   reference and articles as a static site in .build-documentation/site, which needs Swift
 #     make uninstall, make clean

@@ -99,7 +99,7 @@ let package = Package(
             path: "Tests/integration/peer",
             swiftSettings: swiftSettings
         ),
-        // Stories of several processes on one center, told in C because they fork; some set the core's shared words by hand.
+        // Scenarios of several processes on one center, told in C because they fork; some set the core's shared words by hand.
         .executableTarget(
             name: "ScenarioPeer",
             dependencies: ["CTidings"],
@@ -115,7 +115,7 @@ let package = Package(
                 .define("_GNU_SOURCE"), .headerSearchPath("."), .headerSearchPath("../../CShim/src"),
             ] + cWarnings
         ),
-        // Stories of notify(3); and a program that does with notify.h what a Swift test tells it.
+        // Scenarios of notify(3); and a program that does with notify.h what a Swift test tells it.
         .executableTarget(
             name: "NotifyPeer",
             dependencies: ["TidingsNotify"],

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The core and its stories on another processor: built for aarch64 by Debian's cross compiler, told under qemu's user mode.
+# The core and its scenarios on another processor: built for aarch64 by Debian's cross compiler, told under qemu's user mode.
 #
-#   Tests/aarch64/run.sh [--quick] [STORY…]      all it can tell, the quick ones, or only these
+#   Tests/aarch64/run.sh [--quick] [SCENARIO…]      all it can tell, the quick ones, or only these
 #
 # What it shows: nothing in the core is x86-64's alone, not a struct, an atomic, a system call's number or flag. What it can't show:
 # memory orders weaker than the host's, since qemu's translation inherits the host's; those are the models' (Tests/model).
@@ -18,9 +18,9 @@ done
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-aarch64.XXXXXX")
 mkdir "$work/results"
-stories=$(mktemp -d /dev/shm/tidings-aarch64.XXXXXX) # shared memory, as centers are
-chmod 755 "$stories" # stories of other users pass through it
-trap 'rm -rf "$work" "$stories"' EXIT
+scenarios=$(mktemp -d /dev/shm/tidings-aarch64.XXXXXX) # shared memory, as centers are
+chmod 755 "$scenarios" # scenarios of other users pass through it
+trap 'rm -rf "$work" "$scenarios"' EXIT
 
 # Static: qemu needs no second system's libraries then.
 compile() { "$compiler" -std=gnu17 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -ICShim/src -ICShim/include -c "$1" -o "$2/${1//\//,}.o"; }
@@ -30,7 +30,7 @@ cd "$root"
 printf '%s\0' CShim/src/*/*.c Tests/scenarios/*.c | xargs -0 -P "$(nproc)" -I{} bash -c 'compile "$1" "$2"' _ {} "$work"
 "$compiler" -static "$work"/*.o -lpthread -o "$work/ScenarioPeer"
 
-# STORY # reason, KIND: # reason, with [quick] before it if it only takes too long.
+# SCENARIO # reason, KIND: # reason, with [quick] before it if it only takes too long.
 declare -A reason=() kind_reason=()
 while IFS= read -r line; do
     [[ -z $line || $line == '#'* ]] && continue
@@ -60,14 +60,14 @@ while read -r kind name _; do
     echo "SKIPPED $name: $why"
 done < <("$qemu" "$work/ScenarioPeer" --list)
 for name in "${!reason[@]}" "${!kind_reason[@]}" "$@"; do
-    [[ -n ${known[$name]:-} ]] || { echo "there is no story, nor kind of story, \"$name\""; exit 1; }
+    [[ -n ${known[$name]:-} ]] || { echo "there is no scenario, nor kind of scenario, \"$name\""; exit 1; }
 done
 
-tell() { # tell STORY: its complaint, seed and status go to files; none inherits a pipe
+tell() { # tell SCENARIO: its complaint, seed and status go to files; none inherits a pipe
     local seed=20261123 status=0
-    mkdir "$stories/${1//\//,}"
-    timeout -s KILL 120 "$qemu" "$work/ScenarioPeer" "$1" "$seed" "$stories/${1//\//,}" </dev/null >"$work/complaint.${1//\//,}" 2>&1 || status=$?
-    rm -rf "$stories/${1//\//,}"
+    mkdir "$scenarios/${1//\//,}"
+    timeout -s KILL 120 "$qemu" "$work/ScenarioPeer" "$1" "$seed" "$scenarios/${1//\//,}" </dev/null >"$work/complaint.${1//\//,}" 2>&1 || status=$?
+    rm -rf "$scenarios/${1//\//,}"
     if [[ $status -ne 0 ]]; then
         echo "FAILED: $1, seed $seed, ended with status $status: $(tail -n 3 "$work/complaint.${1//\//,}")" >"$work/results/${1//\//,}"
     else
@@ -75,12 +75,12 @@ tell() { # tell STORY: its complaint, seed and status go to files; none inherits
     fi
 }
 export -f tell
-export qemu work stories
+export qemu work scenarios
 xargs -a "$work/told" -P "$(nproc)" -I{} bash -c 'tell "$1"' _ {}
 
 told=$(wc -l <"$work/told")
 ended=$(find "$work/results" -type f | wc -l)
 failed=$(find "$work/results" -type f -size +0 | wc -l)
 cat "$work"/results/*
-echo "aarch64: $((told - failed)) of $told stories came true, $skipped skipped (reasons above, from Tests/aarch64/left-out), $SECONDS s"
+echo "aarch64: $((told - failed)) of $told scenarios came true, $skipped skipped (reasons above, from Tests/aarch64/left-out), $SECONDS s"
 [[ $told -gt 0 && $ended -eq $told && $failed -eq 0 ]]

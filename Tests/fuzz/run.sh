@@ -5,7 +5,7 @@
 #   --quick    the found cases, then 15 s a target, which only reports
 #   --full     the found cases, then 10 minutes a target, beginning elsewhere each time
 #   --replay   the found cases alone;  run.sh --replay FILE TARGET  one case
-#   --self-test       builds each mutant (`.ci/check-mutants --list fuzz`); the input or story kept for a mutant must find it
+#   --self-test       builds each mutant (`.ci/check-mutants --list fuzz`); the input or scenario kept for a mutant must find it
 #   --self-test-cold  finds each mutant anew, from the seeds alone, in 20,000 executions and 5 minutes
 #   MUTANT      the name behind MUTANT_, such as RECORD_SIZE_UNCHECKED: the self-test builds only the named mutants
 set -euo pipefail
@@ -130,20 +130,20 @@ run() { # run TARGET ARGUMENT…: what it said is printed if it failed
     : >"$work/failed"
 }
 
-# Some mutants are found for certain by a story of the core, and by no input. Planted/TARGET/NAME.story names the story.
+# Some mutants are found for certain by a scenario of the core, and by no input. Planted/TARGET/NAME.scenario names the scenario.
 build_scenarios() {
     local name
-    mkdir -p "$build/stories"
+    mkdir -p "$build/scenarios"
     for name in "$root"/CShim/src/*/*.c "$root"/Tests/scenarios/*.c; do
-        printf '%s\0' "-c $name -o $build/stories/$(basename "$(dirname "$name")")_$(basename "$name").o"
+        printf '%s\0' "-c $name -o $build/scenarios/$(basename "$(dirname "$name")")_$(basename "$name").o"
     done | xargs -0 -P 2 -I{} bash -c 'read -ra words <<<"$1"; clang "${@:2}" "${words[@]}"' - {} "${scenario_flags[@]}" -MMD
-    clang "$build"/stories/*.o -lpthread -o "$build/stories/whole"
+    clang "$build"/scenarios/*.o -lpthread -o "$build/scenarios/whole"
 }
 scenario_flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g "-I$root/CShim/src" "-I$root/CShim/include")
 
-tell() { # tell PROGRAM STORY: true if it comes true in time
+tell() { # tell PROGRAM SCENARIO: true if it comes true in time
     local where status=0
-    where=$(mktemp -d "$memory/story.XXXXXX")
+    where=$(mktemp -d "$memory/scenario.XXXXXX")
     timeout 300 "$1" "$2" 1 "$where" >"$where.log" 2>&1 </dev/null || status=$?
     rm -rf "$where"
     return "$status"
@@ -167,22 +167,22 @@ build_mutant() { # build_mutant MUTANT OBJECTS FLAG…: the directory with the o
 
 kept_name() { tr 'A-Z_' 'a-z-' <<<"$1"; } # kept_name MUTANT: of the file in Planted/TARGET
 
-# A mutant that a story finds: with the mutant the story fails or does not end; without it, the story comes true.
+# A mutant that a scenario finds: with the mutant the scenario fails or does not end; without it, the scenario comes true.
 seek_by_scenario() { # seek_by_scenario TARGET MUTANT
-    local objects story name
+    local objects scenario name
     name=$(kept_name "$2")
-    story=$(<"$here/Planted/$1/$name.story")
-    objects=$(build_mutant "$2" "$build/stories" "${scenario_flags[@]}")
+    scenario=$(<"$here/Planted/$1/$name.scenario")
+    objects=$(build_mutant "$2" "$build/scenarios" "${scenario_flags[@]}")
     mapfile -t objects <<<"$objects"
     clang "${objects[@]}" -lpthread -o "$build/mutants/$name"
-    if ! tell "$build/stories/whole" "$story"; then
-        echo "FAILED: $story does not come true without the mutant $2"
+    if ! tell "$build/scenarios/whole" "$scenario"; then
+        echo "FAILED: $scenario does not come true without the mutant $2"
         : >"$work/failed"
-    elif tell "$build/mutants/$name" "$story"; then
-        echo "NOT FOUND: $1 $2 by $story"
+    elif tell "$build/mutants/$name" "$scenario"; then
+        echo "NOT FOUND: $1 $2 by $scenario"
         : >"$work/failed"
     else
-        echo "found: $1 $2 by $story"
+        echo "found: $1 $2 by $scenario"
         echo "$2" >"$work/$2.found"
     fi
 }
@@ -278,12 +278,12 @@ if [[ $tier == self-test* || $tier == ci ]]; then
         kept=()
         for name in "$here/Planted/$target"/*; do
             if [[ ! -f $name ]]; then continue; fi
-            mutant=$(basename "$name" .story | tr 'a-z-' 'A-Z_')
+            mutant=$(basename "$name" .scenario | tr 'a-z-' 'A-Z_')
             if ! grep -qx "$target $mutant" "$work/mutants"; then
                 echo "FAILED: ${name#"$root"/} is kept for MUTANT_$mutant, which the sources do not have for $target"
                 : >"$work/failed"
             fi
-            if [[ $name == *.story ]]; then by_scenario=yes; else kept+=("$name"); fi
+            if [[ $name == *.scenario ]]; then by_scenario=yes; else kept+=("$name"); fi
         done
         # What finds a mutant must find nothing without it: otherwise it finds something else, with the mutant or not.
         if [[ ${#kept[@]} -gt 0 ]]; then run "$target" "${kept[@]}"; fi
@@ -295,7 +295,7 @@ if [[ $tier == self-test* || $tier == ci ]]; then
     if [[ ${by_scenario:-} ]]; then build_scenarios; fi
     while read -r target name; do
         if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
-        if [[ -f $here/Planted/$target/$(kept_name "$name").story ]]; then
+        if [[ -f $here/Planted/$target/$(kept_name "$name").scenario ]]; then
             seek_by_scenario "$target" "$name" &
         else
             seek "$target" "$name" &

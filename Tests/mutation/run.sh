@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Do the fault-injection stories find what they are for? Builds each mutant of the core that names such a story
-# (`.ci/check-mutants --list fault-injection`), and tells the story of the mutant: it must not come true.
+# Do the fault-injection scenarios find what they are for? Builds each mutant of the core that names such a scenario
+# (`.ci/check-mutants --list fault-injection`), and tells the scenario of the mutant: it must not come true.
 #
 #   Tests/mutation/run.sh [MUTANT…]     all mutants, or only these: the names behind MUTANT_
 #
-# The stories are also told of the core without a mutant, where they must come true. x86-64 only, as single steps are.
+# The scenarios are also told of the core without a mutant, where they must come true. x86-64 only, as single steps are.
 set -euo pipefail
 
 root=$(dirname "$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")")
 cd "$root"
 if [[ $(uname -m) != x86_64 ]]; then echo "NOT TRIED: single steps are told from x86-64's registers"; exit 77; fi
 
-# What the story must complain of, as a regular expression: any other complaint would be about something else.
+# What the scenario must complain of, as a regular expression: any other complaint would be about something else.
 declare -A complaints=(
     [POSITION_BEFORE_CLAIM]='it hangs|waiting for post'
     [POSTERS_SHARE_A_LOCK]='it hangs|went to sleep|of processor time'
@@ -30,7 +30,7 @@ shared=$(mktemp -d /dev/shm/tidings-mutants.XXXXXX)
 trap 'rm -rf "$work" "$shared"' EXIT
 ulimit -c 0
 
-# "MUTANT STORY" lines. A story's whole name is SCENARIO_survives_a_fault_anywhere.
+# "MUTANT SCENARIO" lines. A scenario's whole name is SCENARIO_survives_a_fault_anywhere.
 .ci/check-mutants --list fault-injection | sed 's/^MUTANT_//' >"$work/mutants"
 if ! cut -d' ' -f1 "$work/mutants" | diff - <(printf '%s\n' "${!complaints[@]}" | sort) >"$work/difference"; then
     echo "the mutants in CShim/src (<) and the complaints in this script (>) differ:"
@@ -49,7 +49,7 @@ mkdir "$work/objects"
 printf '%s\n' CShim/src/*/*.c Tests/scenarios/*.c |
     xargs -P "$(nproc)" -I{} bash -c 'compile "$2" "$1/objects/${2//\//,}.o" -MMD' _ "$work" {}
 
-tell() { # tell BINARY STORY MOMENTS
+tell() { # tell BINARY SCENARIO MOMENTS
     local directory status=0
     directory=$(mktemp -d "$shared/XXXXXX")
     TIDINGS_TEST_PATIENCE=${PATIENCE:-15} TIDINGS_TEST_MOMENTS=$3 timeout -k 5 240 \
@@ -59,7 +59,7 @@ tell() { # tell BINARY STORY MOMENTS
     return "$status"
 }
 
-try() { # try MUTANT STORY
+try() { # try MUTANT SCENARIO
     local objects=$work/objects.$1 source complaint status=0
     cp -r "$work/objects" "$objects"
     # A header with a hook changes each file that includes it.
@@ -82,20 +82,20 @@ attempt() {
     try "$@" >"$work/$1.report" 2>&1 || : >"$work/$1.failed"
 }
 known=0
-while read -r mutant story; do
+while read -r mutant scenario; do
     if [[ $# -gt 0 && " $* " != *" $mutant "* ]]; then continue; fi
     known=$((known + 1))
     if [[ $known -gt 2 ]]; then wait -n; fi
-    attempt "$mutant" "$story" &
+    attempt "$mutant" "$scenario" &
 done <"$work/mutants"
 wait
 cat "$work"/*.report
 failed=$(find "$work" -maxdepth 1 -name '*.failed' | wc -l)
 
 ${CC:-cc} "$work"/objects/*.o -lpthread -o "$work/ScenarioPeer"
-for story in a_small_post a_revoked_post; do
-    if ! complaint=$(PATIENCE=60 tell "$work/ScenarioPeer" "$story" 10); then
-        echo "without a mutant $story fails: $complaint"
+for scenario in a_small_post a_revoked_post; do
+    if ! complaint=$(PATIENCE=60 tell "$work/ScenarioPeer" "$scenario" 10); then
+        echo "without a mutant $scenario fails: $complaint"
         failed=$((failed + 1))
     fi
 done

@@ -12,7 +12,7 @@ void a_block_runs_for_each_post_on_its_queue(void) {
     static sem_t ran;
     static _Atomic int count, wrong;
     sem_init(&ran, 0, 0);
-    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     static int token;
     OK(notify_register_dispatch("com.example.a", &token, queue, ^(int given) {
         if (given != token) wrong++;
@@ -35,7 +35,7 @@ void siblings_on_one_name_have_their_own_memory_and_blocks(void) {
     static sem_t ran;
     static _Atomic int counts[20];
     sem_init(&ran, 0, 0);
-    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     int tokens[20];
     for (int i = 0; i < 20; i++)
         OK(notify_register_dispatch("com.example.a", &tokens[i], queue, ^(int given) {
@@ -58,7 +58,7 @@ void blocks_of_one_token_run_one_at_a_time_on_a_concurrent_queue(void) {
     static _Atomic bool begins;
     sem_init(&ran, 0, 0);
     sem_init(&all_sent, 0, 0);
-    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     int token, other;
     OK(notify_register_dispatch("com.example.a", &token, dispatch_get_global_queue(0, 0), ^(int given) {
         (void)given;
@@ -89,7 +89,7 @@ void blocks_on_one_queue_run_in_the_order_of_posts(void) {
     static sem_t ran;
     static int order[POSTS], count;
     sem_init(&ran, 0, 0);
-    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     char names[NAMES][32];
     int tokens[NAMES];
     for (int i = 0; i < NAMES; i++) {
@@ -119,7 +119,7 @@ void a_block_cancels_its_own_token(void) {
     static sem_t ran, other_ran;
     sem_init(&ran, 0, 0);
     sem_init(&other_ran, 0, 0);
-    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     int other;
     OK(notify_register_dispatch("com.example.a", &other, queue, ^(int given) {
         (void)given;
@@ -148,7 +148,7 @@ void a_block_cancels_its_own_token(void) {
 }
 
 void no_block_begins_after_its_cancel(void) {
-    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     for (int i = 0; i < (SANITIZED ? 200 : 2000); i++) {
         _Atomic bool *canceled = malloc(sizeof *canceled), *wrong = calloc(1, sizeof *wrong);
         *canceled = false;
@@ -178,7 +178,7 @@ void a_suspended_block_runs_once_at_the_end(void) {
     static _Atomic int count;
     sem_init(&ran, 0, 0);
     sem_init(&other_ran, 0, 0);
-    dispatch_queue_t queue = dispatch_queue_create("story", NULL);
+    dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     int token, other;
     OK(notify_register_dispatch("com.example.a", &token, queue, ^(int given) {
         (void)given;

@@ -33,7 +33,7 @@ int main(int count, char **arguments) {
     }
     const bool serves = count == 4 && strcmp(arguments[1], "--serve") == 0;
     if (count != 4) {
-        fprintf(stderr, "usage: NotifyPeer --list | NotifyPeer STORY SEED DIRECTORY | NotifyPeer --serve SEED DIRECTORY\n");
+        fprintf(stderr, "usage: NotifyPeer --list | NotifyPeer SCENARIO SEED DIRECTORY | NotifyPeer --serve SEED DIRECTORY\n");
         return 64;
     }
     seed = strtoull(arguments[2], NULL, 10);
@@ -53,6 +53,6 @@ int main(int count, char **arguments) {
         scenarios[i].tell();
         return 0;
     }
-    fprintf(stderr, "NotifyPeer: there is no story \"%s\"\n", arguments[1]);
+    fprintf(stderr, "NotifyPeer: there is no scenario \"%s\"\n", arguments[1]);
     return 64;
 }

@@ -97,7 +97,7 @@ void names_of_one_hash_are_told_apart(void) {
         do {
             for (int i = 0; i < 8; i++) other[i] = (char)('a' + random_below(26));
         } while (!of_same_hash(name, other));
-        CHECK(strcmp(name, other) != 0 && notify__hash(name, 16) == notify__hash(other, 16), "the story is out of date with the hash");
+        CHECK(strcmp(name, other) != 0 && notify__hash(name, 16) == notify__hash(other, 16), "the scenario is out of date with the hash");
         tokens[0] = check_of(name);
         tokens[1] = check_of(other);
         CHECK(is_new(tokens[0]) && is_new(tokens[1]), "first");

@@ -1,4 +1,4 @@
-// Stories of notify(3), a process each: `NotifyPeer STORY SEED DIRECTORY`. One ends with exit status 0, or with one line that says what was not so. Stories wait for events; an alarm ends what
+// Scenarios of notify(3), a process each: `NotifyPeer SCENARIO SEED DIRECTORY`. One ends with exit status 0, or with one line that says what was not so. Scenarios wait for events; an alarm ends what
 // hangs. "Nothing comes" is never waited for: something else is posted after it, and that nothing came before it is what is looked at.
 #ifndef NOTIFY_PEER_H
 #define NOTIFY_PEER_H

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# notify(3) built by `make` with gcc and with clang, its stories told by both and under the thread and the address sanitizer, and what `make install` installs, used.
+# notify(3) built by `make` with gcc and with clang, its scenarios told by both and under the thread and the address sanitizer, and what `make install` installs, used.
 #
 #   Tests/notify/run.sh --quick [SEED]     the soak takes 100,000 actions under a sanitizer; about three minutes on two cores
 #   Tests/notify/run.sh [SEED]             a million everywhere
@@ -42,7 +42,7 @@ sanitized() { # sanitized SANITIZER
     Tests/notify/tell.sh "$work/$1/NotifyPeer" "$seed"
 }
 
-# Two at a time: a story waits more than it computes.
+# Two at a time: a scenario waits more than it computes.
 (plain gcc; plain clang) >"$work/plain.log" 2>&1 &
 (sanitized thread; sanitized address,undefined) >"$work/sanitized.log" 2>&1 &
 failed=0

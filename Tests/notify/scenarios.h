@@ -1,4 +1,4 @@
-// Every story: what isn't here isn't told.
+// Every scenario: what isn't here isn't told.
 SCENARIO(the_first_check_is_1_and_then_only_what_is_new_is)
 SCENARIO(every_failure_has_a_line)
 SCENARIO(the_status_is_written_to_a_file)

@@ -21,8 +21,8 @@ static void opens_as_a_member(void) {
 static void is_refused_as_a_stranger(void) {
     become(ANOTHER_USER);
     tidings_center *center;
-    REFUSED(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}, &center), EACCES, "neither post nor observe");
-    REFUSED(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY}, &center), EACCES, "neither post nor observe");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}, &center), EACCES, "neither post nor observe");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY}, &center), EACCES, "neither post nor observe");
     REFUSED(tidings_open("mine", &(tidings_configuration){.flags = TIDINGS_OPEN_GROUP, .group = GROUP}, &center), EPERM, "a member of");
     REFUSED(tidings_create_sealed("mine", &(tidings_configuration){.flags = TIDINGS_OPEN_GROUP, .group = GROUP}, &center), EPERM, "a member of");
 }
@@ -45,7 +45,7 @@ static void tries_to_remove(void) {
     become_member();
     tidings_center *center = join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_OWNER});
     tell(&go);
-    for (uint32_t i = 0; i < 300; i++) REFUSED(tidings_remove("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}), EPERM, "only its owner, user 0");
+    for (uint32_t i = 0; i < 300; i++) REFUSED(tidings_remove("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}), EPERM, "only its owner, user 0");
     post_number(publisher_of(center, "end"), 1);
 }
 
@@ -65,7 +65,7 @@ void who_may_write_and_not_delete_removes_nothing(void) {
         CHECK(waitid(P_PID, (id_t)member, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && (ended.si_pid == 0 || ended.si_status == 0), "the member failed");
     }
     ends_well(member);
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
     REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), ESTALE, "removed");
 }
 
@@ -104,7 +104,7 @@ void a_writers_file_that_is_another_file_is_refused(void) {
     CHECK(rename(path, aside) == 0, "%s", strerror(errno));
     for (int round = 0; round < 4; round++) {
         REFUSED(try_open(0), round == 3 ? ELOOP : EBADMSG, "belongs to it");
-        OK(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &reader));
+        OK(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &reader));
         tidings_close(reader);
         (void)unlink(path);
         if (round == 0) make_file(path, "", 0);
@@ -116,13 +116,13 @@ void a_writers_file_that_is_another_file_is_refused(void) {
     (void)unlink(path);
     CHECK(rename(aside, path) == 0, "%s", strerror(errno));
     OK(try_open(0));
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
     CHECK(files_there() == 0, "%u files", files_there());
     REFUSED(tidings_post(publisher_of(center, NAME), "x", 1, NULL, NULL), ESTALE, "removed");
     // Without it a center can still be removed.
     tidings_center *second = join_center_with((tidings_configuration){.slots = 256, .mode = 0644});
     CHECK(unlink(writers_file_path()) == 0, "%s", strerror(errno));
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
     CHECK(files_there() == 0, "%u files", files_there());
     REFUSED(tidings_post(publisher_of(second, NAME), "x", 1, NULL, NULL), ESTALE, "removed");
 }
@@ -144,7 +144,7 @@ void creators_of_one_observable_center_leave_two_files(void) {
         CHECK(files_there() == 2, "%u files", files_there());
         tidings_center *center = join_center(256);
         CHECK(statistics_of(center).posted >= 10, "%lu posts", (unsigned long)statistics_of(center).posted);
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
         CHECK(files_there() == 0, "%u files", files_there());
         close(go.ends[0]);
         close(go.ends[1]);

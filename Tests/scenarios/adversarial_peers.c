@@ -25,7 +25,7 @@ static void take_away_for_ever(const uint8_t *bytes, size_t size) {
 
 static void takes_away_whoever_sleeps(void) {
     become(ANOTHER_USER);
-    const int fd = open(path_of("tidings.0.story"), O_RDONLY | O_CLOEXEC);
+    const int fd = open(path_of("tidings.0.scenario"), O_RDONLY | O_CLOEXEC);
     CHECK(fd >= 0, "%s", strerror(errno));
     struct stat status;
     CHECK(fstat(fd, &status) == 0, "%s", strerror(errno));
@@ -36,7 +36,7 @@ static void takes_away_whoever_sleeps(void) {
     char self[64];
     snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
     CHECK(open(self, O_RDWR | O_CLOEXEC) < 0, "it may write");
-    CHECK(open(path_of("tidings.0.story"), O_RDWR | O_CLOEXEC) < 0, "it may write");
+    CHECK(open(path_of("tidings.0.scenario"), O_RDWR | O_CLOEXEC) < 0, "it may write");
     // Every byte of every lock there could be.
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
     CHECK(fcntl(fd, F_OFD_SETLK, &lock) == 0, "%s", strerror(errno));
@@ -117,7 +117,7 @@ void an_adversarial_reader_faults_no_process(void) {
 }
 
 static void takes_away_as_a_writer(void) {
-    const int fd = open(path_of("tidings.0.story"), O_RDWR | O_CLOEXEC);
+    const int fd = open(path_of("tidings.0.scenario"), O_RDWR | O_CLOEXEC);
     CHECK(fd >= 0, "%s", strerror(errno));
     struct stat status;
     CHECK(fstat(fd, &status) == 0, "%s", strerror(errno));

@@ -17,7 +17,7 @@ static void opens_with_the_others(void) {
     tell(&ready);
     told(&go);
     tidings_center *center;
-    OK(tidings_open("story", &(tidings_configuration){.slots = 256}, &center));
+    OK(tidings_open("scenario", &(tidings_configuration){.slots = 256}, &center));
     atomic_store(&borns->instance[number], center->segment.instance);
     struct stat status;
     CHECK(stat(tidings_path(center), &status) == 0, "%s", strerror(errno));
@@ -50,7 +50,7 @@ void a_hundred_creators_of_one_name_end_on_one_center(void) {
         for (uint32_t i = 0; i < CREATORS; i++) ends_well(pids[i]);
         CHECK(files_there() == 1, "%u files", files_there());
         tidings_close(center);
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
         CHECK(files_there() == 0, "%u files", files_there());
     }
 }
@@ -59,7 +59,7 @@ static void creates_alone(void) {
     tell(&ready);
     told(&go);
     tidings_center *center;
-    const int result = tidings_open("story", &(tidings_configuration){.slots = 256, .flags = TIDINGS_OPEN_EXCLUSIVE}, &center);
+    const int result = tidings_open("scenario", &(tidings_configuration){.slots = 256, .flags = TIDINGS_OPEN_EXCLUSIVE}, &center);
     CHECK(result == 0 || (result == -EEXIST && !center), "%d", result);
     if (result == 0) atomic_fetch_add(&borns->exclusive, 1);
     tidings_close(center);
@@ -69,7 +69,7 @@ void one_of_many_exclusive_creators_succeeds(void) {
     borns = shared_memory(sizeof *borns);
     ready = pipe_open();
     go = pipe_open();
-    REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOENT, "story");
+    REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOENT, "scenario");
     CHECK(files_there() == 0, "%u files", files_there());
     for (uint32_t round = 0; round < ROUNDS(20); round++) {
         pid_t pids[10];
@@ -79,7 +79,7 @@ void one_of_many_exclusive_creators_succeeds(void) {
         for (int i = 0; i < 10; i++) tell(&go);
         for (int i = 0; i < 10; i++) ends_well(pids[i]);
         CHECK(atomic_load(&borns->exclusive) == 1, "%lu succeeded", (unsigned long)atomic_load(&borns->exclusive));
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
     }
 }
 
@@ -109,6 +109,6 @@ void a_center_is_born_with_its_memory_and_touches_little(void) {
         struct stat used;
         CHECK(stat(tidings_path(center), &used) == 0 && used.st_blocks == status.st_blocks, "%lu blocks, then %lu", (unsigned long)status.st_blocks, (unsigned long)used.st_blocks);
         tidings_close(center);
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
     }
 }

@@ -482,7 +482,7 @@ static void a_process_that_lives_opens(uint32_t names) {
 // the others.
 static void opens_the_center_and_observers(void) {
     tidings_center *opened;
-    MEASURED(bound_ms, tidings_open("story", NULL, &opened));
+    MEASURED(bound_ms, tidings_open("scenario", NULL, &opened));
     center = opened;
     opens_observers(5);
     fflush(NULL);  // the figures, if they are asked for

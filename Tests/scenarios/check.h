@@ -1,4 +1,4 @@
-// What the stories and the storm say when something is not so: one line, with the library's own last word, and the process ends.
+// What the scenarios and the storm say when something is not so: one line, with the library's own last word, and the process ends.
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -134,7 +134,7 @@ void checker_posts_laps(uint32_t laps) {
 void listen(void) {
     tidings_center *center;
     const tidings_configuration existing = {.flags = TIDINGS_OPEN_EXISTING};
-    OK(tidings_open("story", &existing, &center));
+    OK(tidings_open("scenario", &existing, &center));
     tidings_observer *observer = observer_of(center, NAME);
     tidings_observer_spin(observer, 0);
     atomic_store(&board->listener, observer->index + 1);

@@ -107,7 +107,7 @@ static void dies_of_it(void (*body)(void)) {
     CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "status %x", (unsigned)status);
 }
 
-// What the filter says, asked directly: a story that would be told under no condition at all proves nothing.
+// What the filter says, asked directly: a scenario that would be told under no condition at all proves nothing.
 static void check_refusals(void) {
     if (refuses(SYS_membarrier)) CHECK(syscall(SYS_membarrier, 0, 0, 0) < 0 && errno == ENOSYS, "%s", strerror(errno));
     if (refuses(SYS_inotify_init1)) CHECK(inotify_init1(0) < 0 && errno == EMFILE, "%s", strerror(errno));

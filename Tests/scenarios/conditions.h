@@ -1,4 +1,4 @@
-// Circumstances that a story can be told in: a kernel that lacks something, one processor, strangers to each other's process numbers or clocks.
+// Circumstances that a scenario can be told in: a kernel that lacks something, one processor, strangers to each other's process numbers or clocks.
 #ifndef CONDITIONS_H
 #define CONDITIONS_H
 
@@ -7,7 +7,7 @@
 
 #include "tidings.h"
 
-// "CONDITION/STORY": brings the condition about and executes this program anew, so that it holds from the first instruction on. Then, or without a condition, it returns.
+// "CONDITION/SCENARIO": brings the condition about and executes this program anew, so that it holds from the first instruction on. Then, or without a condition, it returns.
 void under_condition(const char *told, char **arguments);
 // The core has noticed, too.
 void condition_is_noticed(const tidings_center *center);

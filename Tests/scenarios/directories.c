@@ -14,7 +14,7 @@ static const uint32_t ways[] = {0, TIDINGS_OPEN_EXISTING, TIDINGS_OPEN_EXCLUSIVE
 static int try_open_in(const char *directory, uint32_t flags) {
     tidings_center *opened = (void *)1;
     const tidings_configuration configuration = {.directory = directory, .slots = 256, .flags = flags};
-    const int result = tidings_open("story", &configuration, &opened);
+    const int result = tidings_open("scenario", &configuration, &opened);
     CHECK((result == 0) == (opened != NULL), "result %d, and a handle all the same", result);
     tidings_close(opened);
     return result;
@@ -42,14 +42,14 @@ void a_directory_where_others_may_rename_is_refused_unless_asked_for(void) {
         for (size_t way = 0; way < WAYS; way++) REFUSED(try_open(ways[way]), EPERM, "may rename");
         same_print(&before, center_path());
         OK(try_open(TIDINGS_OPEN_SHARED_DIRECTORY | TIDINGS_OPEN_EXISTING));
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
         CHECK(files_there() == 0, "%u files", files_there());
     }
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
         set_mode(directory, fine[i]);
         OK(try_open(0));
         OK(try_open(TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_SHARED_DIRECTORY));
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
     }
 }
 
@@ -70,7 +70,7 @@ void the_directory_is_looked_at_where_a_link_leads(void) {
     for (size_t way = 0; way < WAYS; way++) REFUSED(try_open_in(link_to, ways[way]), EPERM, "may rename");
     OK(try_open_in(link_to, TIDINGS_OPEN_SHARED_DIRECTORY));
     set_mode(beside, 0700);
-    OK(tidings_remove("story", &(tidings_configuration){.directory = beside}));
+    OK(tidings_remove("scenario", &(tidings_configuration){.directory = beside}));
     CHECK(rmdir(beside) == 0, "%s", strerror(errno));
     REFUSED(try_open_in(link_to, 0), ENOENT, "does not exist; create it");
     REFUSED(try_open_in(link_to, TIDINGS_OPEN_EXCLUSIVE), ENOENT, "does not exist; create it");
@@ -127,7 +127,7 @@ void the_default_directory_is_told(void) {
     const char *variable = getenv("TIDINGS_DIRECTORY");
     CHECK(strcmp(tidings_default_directory(), variable) == 0, "%s", tidings_default_directory());
     tidings_center *opened;
-    OK(tidings_open("story", NULL, &opened));
+    OK(tidings_open("scenario", NULL, &opened));
     CHECK(strncmp(tidings_path(opened), tidings_default_directory(), strlen(variable)) == 0, "%s", tidings_path(opened));
     tidings_close(opened);
     CHECK(setenv("TIDINGS_DIRECTORY", "", 1) == 0, "%s", strerror(errno));
@@ -140,18 +140,18 @@ static void opens_its_own(void) {
     become(ANOTHER_USER);
     for (size_t way = 0; way < WAYS; way++) REFUSED(try_open(ways[way]), EPERM, "belongs to user 65533");
     OK(try_open(TIDINGS_OPEN_SHARED_DIRECTORY));
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
 }
 
 static void opens_that_users(void) {
     become(ANOTHER_USER);
     const tidings_configuration configuration = {.flags = TIDINGS_OPEN_OWNER, .owner = 65533};
-    OK(tidings_open("story", &configuration, &(tidings_center *){NULL}));
+    OK(tidings_open("scenario", &configuration, &(tidings_center *){NULL}));
 }
 
 static void creates_one_for_all(void) {
     become(65533);
-    OK(tidings_open("story", &(tidings_configuration){.slots = 256, .mode = 0666}, &(tidings_center *){NULL}));
+    OK(tidings_open("scenario", &(tidings_configuration){.slots = 256, .mode = 0666}, &(tidings_center *){NULL}));
 }
 
 static void may_not_search(void) {
@@ -177,7 +177,7 @@ void a_directory_of_another_user_is_refused_unless_asked_for(void) {
         files_end();
         CHECK(chown(directory, 0, 0) == 0, "%s", strerror(errno));
         OK(try_open(0));
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
     }
     CHECK(chown(directory, 0, 0) == 0, "%s", strerror(errno));
     set_mode(directory, 0755);

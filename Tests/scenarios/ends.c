@@ -17,7 +17,7 @@ static const end ends[] = {REMOVED, UNLINKED, UNLINKED_OF_TWO, REPLACED, RENAMED
 
 static void bring_about(end how) {
     const char *path = center_path();
-    if (how == REMOVED) OK(tidings_remove("story", NULL));
+    if (how == REMOVED) OK(tidings_remove("scenario", NULL));
     if (how == UNLINKED) CHECK(unlink(path) == 0, "unlink: %s", strerror(errno));
     // The kernel reports the changed link count before the path leads nowhere, and reports nothing afterwards. (The second name comes last: nobody opens a file with two.)
     if (how == UNLINKED_OF_TWO) CHECK(link(path, path_of("elsewhere")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
@@ -36,9 +36,9 @@ static void clean(void) {
 // Each end is told a second time, too.
 static void told_of_the_end(tidings_observer *observer) {
     tidings_delivery delivery;
-    REFUSED(tidings_next(observer, -1, &delivery), ESTALE, "story");
-    REFUSED(tidings_next(observer, 0, &delivery), ESTALE, "story");
-    REFUSED(tidings_next(observer, 1000000, &delivery), ESTALE, "story");
+    REFUSED(tidings_next(observer, -1, &delivery), ESTALE, "scenario");
+    REFUSED(tidings_next(observer, 0, &delivery), ESTALE, "scenario");
+    REFUSED(tidings_next(observer, 1000000, &delivery), ESTALE, "scenario");
 }
 
 static void sleeps_until_the_end(void) {
@@ -46,11 +46,11 @@ static void sleeps_until_the_end(void) {
     tidings_observer *observer = observer_of(center, NAME);
     tell(&ready);
     told_of_the_end(observer);
-    REFUSED(tidings_ended(center), ESTALE, "story");
+    REFUSED(tidings_ended(center), ESTALE, "scenario");
     uint32_t subscription;
-    REFUSED(tidings_observer_add(observer, "other", 5, NULL, 0, 0, &subscription), ESTALE, "story");
+    REFUSED(tidings_observer_add(observer, "other", 5, NULL, 0, 0, &subscription), ESTALE, "scenario");
     tidings_observer *another;
-    REFUSED(tidings_observer_open(center, 0, &another), ESTALE, "story");
+    REFUSED(tidings_observer_open(center, 0, &another), ESTALE, "scenario");
     tidings_participant_info info;
     OK(tidings_participant(center, 0, &info));
     CHECK(statistics_of(center).slots == 256, "its statistics can't be read");
@@ -111,7 +111,7 @@ void what_was_posted_before_the_end_comes_first(void) {
         tidings_publisher *publisher = publisher_of(center, NAME);
         for (uint32_t number = 0; number < 300; number++) post_number(publisher, number);
         bring_about(ends[i]);
-        REFUSED(tidings_ended(center), ESTALE, "story");
+        REFUSED(tidings_ended(center), ESTALE, "scenario");
         const account account = drain(observer);
         CHECK(account.received + account.missed == 300 && account.received > 0, "%lu and %lu missed", (unsigned long)account.received, (unsigned long)account.missed);
         told_of_the_end(observer);
@@ -139,8 +139,8 @@ void each_end_is_told_to_posters(void) {
                 if (kind == 2) result = tidings_state_set(publisher, "x", 1, NULL);
                 if (kind == 3 && (result = tidings_reserve(center, 5000, &reservation)) == 0) result = tidings_post_reserved(publisher, &reservation, 5000, NULL, NULL);
             }
-            REFUSED(result, ESTALE, "story");
-            REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), ESTALE, "story");
+            REFUSED(result, ESTALE, "scenario");
+            REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), ESTALE, "scenario");
             tidings_publisher_close(publisher);
             tidings_close(center);
             clean();
@@ -174,7 +174,7 @@ void what_does_not_end_a_center_is_not_told_as_an_end(void) {
     tidings_publisher_close(publisher);
     // Of two names, the center's own goes.
     CHECK(link(center_path(), path_of("second")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
-    REFUSED(tidings_ended(center), ESTALE, "story");
+    REFUSED(tidings_ended(center), ESTALE, "scenario");
     tidings_close(center);
     CHECK(unlink(path_of("second")) == 0, "unlink: %s", strerror(errno));
 }
@@ -257,7 +257,7 @@ void a_mark_that_is_taken_back_delivers_nothing(void) {
 
 void a_sealed_center_has_no_end(void) {
     tidings_center *center;
-    OK(tidings_create_sealed("story", NULL, &center));
+    OK(tidings_create_sealed("scenario", NULL, &center));
     tidings_observer *observer = observer_of(center, NAME);
     tidings_publisher *publisher = publisher_of(center, NAME);
     for (uint32_t number = 0; number < 10; number++) {
@@ -299,7 +299,7 @@ void starting_after_a_sequence_takes_its_incarnation(void) {
     tidings_observer_close(observer);
     tidings_publisher_close(publisher);
     tidings_close(center);
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
     center = join_center(256);
     CHECK(tidings_incarnation(center) != incarnation, "two of one incarnation");
     observer = observer_of_nothing(center);
@@ -418,9 +418,9 @@ void an_observer_waits_for_the_successor(void) {
         clean();
     }
     tidings_center *sealed;
-    OK(tidings_create_sealed("story", NULL, &sealed));
+    OK(tidings_create_sealed("scenario", NULL, &sealed));
     tidings_observer *observer = observer_of(sealed, NAME);
-    REFUSED(tidings_observer_await_successor(observer, -1), EINVAL, "story");
+    REFUSED(tidings_observer_await_successor(observer, -1), EINVAL, "scenario");
     tidings_observer_close(observer);
     tidings_close(sealed);
 }
@@ -479,7 +479,7 @@ void sleeping_observers_use_no_processor(void) {
     for (uint32_t i = 0; i < count; i++) until_asleep(pids[i], center, count);
     uint32_t watching;
     uint64_t before = 0, now = switches_of_all(pids, count, &watching);
-    // Where the kernel refuses inotify to some (128 instances a user by default), those look twice a second: told in the story of the fallback.
+    // Where the kernel refuses inotify to some (128 instances a user by default), those look twice a second: told in the scenario of the fallback.
     // And sanitizers have threads of their own.
     const bool all = watching == count && !SANITIZED;
     while (all && before != now) {

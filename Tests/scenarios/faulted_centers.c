@@ -26,7 +26,7 @@ static tidings_configuration sizes(uint32_t flags) {
 static tidings_center *opened(uint32_t flags) {
     const tidings_configuration configuration = sizes(flags);
     tidings_center *made;
-    const int result = tidings_open("story", &configuration, &made);
+    const int result = tidings_open("scenario", &configuration, &made);
     SO(result == 0, "it can't be opened");
     return made;
 }
@@ -35,7 +35,7 @@ static void creates(void) {
     const tidings_configuration configuration = sizes(0);
     tidings_center *made;
     section_begin();
-    const int result = tidings_open("story", &configuration, &made);
+    const int result = tidings_open("scenario", &configuration, &made);
     section_end();
     if (result == 0) atomic_store(&target->instance, made->segment.instance);
     atomic_store(&target->result, result);
@@ -46,7 +46,7 @@ static void creates(void) {
 static void removes(void) {
     const tidings_configuration configuration = sizes(0);
     section_begin();
-    const int result = tidings_remove("story", &configuration);
+    const int result = tidings_remove("scenario", &configuration);
     section_end();
     atomic_store(&target->result, result);
     atomic_store(&target->done, 1);
@@ -56,7 +56,7 @@ static void removes(void) {
 // All gone, but for what a death between two files may leave: the second one of a center that others may observe.
 static void ends_clean(void) {
     tidings_close(center);
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
     const uint32_t left = files_there();
     SO(left == 0 || (mode && !stopped && left == 1), "files are left");
     files_end();

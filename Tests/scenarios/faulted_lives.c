@@ -15,7 +15,7 @@ void joining_to_read_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "joining to read", .prepare = nothing, .act = joins, .readable = true});
 }
 
-// The handles are the story's: a forked child's first use of them.
+// The handles are the scenario's: a forked child's first use of them.
 static void uses_what_it_inherited(void) { own_publisher = world.publisher; }
 
 static void posts(void) { post_as_target(0); }

@@ -91,7 +91,7 @@ static void somebody_holds_all_back(void) {
 
 static void joins_a_full_ring(void) {
     const tidings_configuration existing = {.flags = TIDINGS_OPEN_EXISTING};
-    OK(tidings_open("story", &existing, &own_center));
+    OK(tidings_open("scenario", &existing, &own_center));
     OK(tidings_publisher_open(own_center, NAME, strlen(NAME), NULL, 0, &own_publisher));
 }
 

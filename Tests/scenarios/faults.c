@@ -72,7 +72,7 @@ static void comes_to_its_end(pid_t pid, bool settles) {
     }
 }
 
-// A child of the story's own process, which participates.
+// A child of the scenario's own process, which participates.
 static void forked_from_checker(void) {
     child_lives(world.center, world.publisher);
     if (random_next() % 2) tidings_close(world.center);

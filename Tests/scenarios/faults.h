@@ -8,7 +8,7 @@
 #define SLOTS 256u
 #define PLACES 8u  // participants, and observers
 
-// What the victim does. All functions are the victim's, but where it says "judge": the story's own process, who looks at everything.
+// What the victim does. All functions are the victim's, but where it says "judge": the scenario's own process, who looks at everything.
 struct operation {
     const char *text;             // "posting 64 bytes"
     void (*set_scene)(void);      // judge, before there is a victim
@@ -39,7 +39,7 @@ struct board {
     _Atomic uint32_t child_posted;          // how much a forked child has, under NAME
     _Atomic uint32_t listener, listens;     // its observer's index, plus 1; it has gone
     _Atomic uint64_t heard, lost;           // by the listener
-    _Atomic uint32_t faults;                // what a process that can't fail the story found wrong
+    _Atomic uint32_t faults;                // what a process that can't fail the scenario found wrong
 };
 extern struct board *board;
 

@@ -12,7 +12,7 @@ const char *path_of(const char *file) {
 
 const char *center_path(void) {
     static char path[512];
-    snprintf(path, sizeof path, "%s/tidings.%u.story", getenv("TIDINGS_DIRECTORY"), (unsigned)geteuid());
+    snprintf(path, sizeof path, "%s/tidings.%u.scenario", getenv("TIDINGS_DIRECTORY"), (unsigned)geteuid());
     return path;
 }
 
@@ -40,7 +40,7 @@ uint64_t room(void) {
 
 int try_open(uint32_t flags) {
     tidings_center *center = (void *)1;
-    const int result = tidings_open("story", &(tidings_configuration){.flags = flags}, &center);
+    const int result = tidings_open("scenario", &(tidings_configuration){.flags = flags}, &center);
     CHECK((result == 0) == (center != NULL), "result %d, and a handle all the same", result);
     tidings_close(center);
     return result;

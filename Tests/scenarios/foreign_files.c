@@ -13,8 +13,8 @@ static void refused_as_no_center(const char *word) {
     const print before = print_of(path);
     REFUSED(try_open(0), EBADMSG, word);
     REFUSED(try_open(TIDINGS_OPEN_EXISTING), EBADMSG, word);
-    REFUSED(try_open(TIDINGS_OPEN_EXCLUSIVE), EEXIST, "story");
-    REFUSED(tidings_remove("story", NULL), EBADMSG, word);
+    REFUSED(try_open(TIDINGS_OPEN_EXCLUSIVE), EEXIST, "scenario");
+    REFUSED(tidings_remove("scenario", NULL), EBADMSG, word);
     same_print(&before, path);
     CHECK(files_there() <= 2, "%u files", files_there());
 }
@@ -79,13 +79,13 @@ void a_center_of_another_version_is_refused_and_can_be_removed(void) {
         snprintf(number, sizeof number, other_layout ? "%08x" : "version %u,", other);
         REFUSED(try_open(0), EPROTO, number);
         REFUSED(try_open(TIDINGS_OPEN_EXISTING), EPROTO, number);
-        REFUSED(try_open(TIDINGS_OPEN_EXCLUSIVE), EEXIST, "story");
+        REFUSED(try_open(TIDINGS_OPEN_EXCLUSIVE), EEXIST, "scenario");
         same_print(&before, center_path());
         overwrite(center_path(), offset, &own, sizeof own);
         OK(try_open(TIDINGS_OPEN_EXISTING));
     }
     overwrite(center_path(), offsetof(tidings__header, version), &versions[1], sizeof versions[1]);
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
     works(join_center(256));
 }
 
@@ -126,8 +126,8 @@ void links_pipes_sockets_and_directories_are_refused(void) {
         const print before = print_of(path);
         REFUSED(try_open(0), EBADMSG, "symbolic link");
         REFUSED(try_open(TIDINGS_OPEN_EXISTING), EBADMSG, "symbolic link");
-        REFUSED(try_open(TIDINGS_OPEN_EXCLUSIVE), EEXIST, "story");
-        REFUSED(tidings_remove("story", NULL), EBADMSG, "symbolic link");
+        REFUSED(try_open(TIDINGS_OPEN_EXCLUSIVE), EEXIST, "scenario");
+        REFUSED(tidings_remove("scenario", NULL), EBADMSG, "symbolic link");
         same_print(&before, path);
         same_print(&center, elsewhere);
         same_print(&file, path_of("file"));
@@ -138,7 +138,7 @@ void links_pipes_sockets_and_directories_are_refused(void) {
     CHECK(link(elsewhere, path) == 0, "%s", strerror(errno));
     const print twice = print_of(path);
     REFUSED(try_open(0), EBADMSG, "hard links");
-    REFUSED(tidings_remove("story", NULL), EBADMSG, "hard links");
+    REFUSED(tidings_remove("scenario", NULL), EBADMSG, "hard links");
     same_print(&twice, path);
     CHECK(unlink(elsewhere) == 0 && unlink(path_of("file")) == 0, "%s", strerror(errno));
     OK(try_open(TIDINGS_OPEN_EXISTING));

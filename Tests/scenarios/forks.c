@@ -165,7 +165,7 @@ static void checks_descriptors(void) {
         const ssize_t length = readlink(path, target, sizeof target - 1);
         if (length <= 0) continue;
         target[length] = 0;
-        if (!strstr(target, "story") && !strstr(target, "eventfd")) continue;
+        if (!strstr(target, "scenario") && !strstr(target, "eventfd")) continue;
         CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC, "%s would survive an exec", target);
     }
 }

@@ -34,7 +34,7 @@ void a_file_system_of_64_kib_holds_no_center(void) {
     small_file_system("size=64k");
     a_default_center_does_not_fit();
     tidings_center *center;
-    REFUSED(tidings_open("story", &tidings_small_configuration, &center), ENOSPC, "is full");
+    REFUSED(tidings_open("scenario", &tidings_small_configuration, &center), ENOSPC, "is full");
     says_what_is_needed();
     CHECK(room() == 65536 && files_there() == 0, "%lu bytes are free", (unsigned long)room());
 }
@@ -243,7 +243,7 @@ void a_read_only_file_system_is_said_to_be_one(void) {
     const print before = print_of(center_path());
     REFUSED(try_open(0), EROFS, "read-only");
     REFUSED(try_open(TIDINGS_OPEN_EXISTING), EROFS, "read-only");
-    REFUSED(tidings_remove("story", NULL), EROFS, "read-only");
+    REFUSED(tidings_remove("scenario", NULL), EROFS, "read-only");
     tidings_center *another;
     REFUSED(tidings_open("another", NULL, &another), EROFS, "read-only");
     same_print(&before, center_path());

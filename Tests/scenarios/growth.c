@@ -111,7 +111,7 @@ static void fills(const char *options, tidings_configuration with) {
     OK(tidings_post(publisher, bytes, atomic_load(&progress->largest), &(tidings_post_options){.deadline_ns = -1}, NULL));
     OK(tidings_post(end, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
     for (int i = 0; i < 2; i++) ends_well(observers[i]);
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
     tidings_close(center);
     CHECK(room() == all && files_there() == 0, "%lu of %lu bytes are free again", (unsigned long)room(), (unsigned long)all);
 }

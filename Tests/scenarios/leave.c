@@ -19,7 +19,7 @@ static void dies(void) {
 static void dies_as_a_creator(const refusal *refusals, unsigned count, uint32_t mode) {
     refuse_calls(refusals, count);
     tidings_center *center;
-    (void)tidings_open("story", &(tidings_configuration){.mode = mode}, &center);
+    (void)tidings_open("scenario", &(tidings_configuration){.mode = mode}, &center);
     CHECK(false, "it was to be killed");
 }
 

@@ -1,4 +1,4 @@
-// Tells one story, named on the command line.
+// Tells one scenario, named on the command line.
 #include "conditions.h"
 #include "leave.h"
 #include "peer.h"
@@ -33,7 +33,7 @@ static const struct {
 
 int main(int count, char **arguments) {
     if (count == 2 && strcmp(arguments[1], "--list") == 0) {
-        // KIND STORY TOPIC
+        // KIND SCENARIO TOPIC
         const char *publisher = "";
         for (size_t i = 0; i < SCENARIOS; i++) {
             if (scenarios[i].tell) printf("%s %s %s\n", scenarios[i].kind, scenarios[i].name, publisher);
@@ -45,7 +45,7 @@ int main(int count, char **arguments) {
     const bool leaves = count == 5 && strcmp(arguments[1], "--leave") == 0;
     if (leaves) arguments++, count--;
     if (count != 4) {
-        fprintf(stderr, "usage: ScenarioPeer --list | ScenarioPeer --leave WHAT SEED DIRECTORY | ScenarioPeer --may mounts|users|limits|filters|namespaces | ScenarioPeer [CONDITION/]STORY SEED DIRECTORY\n");
+        fprintf(stderr, "usage: ScenarioPeer --list | ScenarioPeer --leave WHAT SEED DIRECTORY | ScenarioPeer --may mounts|users|limits|filters|namespaces | ScenarioPeer [CONDITION/]SCENARIO SEED DIRECTORY\n");
         return 64;
     }
     random_seed(strtoull(arguments[2], NULL, 10));
@@ -62,6 +62,6 @@ int main(int count, char **arguments) {
         scenarios[i].tell();
         return 0;
     }
-    fprintf(stderr, "ScenarioPeer: there is no story \"%s\"\n", arguments[1]);
+    fprintf(stderr, "ScenarioPeer: there is no scenario \"%s\"\n", arguments[1]);
     return 64;
 }

@@ -36,7 +36,7 @@ void three_hundred_processes_share_one_center(void) {
 
 static void waits(void) {
     tidings_center *own;
-    const int result = tidings_open("story", NULL, &own);
+    const int result = tidings_open("scenario", NULL, &own);
     CHECK(result == 0, "%d", result);
     tell(&ready);
     for (;;) pause();
@@ -52,7 +52,7 @@ void a_place_of_the_dead_is_taken_by_the_next(void) {
         told(&ready);
     }
     tidings_center *another;
-    CHECK(tidings_open("story", NULL, &another) == -EUSERS && another == NULL, "full");
+    CHECK(tidings_open("scenario", NULL, &another) == -EUSERS && another == NULL, "full");
     CHECK(strstr(tidings_last_error(), "4") != NULL, "and says how many");
     for (uint32_t round = 0; round < 50; round++) {
         kill_and_reap(pids[round % 3]);

@@ -23,7 +23,7 @@ void center_names_that_cannot_be_are_refused(void) {
     memset(long_text, 'x', sizeof long_text);
     long_text[TIDINGS_CENTER_NAME_MAX + 1] = 0;
     const text names[] = {
-        {"", 0, "empty"}, {".", 0, "'.'"}, {"..", 0, "'.'"}, {".hidden", 0, "'.'"}, {"../story", 0, "'.'"}, {"a/b", 0, "'/'"}, {"/etc/passwd", 0, "'/'"},
+        {"", 0, "empty"}, {".", 0, "'.'"}, {"..", 0, "'.'"}, {".hidden", 0, "'.'"}, {"../scenario", 0, "'.'"}, {"a/b", 0, "'/'"}, {"/etc/passwd", 0, "'/'"},
         {"a\nb", 0, "control"}, {"\x7f", 0, "control"}, {"a\xc2\x85", 0, "control"}, {long_text, 0, "at most 200"},
     };
     tidings_center *center = (void *)1;
@@ -105,12 +105,12 @@ void configurations_that_cannot_be_are_refused(void) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         tidings_center *center = (void *)1;
-        const int result = tidings_open("story", &bad[i], &center);
+        const int result = tidings_open("scenario", &bad[i], &center);
         CHECK(result == -EINVAL && !center && strlen(tidings_last_error()) > 20, "configuration %zu: %d", i, result);
         CHECK(files_there() == 0, "%u files were made", files_there());
     }
-    REFUSED(tidings_open("story", &(tidings_configuration){.directory = "/nowhere/at/all"}, &(tidings_center *){NULL}), ENOENT, "/nowhere/at/all");
-    REFUSED(tidings_open("story", &(tidings_configuration){.directory = "/dev/null"}, &(tidings_center *){NULL}), ENOTDIR, "/dev/null");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.directory = "/nowhere/at/all"}, &(tidings_center *){NULL}), ENOENT, "/nowhere/at/all");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.directory = "/dev/null"}, &(tidings_center *){NULL}), ENOTDIR, "/dev/null");
 }
 
 void payloads_over_the_limit_are_refused(void) {
@@ -123,14 +123,14 @@ void payloads_over_the_limit_are_refused(void) {
         tidings_publisher *publisher = publisher_of(center, NAME);
         tidings_observer *observer = observer_of(center, NAME);
         tidings_reservation reservation;
-        REFUSED(tidings_post(publisher, bytes, limit + 1, NULL, NULL), EMSGSIZE, "story");
-        REFUSED(tidings_post(publisher, bytes, SIZE_MAX, NULL, NULL), EMSGSIZE, "story");
-        REFUSED(tidings_state_set(publisher, bytes, limit + 1, NULL), EMSGSIZE, "story");
-        REFUSED(tidings_reserve(center, limit + 1, &reservation), EMSGSIZE, "story");
-        REFUSED(tidings_reserve(center, SIZE_MAX, &reservation), EMSGSIZE, "story");
+        REFUSED(tidings_post(publisher, bytes, limit + 1, NULL, NULL), EMSGSIZE, "scenario");
+        REFUSED(tidings_post(publisher, bytes, SIZE_MAX, NULL, NULL), EMSGSIZE, "scenario");
+        REFUSED(tidings_state_set(publisher, bytes, limit + 1, NULL), EMSGSIZE, "scenario");
+        REFUSED(tidings_reserve(center, limit + 1, &reservation), EMSGSIZE, "scenario");
+        REFUSED(tidings_reserve(center, SIZE_MAX, &reservation), EMSGSIZE, "scenario");
         OK(tidings_reserve(center, 1, &reservation));
         ((uint8_t *)reservation.bytes)[0] = 42;
-        REFUSED(tidings_reserve_more(center, &reservation, 1, limit + 1), EMSGSIZE, "story");
+        REFUSED(tidings_reserve_more(center, &reservation, 1, limit + 1), EMSGSIZE, "scenario");
         OK(tidings_post_reserved(publisher, &reservation, 1, NULL, NULL));
         tidings_delivery delivery = receive(observer);
         CHECK(delivery.size == 1 && *(const uint8_t *)delivery.payload == 42, "as it was before it was refused");
@@ -142,6 +142,6 @@ void payloads_over_the_limit_are_refused(void) {
         tidings_observer_close(observer);
         tidings_publisher_close(publisher);
         tidings_close(center);
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
     }
 }

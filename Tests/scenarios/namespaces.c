@@ -23,7 +23,7 @@ bool try_namespaces(void) {
 
 // MARK: Numbers that come back
 
-// The story goes on as the first process of a namespace, with a /proc of its own, and we end as it does.
+// The scenario goes on as the first process of a namespace, with a /proc of its own, and we end as it does.
 void recycle_pids(void) {
     own_mounts();
     CHECK(unshare(CLONE_NEWPID) == 0, "%s", strerror(errno));
@@ -49,7 +49,7 @@ pid_t fork_with_recycled_pid(void) {
 
 // MARK: Numbers that others have too
 
-// Every second child is number 1 of a namespace of its own, as the story is in the one where the center was born; or a week and a half ahead on its monotonic clock.
+// Every second child is number 1 of a namespace of its own, as the scenario is in the one where the center was born; or a week and a half ahead on its monotonic clock.
 pid_t fork_every_other_apart(bool pids, bool times) {
     static uint32_t children;
     if (children++ % 2 == 1) return pids ? fork_with_recycled_pid() : fork();

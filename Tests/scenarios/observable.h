@@ -8,7 +8,7 @@
 
 tidings_center *observable_center(uint32_t slots);
 
-// It, from the side of another user, or of its own without leave to write. Of the story's user in both cases.
+// It, from the side of another user, or of its own without leave to write. Of the scenario's user in both cases.
 tidings_center *open_to_read(void);
 
 #endif

@@ -8,9 +8,9 @@
 
 #include "conditions.h"
 
-// MARK: The center of the story
+// MARK: The center of the scenario
 
-// Stories end with their handles open. Here the leak sanitizer finds them, and complains only of what the library itself has lost.
+// Scenarios end with their handles open. Here the leak sanitizer finds them, and complains only of what the library itself has lost.
 static struct kept {
     struct kept *next;
     const void *handle;
@@ -25,7 +25,7 @@ void keep(const void *handle) {
 
 tidings_center *join_center_with(tidings_configuration configuration) {
     tidings_center *center;
-    OK(tidings_open("story", &configuration, &center));
+    OK(tidings_open("scenario", &configuration, &center));
     keep(center);
     condition_is_noticed(center);
     return center;
@@ -149,7 +149,7 @@ pid_t start_with(void (*body)(void), bool traced) {
     CHECK(pid >= 0, "%s", strerror(errno));
     if (pid > 0) return pid;
     watchdog();
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // a story that fails leaves nobody behind
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // a scenario that fails leaves nobody behind
     if (traced) CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0, "%s", strerror(errno));
     body();
     _exit(0);

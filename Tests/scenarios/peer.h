@@ -1,5 +1,5 @@
-// The other processes of the core's tests. A story is a function here, told by ScenarioTests in a directory of its own; it ends with exit status 0, or with one
-// line on standard error. Stories wait for events (a pipe, waitpid, the center itself, a word of shared memory), never for time; an alarm ends what hangs.
+// The other processes of the core's tests. A scenario is a function here, told by ScenarioTests in a directory of its own; it ends with exit status 0, or with one
+// line on standard error. Scenarios wait for events (a pipe, waitpid, the center itself, a word of shared memory), never for time; an alarm ends what hangs.
 #ifndef PEER_H
 #define PEER_H
 
@@ -17,7 +17,7 @@
 #include "check.h"
 #include "tidings.h"
 
-#define NAME "com.example.story"
+#define NAME "com.example.scenario"
 #define WATCHDOG 400u  // seconds after which what hangs is ended; the longest takes a fortieth of that on an idle machine
 
 #if defined(__has_feature)
@@ -31,9 +31,9 @@
 #define SANITIZED 0
 #endif
 
-// MARK: The center of the story
+// MARK: The center of the scenario
 
-// A story does fewer rounds where each costs twenty times as much.
+// A scenario does fewer rounds where each costs twenty times as much.
 #define ROUNDS(count) ((uint32_t)(SANITIZED ? ((count) + 5) / 6 : (count)))
 
 tidings_center *join_center(uint32_t slots);  // with so many slots, if it is the first
@@ -45,10 +45,10 @@ tidings_observer *observer_of_nothing(tidings_center *center);  // as yet
 tidings_observer *observer_with(tidings_center *center, const char *name, uint32_t flags, uint32_t add_flags);
 tidings_statistics statistics_of(tidings_center *center);
 
-void keep(const void *handle);  // for a story that opens one by itself and ends without closing it
+void keep(const void *handle);  // for a scenario that opens one by itself and ends without closing it
 
-// How often a story of chances takes one: a third as often under a condition, whose difference is at a few of them. Each costs some waits for a processor, and where others
-// keep the processors busy these are the whole story: a few hundred deaths took half a minute instead of half a second beside eight with ten times the weight.
+// How often a scenario of chances takes one: a third as often under a condition, whose difference is at a few of them. Each costs some waits for a processor, and where others
+// keep the processors busy these are the whole scenario: a few hundred deaths took half a minute instead of half a second beside eight with ten times the weight.
 uint32_t chances(uint32_t count);
 
 typedef struct stamp {
@@ -62,7 +62,7 @@ typedef struct account {
     uint64_t received, missed;
 } account;
 account drain(tidings_observer *observer);  // until nothing is there
-// Waits for a message (not a MISSED, which fails the story).
+// Waits for a message (not a MISSED, which fails the scenario).
 tidings_delivery receive(tidings_observer *observer);
 
 // MARK: Others

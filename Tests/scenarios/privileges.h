@@ -1,4 +1,4 @@
-// What some stories need and not every process may do.
+// What some scenarios need and not every process may do.
 #ifndef PRIVILEGES_H
 #define PRIVILEGES_H
 
@@ -8,7 +8,7 @@
 // Mounts that only this process and its children see. `false`, and errno, if that isn't permitted.
 bool try_own_mounts(void);
 void own_mounts(void);
-// One on the story's directory, gone with this process and its children. Options as of tmpfs.
+// One on the scenario's directory, gone with this process and its children. Options as of tmpfs.
 void small_file_system(const char *options);
 
 // Into a file of /proc, in one write. False: errno says why not.
@@ -18,7 +18,7 @@ bool write_line(const char *path, const char *line);
 #define ANOTHER_USER ((uid_t)65534)
 void become(uid_t user);
 
-// "mounts", "users", "limits", "filters", "namespaces": may this process do that? Asked by the tests before they tell a story that does.
+// "mounts", "users", "limits", "filters", "namespaces": may this process do that? Asked by the tests before they tell a scenario that does.
 bool may(const char *what);
 
 #endif

@@ -182,9 +182,9 @@ static void tries_what_only_writers_may(void) {
     REFUSED(tidings_reclaim(theirs), EACCES, "for reading alone");
     REFUSED(tidings_observer_add(late, "val", 3, NULL, 0, TIDINGS_ADD_PREFIX, &(uint32_t){0}), EACCES, "observe all names");
     REFUSED(tidings_observer_open(theirs, TIDINGS_OBSERVE_LOSSLESS, &observer), EACCES, "for reading alone");
-    REFUSED(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), EACCES, "only observe it");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), EACCES, "only observe it");
     REFUSED(tidings_open("none", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), ENOENT, "there is none");
-    REFUSED(tidings_remove("story", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}), EACCES, "only observe it");
+    REFUSED(tidings_remove("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}), EACCES, "only observe it");
     REFUSED(tidings_open("private", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY, .owner = 0}, &other), EACCES, "neither post nor observe");
     CHECK(statistics_of(theirs).posted == 3 && statistics_of(theirs).participants == 1, "statistics can be read");
     const pid_t child = fork();
@@ -315,7 +315,7 @@ void posters_revoke_for_readers(void) {
 static void *accounts_for_all(void *unused) {
     (void)unused;
     tidings_center *theirs;
-    OK(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &theirs));
+    OK(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &theirs));
     keep(theirs);
     tidings_observer *observer = observer_of(theirs, NAME);
     tidings_observer_spin(observer, 0);
@@ -504,7 +504,7 @@ static void *interrupts(void *observer) {
 void a_reader_can_be_interrupted_and_has_a_descriptor(void) {
     begin(256);
     tidings_center *again;
-    OK(tidings_open("story", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again));
+    OK(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again));
     keep(again);
     tidings_observer *observer = observer_of(again, NAME);
     tidings_delivery delivery;

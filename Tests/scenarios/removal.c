@@ -35,10 +35,10 @@ void a_removed_center_takes_no_more_posts(void) {
     tidings_observer *observer = observer_of(center, NAME);
     const pid_t poster = start(posts_after_the_removal);
     told(&ready);
-    OK(tidings_remove("story", NULL));
+    OK(tidings_remove("scenario", NULL));
     CHECK(files_there() == 0, "%u files", files_there());
-    REFUSED(tidings_remove("story", NULL), ENOENT, "story");
-    REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOENT, "story");
+    REFUSED(tidings_remove("scenario", NULL), ENOENT, "scenario");
+    REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOENT, "scenario");
     tidings_center *next = join_center_with((tidings_configuration){.slots = 512, .flags = TIDINGS_OPEN_EXCLUSIVE});
     tidings_observer *of_next = observer_of(next, NAME);
     tell(&removed);
@@ -56,14 +56,14 @@ void a_removed_center_takes_no_more_posts(void) {
 static void opens_and_removes(void) {
     for (uint32_t i = 0; i < ROUNDS(1200); i++) {
         tidings_center *center;
-        int result = tidings_open("story", &(tidings_configuration){.slots = 256, .names = 64, .participants = 16, .observers = 16}, &center);
+        int result = tidings_open("scenario", &(tidings_configuration){.slots = 256, .names = 64, .participants = 16, .observers = 16}, &center);
         CHECK(result == 0, "open: %d", result);
         tidings_publisher *publisher = publisher_of(center, NAME);
         result = tidings_post(publisher, "x", 1, NULL, NULL);
         CHECK(result == 0 || result == -ESTALE, "post: %d", result);
         tidings_publisher_close(publisher);
         if (random_below(2)) tidings_close(center);
-        result = random_below(2) ? tidings_remove("story", NULL) : 0;
+        result = random_below(2) ? tidings_remove("scenario", NULL) : 0;
         CHECK(result == 0 || result == -ENOENT, "remove: %d", result);
     }
 }
@@ -89,7 +89,7 @@ static void *opens_what_is_being_removed(void *argument) {
     opening *opening = argument;
     atomic_store(&opening->thread, (pid_t)syscall(SYS_gettid));
     tidings_center *center;
-    atomic_store(&opening->result, tidings_open("story", NULL, &center));
+    atomic_store(&opening->result, tidings_open("scenario", NULL, &center));
     return NULL;
 }
 

@@ -91,7 +91,7 @@ void stopped_anywhere_while_it_counts_what_it_missed(void) {
             let_go(pid);
             ends_well(pid);
         }
-        OK(tidings_remove("story", NULL));
+        OK(tidings_remove("scenario", NULL));
         tidings_publisher_close(publisher);
         tidings_close(center);
     }

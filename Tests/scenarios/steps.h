@@ -1,10 +1,10 @@
-// What the stories of single steps have in common.
+// What the scenarios of single steps have in common.
 #ifndef STEPS_H
 #define STEPS_H
 
 #include "peer.h"
 
-#define KILLS 48  // how many a story tries, if it isn't asked for all
+#define KILLS 48  // how many a scenario tries, if it isn't asked for all
 
 // What the traced child does. Everything it needs is made before its section.
 typedef struct act {
@@ -19,7 +19,7 @@ extern uint8_t payload[4096];       // of `posts_once`
 
 void posts_once(void);
 uint64_t length_of(void (*body)(void));  // in instructions, of its section
-// After all that: nobody's remains, but for the story's own observers, and chunks that may still be in use.
+// After all that: nobody's remains, but for the scenario's own observers, and chunks that may still be in use.
 void nothing_is_left(tidings_center *center, tidings_publisher *publisher, uint32_t observers, uint32_t chunks);
 
 #endif

@@ -24,7 +24,7 @@ static void *forks(void *unused) {
         tidings_center *center = own ? own_center : world.center;
         child_lives(center, publisher);
         atomic_store(&board->born, 1);
-        // Its parent may be dead by design, but it doesn't outlive the story.
+        // Its parent may be dead by design, but it doesn't outlive the scenario.
         while (!atomic_load(&board->goes_on)) {
             if (kill(target.checker, 0) != 0) _exit(0);
             usleep(200);
@@ -76,7 +76,7 @@ void suffers(void) {
 
 int open_as_target(void) {
     const tidings_configuration existing = {.flags = operation->readable ? TIDINGS_OPEN_READ_ONLY : TIDINGS_OPEN_EXISTING};
-    return tidings_open("story", &existing, &own_center);
+    return tidings_open("scenario", &existing, &own_center);
 }
 
 void join_as_target(void) {

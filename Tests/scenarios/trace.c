@@ -307,7 +307,7 @@ void run_into_sleep(pid_t pid) {
     }
 }
 #else
-// Where no story is told that would get here.
+// Where no scenario is told that would get here.
 path path_along(pid_t pid, uint64_t most) {
     CHECK(pid == 0 && most > 0, "it can't step here");
     return (path){0};

@@ -4,7 +4,7 @@
 #include "foreign.h"
 #include "privileges.h"
 
-static const char *own_name = "story";
+static const char *own_name = "scenario";
 static pipe_pair ready, done;
 
 static void make_center_as_another(void) {
@@ -19,7 +19,7 @@ void a_center_of_another_user_is_refused_and_left_alone(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     ends_well(start(make_center_as_another));
     char theirs[512];
-    snprintf(theirs, sizeof theirs, "%s", path_of("tidings.65534.story"));
+    snprintf(theirs, sizeof theirs, "%s", path_of("tidings.65534.scenario"));
     const mode_t modes[] = {0600, 0666, 0, 0444};
     for (int i = 0; i < 4; i++) {
         CHECK(chmod(theirs, modes[i]) == 0 && rename(theirs, center_path()) == 0, "%s", strerror(errno));
@@ -57,7 +57,7 @@ void one_without_permission_is_told_so(void) {
     done = pipe_open();
     const pid_t pid = start(tries_the_centers_of_root);
     char name[512];
-    snprintf(name, sizeof name, "%s", path_of("tidings.65534.story"));
+    snprintf(name, sizeof name, "%s", path_of("tidings.65534.scenario"));
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     tidings_center *center = join_center(256);
     works(center);

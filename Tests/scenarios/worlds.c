@@ -7,7 +7,7 @@
 #include "by_hand.h"
 #include "faults.h"
 
-#define SCENARIO_NAME "story"
+#define SCENARIO_NAME "scenario"
 #define ABROAD 77u  // a participant that there is not
 // Where 48 bits of a position, which chunks and kept values have, begin anew, and the 31 bits of a lap do as well.
 #define WRAP (UINT64_C(1) << 48)

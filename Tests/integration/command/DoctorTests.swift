@@ -26,7 +26,7 @@ struct DoctorTests {
         try await leave(what, in: directory)
         var lines = try await tidings("doctor", in: directory).output
         #expect(
-            lines.contains { $0.hasPrefix("story  opens: 0 participants alive, 1 dead (harmless; --repair tidies up)") }
+            lines.contains { $0.hasPrefix("scenario  opens: 0 participants alive, 1 dead (harmless; --repair tidies up)") }
         )
         #expect(lines.count == 2 + stale.count, "\(lines)")
         for line in stale { #expect(lines.contains { $0.hasPrefix("  " + line) }, "\(line) in \(lines)") }
@@ -77,7 +77,7 @@ struct DoctorTests {
             expectEqual(await doctor.ending(), 1)
             let lines = await doctor.output.all()
             #expect(
-                lines.last?.hasPrefix("story  DOES NOT OPEN: ") == true && lines.last?.hasSuffix(advice) == true,
+                lines.last?.hasPrefix("scenario  DOES NOT OPEN: ") == true && lines.last?.hasSuffix(advice) == true,
                 "\(lines)")
             #expect(directory.files.count == 1)
         }
@@ -86,7 +86,7 @@ struct DoctorTests {
     @Test(.timeLimit(.minutes(10)))
     func aSlotThatSomebodyHoldsIsToldWithWhoAndLeft() async throws {
         let directory = try CenterDirectory()
-        let center = try directory.center("story", slots: 256)
+        let center = try directory.center("scenario", slots: 256)
         let peer = try Invocation(["--leave", "standing", "1", directory.path], in: directory, executable: "ScenarioPeer")
         expect(await peer.output.first { $0 == "standing" }) { $0 != nil }
         for _ in 0..<600 { try center.post(name: "a", payload: .empty) }
@@ -119,7 +119,7 @@ struct DoctorTests {
         try await tidings("doctor", "--repair", in: directory)
         try await findsNothing(in: directory)
         #expect(directory.files.count == 1)
-        let statistics = try directory.center("story").statistics
+        let statistics = try directory.center("scenario").statistics
         // Dead ones would count; the one is this process.
         #expect(statistics.participants == 1 && statistics.observers == 0 && statistics.observersAsleep == 0)
         try await goesOn(in: directory)
@@ -129,11 +129,11 @@ struct DoctorTests {
     @Test(.timeLimit(.minutes(10)))
     func repairDisturbsNobody() async throws {
         let directory = try CenterDirectory()
-        let center = try directory.center("story")
+        let center = try directory.center("scenario")
         let kinds = ["alone", "observers", "payload", "claim", "name", "verdict"]
         let count = kinds.count * 100
         let observer = try Invocation(
-            ["observe", "a", "--center", "story", "--count", "\(count)", "--format", "json"], in: directory)
+            ["observe", "a", "--center", "scenario", "--count", "\(count)", "--format", "json"], in: directory)
         _ = await observer.errors.first { $0.hasPrefix("tidings: observing") }
         var posted = 0
         for kind in kinds {
@@ -158,16 +158,16 @@ struct DoctorTests {
         let outcome = try await tidings("doctor", in: directory)
         #expect(outcome.status == 0 && outcome.output.count == 2, "\(outcome.output)")
         let others = alive.map { "\(counted($0, "participant")) alive, 0 dead, " } ?? ""
-        #expect(outcome.output.last?.hasPrefix("story  opens: \(others)") == true, "\(outcome.output)")
+        #expect(outcome.output.last?.hasPrefix("scenario  opens: \(others)") == true, "\(outcome.output)")
         #expect(outcome.output.last?.contains(" 0 dead, ") == true, "\(outcome.output)")
     }
 
     /// It works, to the last slot.
     private func goesOn(in directory: CenterDirectory) async throws {
         let observer = try Invocation(
-            ["observe", "a", "--center", "story", "--count", "5", "--format", "json"], in: directory)
+            ["observe", "a", "--center", "scenario", "--count", "5", "--format", "json"], in: directory)
         _ = await observer.errors.first { $0.hasPrefix("tidings: observing") }
-        try await tidings("post", "a", "--center", "story", "--count", "5", in: directory)
+        try await tidings("post", "a", "--center", "scenario", "--count", "5", in: directory)
         expectEqual(await observer.output.all().count, 5)
     }
 }

@@ -6,17 +6,17 @@ import Testing
     private let canStep = false
 #endif
 
-/// A filter refuses system calls, for some stories in mounts of their own. A sanitizer needs those calls.
+/// A filter refuses system calls, for some scenarios in mounts of their own. A sanitizer needs those calls.
 private let canFilter: ConditionTrait = .enabled("a filter refuses system calls, some in mounts of their own") {
     try Scenario.may("filters") && Scenario.may("mounts")
 }
 
-// Three suites run side by side. Each tells one story at a time: a story keeps at most two processors busy, and many stories mostly
-// wait. In a suite, each test function tells one group of topics (`Story.Group`).
+// Three suites run side by side. Each tells one scenario at a time: a scenario keeps at most two processors busy, and many scenarios mostly
+// wait. In a suite, each test function tells one group of topics (`Scenario.Group`).
 
 /// What several processes do with one center, and what becomes of it when they stop or die.
 @Suite(.serialized) struct CoreScenarioTests {
-    /// So that no story is written and then never told.
+    /// So that no scenario is written and then never told.
     @Test func everyPublisherIsInOneGroup() throws {
         let grouped = Scenario.Group.allCases.flatMap(\.publishers)
         let listed = Set(try Scenario.all().filter { [.plain, .stepped, .retold].contains($0.kind) }.map(\.publisher))

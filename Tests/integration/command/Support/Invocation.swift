@@ -127,7 +127,7 @@ func tidings(_ arguments: String..., in directory: CenterDirectory, input: Strin
     try await Invocation(arguments, in: directory, input: input).outcome()
 }
 
-/// Has the core's peer leave that behind in the directory, for the most part in a center called "story", and waits until it is dead.
+/// Has the core's peer leave that behind in the directory, for the most part in a center called "scenario", and waits until it is dead.
 func leave(_ what: String, in directory: CenterDirectory) async throws {
     let arguments = ["--leave", what, "\(UInt32.random(in: 1...100_000))", directory.path]
     let peer = try Invocation(arguments, in: directory, executable: "ScenarioPeer")

@@ -39,7 +39,7 @@ struct Scenario: CustomTestStringConvertible, Sendable {
         return scenarios
     }
 
-    /// Whether the stories that need it may do that here.
+    /// Whether the scenarios that need it may do that here.
     static func may(_ what: String) throws -> Bool {
         try ask("--may", what).status == 0
     }
@@ -59,7 +59,7 @@ struct Scenario: CustomTestStringConvertible, Sendable {
     /// In a directory of its own, with a seed that is printed when it fails. Blocks no thread meanwhile.
     func tell(seed: UInt64 = .random(in: 1...1_000_000)) async throws {
         let directory = try TestDirectory()
-        // Beside the directory, not in it: a story may look at everything there is in its own.
+        // Beside the directory, not in it: a scenario may look at everything there is in its own.
         let errors = directory.path + ".complaint"
         defer { try? FileManager.default.removeItem(atPath: errors) }
         let process = Process()

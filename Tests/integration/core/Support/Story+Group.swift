@@ -1,12 +1,12 @@
 extension Scenario {
-    /// Topics that one test function tells. There are several groups so that none takes more than a fifth of all stories' time.
+    /// Topics that one test function tells. There are several groups so that none takes more than a fifth of all scenarios' time.
     enum Group: CaseIterable {
-        // Plain stories.
+        // Plain scenarios.
         case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
         case forks, wakeGroups
         // Stepped ones.
         case chains, steppedPosts, steppedObservers, faultedPosts, faultedObservers, faultedLives, faultedCenters
-        // Stories that are told again under a condition.
+        // Scenarios that are told again under a condition.
         case withoutMembarrier, withoutRobustLists, withoutPartsOfFiles, withoutProc, onAnOldKernel, withoutInotify
         case onOneProcessor, withoutTheWallClock
 
