@@ -15,6 +15,7 @@
 
 #include "center/center.h"
 #include "ring/cell.h"
+#include "posting/publisher.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449

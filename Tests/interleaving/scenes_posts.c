@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "center/center.h"
+#include "posting/publisher.h"
 #include "stage.h"
 
 void two_and_two(void) {

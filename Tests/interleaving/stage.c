@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "center/center.h"
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "platform/clock.h"
 #include "registry/observers.h"
 #include "ring/chunk.h"

@@ -8,13 +8,14 @@
 #include <time.h>
 
 #include "center/center.h"
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "peer.h"
 #include "registry/name_table.h"
 #include "registry/tally.h"
 #include "ring/chunk.h"
 #include "segment/eviction.h"
 #include "segment/position.h"
+#include "posting/publisher.h"
 
 // The bounds hold for optimized code where this is developed. What is asserted leaves room for a machine of a quarter of its speed, and for code that is not
 // optimized. The faults that this looks for took 50 to 400 times the bound.

@@ -1,6 +1,7 @@
 #include "by_hand.h"
 
 #include "ring/verdict.h"
+#include "eviction/evict.h"
 
 uint64_t claim_by(tidings_center *center, uint64_t owner) {
     tidings__segment *s = &center->segment;

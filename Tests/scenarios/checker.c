@@ -2,7 +2,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "faults.h"
 
 #define BATCH 32u

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "platform/clock.h"
 #include "peer.h"
 #include "privileges.h"

@@ -3,13 +3,14 @@
 #include <sys/resource.h>
 
 #include "center/center.h"
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "peer.h"
 #include "registry/doorbell.h"
 #include "registry/name_table.h"
 #include "registry/participants.h"
 #include "segment/eviction.h"
 #include "segment/position.h"
+#include "eviction/evict.h"
 
 // Each takes hundredths of it, and took more, or never ended. Of processor time: the machine may be busy.
 #define ENDS_IN (SANITIZED ? 40.0 : 2.0)

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "foreign.h"
 #include "registry/doorbell.h"
 

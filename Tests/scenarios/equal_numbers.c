@@ -1,8 +1,9 @@
 // Two threads of one number, in two pid namespaces, and one of them dies.
 #include <sys/ptrace.h>
 
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "ring/claim.h"
+#include "eviction/evict.h"
 #include "steps.h"
 
 // Stands where the kernel has been told of a word, if it ever is: a window of few instructions, just before the claim. A child has its robust list where we have ours.

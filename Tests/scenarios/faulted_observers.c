@@ -1,5 +1,5 @@
 // Observers that are harmed at any moment.
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "faults.h"
 
 static void observes(const char *name, const char *subject, uint32_t flags, uint32_t *subscription) {

@@ -1,5 +1,5 @@
 // Names that nobody observes any more make room; those that the dead left half made are freed.
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "peer.h"
 #include "registry/name_table.h"
 

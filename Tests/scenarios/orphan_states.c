@@ -1,8 +1,9 @@
 // What the dead leave behind, put there by hand: bells half rung, chunks half posted, remains half tidied.
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "peer.h"
 #include "registry/doorbell.h"
 #include "ring/chunk.h"
+#include "posting/publisher.h"
 
 static tidings_center *center;
 static tidings__segment *s;

@@ -1,10 +1,11 @@
 // What doctors look for: each kind of what the dead, and those who stand still, leave in a center is told apart, mended under those who go on, and then there is nothing.
 #include "by_hand.h"
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "leave.h"
 #include "registry/name_table.h"
 #include "ring/claim.h"
 #include "segment/eviction.h"
+#include "eviction/evict.h"
 
 enum { ALONE, OBSERVERS, PAYLOAD, CLAIM, NAME_HALF_MADE, VERDICT, KINDS };
 

@@ -1,7 +1,7 @@
 // What is posted is what arrives: every size, every field, from every place in the order.
 #include <time.h>
 
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "foreign.h"
 
 #define MOST (16u << 20)

@@ -1,7 +1,7 @@
 // Looking at names by how they begin: what comes, what doesn't, what was missed, who is woken and who is held back.
 #include <pthread.h>
 
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "peer.h"
 #include "registry/prefixes.h"
 

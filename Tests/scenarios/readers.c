@@ -4,11 +4,12 @@
 #include <sys/syscall.h>
 
 #include "by_hand.h"
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "foreign.h"
 #include "observable.h"
 #include "privileges.h"
 #include "registry/doorbell.h"
+#include "posting/publisher.h"
 
 static pipe_pair ready, done;
 static tidings_center *center;

@@ -8,6 +8,8 @@
 #include "peer.h"
 #include "ring/chunk.h"
 #include "segment/position.h"
+#include "eviction/evict.h"
+#include "posting/publisher.h"
 
 static uint64_t set(tidings_center *center, const char *name, uint32_t value) {
     uint64_t sequence;

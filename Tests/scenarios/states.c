@@ -1,9 +1,11 @@
 // Shared words set by hand to what a death or a stop leaves behind; the next one who comes along makes good.
 #include "by_hand.h"
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "registry/name_table.h"
 #include "registry/tally.h"
 #include "ring/verdict.h"
+#include "posting/publisher.h"
+#include "eviction/pending_claim.h"
 
 static tidings_center *center;
 static tidings__segment *s;

@@ -2,10 +2,11 @@
 #include <sched.h>
 
 #include "by_hand.h"
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "platform/clock.h"
 #include "platform/futex.h"
 #include "registry/doorbell.h"
+#include "eviction/evict.h"
 #include "steps.h"
 
 static tidings_center *own_center;

@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "center/observer.h"
+#include "receiving/observer.h"
 #include "peer.h"
 
 static pipe_pair ready, done;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "center/observer.h"
 #include "platform/clock.h"
 #include "platform/directory.h"
 #include "platform/error.h"
@@ -76,10 +75,22 @@ void tidings__end_look_seldom(tidings_center *center) {
 
 // MARK: Being told
 
-// Observers of this process only: a forked child has its parent's in its lists.
+void tidings__nudge(tidings__sleeper *sleeper) {
+#ifdef MUTANT_INTERRUPT_WITHOUT_NEW_VALUE  // Found by: interleaving interrupting
+    tidings__futex_wake(&sleeper->own_futex, 2);
+    return;
+#endif
+    tidings__fetch_add(&sleeper->own_futex, 1);
+    tidings__futex_wake(&sleeper->own_futex, 2);
+    if (!sleeper->doorbell) return;
+    // Without FUTEX_WAITV an observer sleeps on its doorbell alone. By 2: bit 0 says asleep.
+    tidings__fetch_add(sleeper->doorbell, 2);
+    tidings__futex_wake(sleeper->doorbell, 2);
+}
+
 static void nudge_all(tidings_center *center) {
-    for (tidings_observer *o = tidings__relaxed(&center->observers); o; o = tidings__relaxed(&o->next))
-        if (o->fork_epoch == tidings__relaxed(&tidings__fork_epoch)) tidings__nudge(o);
+    for (tidings__sleeper *each = tidings__relaxed(&center->sleepers); each; each = tidings__relaxed(&each->next))
+        if (each->fork_epoch == tidings__relaxed(&tidings__fork_epoch)) tidings__nudge(each);
 }
 
 // On the thread of platform/watch.c. The number may be one that another center has just got: looking once too often costs a system call.
@@ -135,12 +146,11 @@ static void watch(tidings_center *center) {
     tidings__set_relaxed(&center->watched_epoch, tidings__relaxed(&tidings__fork_epoch));
 }
 
-void tidings__end_watch(tidings_observer *o) {
-    tidings_center *center = o->center;
+void tidings__end_watch(tidings_center *center, tidings__sleeper *sleeper) {
     tidings__at_fork_child(in_forked_child);
     pthread_mutex_lock(&lock);
-    tidings__set_relaxed(&o->next, tidings__relaxed(&center->observers));
-    tidings__set_release(&center->observers, o);
+    tidings__set_relaxed(&sleeper->next, tidings__relaxed(&center->sleepers));
+    tidings__set_release(&center->sleepers, sleeper);
     if (!tidings__relaxed(&center->listed)) {
         tidings__set_relaxed(&center->next_watched, tidings__relaxed(&watched));
         tidings__set_release(&watched, center);
@@ -151,51 +161,15 @@ void tidings__end_watch(tidings_observer *o) {
     pthread_mutex_unlock(&lock);
 }
 
-void tidings__end_unwatch(tidings_observer *o) {
+void tidings__end_unwatch(tidings_center *center, tidings__sleeper *sleeper) {
     pthread_mutex_lock(&lock);
-    for (_Atomic(tidings_observer *) *link = &o->center->observers; tidings__relaxed(link); link = &tidings__relaxed(link)->next) {
-        if (tidings__relaxed(link) == o) {
-            tidings__set_relaxed(link, tidings__relaxed(&o->next));
+    for (_Atomic(tidings__sleeper *) *link = &center->sleepers; tidings__relaxed(link); link = &tidings__relaxed(link)->next) {
+        if (tidings__relaxed(link) == sleeper) {
+            tidings__set_relaxed(link, tidings__relaxed(&sleeper->next));
             break;
         }
     }
     pthread_mutex_unlock(&lock);
-}
-
-// Is there another file where the center was?
-static bool has_successor(const tidings_center *center) {
-    const tidings__segment *s = &center->segment;
-    struct stat file;
-    return tidings__path_status(s->path, &file) == 0 && (file.st_dev != s->device || file.st_ino != s->inode);
-}
-
-int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
-    tidings_center *center = o->center;
-    if (o->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(ECHILD, "can't wait for a successor of center \"%s\" in a forked child; open the center anew there", center->segment.name);
-    if (center->segment.sealed) return tidings__fail(EINVAL, "can't wait for a successor of center \"%s\": a sealed center has none; ask whoever sent it for another", center->segment.name);
-    char directory[TIDINGS__PATH_SIZE];
-    tidings__segment_directory(&center->segment, directory);
-    const uint64_t begun = tidings__monotonic_ns();
-    for (;;) {
-        if (tidings__relaxed(&o->interrupted) && tidings__fetch_and(&o->interrupted, 0)) return -EINTR;
-        const uint32_t heard = tidings__acquire(&o->own_futex);
-        pthread_mutex_lock(&lock);
-        const int32_t number = tidings__watch_add_directory(directory, changed);
-        if (number > 0) {
-            center->directory_watch = number;
-            center->directory_epoch = tidings__relaxed(&tidings__fork_epoch);
-        }
-        pthread_mutex_unlock(&lock);
-        if (has_successor(center)) return 0;
-        if (tidings__relaxed(&o->interrupted)) continue;
-        const uint64_t waited = tidings__monotonic_ns() - begun;
-        if (timeout_ns >= 0 && waited >= (uint64_t)timeout_ns) return -ETIMEDOUT;
-        int64_t step = timeout_ns < 0 ? -1 : timeout_ns - (int64_t)waited;
-        // Where the kernel doesn't tell, as when the directory is gone too, it is asked.
-        if (number <= 0 && (step < 0 || step > TIDINGS__END_ASK_NS)) step = TIDINGS__END_ASK_NS;
-        tidings__futex_wait((_Atomic uint32_t *)&o->own_futex, heard, step);
-    }
 }
 
 // Under the lock.
@@ -223,4 +197,15 @@ void tidings__end_forget(tidings_center *center) {
     }
     if (!shared && !center->segment.sealed && tidings__end_watched(center)) tidings__watch_remove(center->watch_number);
     pthread_mutex_unlock(&lock);
+}
+
+int32_t tidings__end_watch_directory(tidings_center *center, const char *directory) {
+    pthread_mutex_lock(&lock);
+    const int32_t number = tidings__watch_add_directory(directory, changed);
+    if (number > 0) {
+        center->directory_watch = number;
+        center->directory_epoch = tidings__relaxed(&tidings__fork_epoch);
+    }
+    pthread_mutex_unlock(&lock);
+    return number;
 }

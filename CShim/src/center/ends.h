@@ -4,6 +4,16 @@
 
 #include "center/center.h"
 
+// An observer of this process, as the end of its center sees it. Lists of sleepers change by one store of a pointer.
+typedef struct tidings__sleeper {
+    _Atomic(struct tidings__sleeper *) next;  // of the same center
+    uint32_t fork_epoch;                      // a forked child has its parent's sleepers in its lists, and wakes none of them
+    _Atomic uint32_t *doorbell;               // NULL: a reader, which has none
+    _Atomic uint32_t own_futex;               // counted up by this process alone
+} tidings__sleeper;
+// Makes it look again.
+void tidings__nudge(tidings__sleeper *sleeper);
+
 // A process where the kernel refuses to watch files asks for itself, at most this often.
 #define TIDINGS__END_ASK_NS 500000000
 
@@ -23,8 +33,8 @@ bool tidings__end_look(tidings_center *center);
 bool tidings__end_doubted(tidings_center *center);
 
 // From now on the observer is nudged when its center ends. Then this process watches the file, if the kernel lets it.
-void tidings__end_watch(tidings_observer *observer);
-void tidings__end_unwatch(tidings_observer *observer);
+void tidings__end_watch(tidings_center *center, tidings__sleeper *sleeper);
+void tidings__end_unwatch(tidings_center *center, tidings__sleeper *sleeper);
 // The handle is about to go.
 void tidings__end_forget(tidings_center *center);
 
@@ -39,5 +49,8 @@ static inline bool tidings__end_due(const tidings_center *center, const tidings_
 }
 // Slow path of `tidings__end_due`: 0 or -ESTALE with the line written.
 int tidings__end_ask(tidings_center *center, const tidings__thread *thread) __attribute__((noinline, cold));
+
+// Watches the directory of the center's file for this process's observers. Returns the number of the watch, or an error below 1.
+int32_t tidings__end_watch_directory(tidings_center *center, const char *directory);
 
 #endif

@@ -1,4 +1,5 @@
 // Under which name a record was posted, for who looks at more names than one.
+#include "center/record_name.h"
 #include "center/center.h"
 #include "ring/chunk.h"
 #include "ring/record.h"

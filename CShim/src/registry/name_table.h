@@ -85,4 +85,7 @@ uint64_t tidings__name_budget(const tidings__segment *s);
 // Reads an entry's text into `name` and `subject` (256 bytes each, NUL-terminated; either may be NULL). False if there is none.
 bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject, uint32_t *subject_length);
 
+// The name futex that readers of a name sleep on.
+static inline uint32_t tidings__name_futex_of(const tidings__key *key) { return (uint32_t)(key->hash >> 32) % TIDINGS__NAME_FUTEXES; }
+
 #endif

@@ -1,0 +1,90 @@
+// Looking at a center's participants from outside. Read without stopping anybody, so it is true only approximately.
+#include <errno.h>
+#include <string.h>
+
+#include "center/record_name.h"
+#include "center/center.h"
+#include "platform/lock.h"
+#include "registry/observers.h"
+#include "registry/prefixes.h"
+#include "ring/verdict.h"
+
+static bool one_looks_at(tidings__segment *s, const tidings__observer_set *some, uint32_t entry) {
+    const tidings__name *name = tidings__name_at(s, entry);
+    for (uint32_t i = 0; name && i < TIDINGS__MAP_WORDS; i++)
+        if (some->words[i] && tidings__relaxed(&name->members[i]) & some->words[i]) return true;
+    return false;
+}
+
+// `*left`: how many prefixes may still be asked. Then each record is taken for one that is needed.
+static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set *some, uint64_t position, uint64_t *left) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    if (!tidings__prefixes_any(&walk)) return false;
+    _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+    uint32_t length;
+    const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
+    for (uint32_t entry; name && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;) {
+        if (*left == 0) return true;
+        --*left;
+        if (tidings__prefix_fits(&s->names[entry], name, length) && one_looks_at(s, some, entry)) return true;
+    }
+    return false;
+}
+
+// A few milliseconds. A ring of the default size has asked fewer unless no record of it fits any of very many prefixes.
+#define PREFIXES_ASKED (UINT64_C(1) << 19)
+
+// How far the last of some lossless observers is behind: from the first that it needs. What it has passed by of others' names, because it sleeps, doesn't count. Once along the
+// ring for all of them, and each of their cursors is a turn at most: a peer may have written that there are a thousand.
+static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
+    const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
+    if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) return 0;
+    tidings__observer_set here;
+    uint64_t next = 0, left = PREFIXES_ASKED;
+    for (uint64_t position = oldest; (int64_t)(end - position) > 0; position++) {
+        if (position >= next) next = tidings__lossless_at(s, all, position, &here);
+        if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
+        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
+        if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, (uint32_t)route & 0xffffff) || one_looks_at(s, &here, (uint32_t)(route >> 32) & 0xffffff) ||
+            one_looks_by_prefix(s, &here, position, &left))
+            return end - position;
+    }
+    return 0;
+}
+
+int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info) {
+    memset(info, 0, sizeof *info);
+    tidings__segment *s = &center->segment;
+    if (index >= s->shape.participants) return -ERANGE;
+    tidings__participant *p = &s->participants[index];
+    uint64_t instance = tidings__acquire(&p->instance);
+    if (instance == 0) return -ENOENT;
+    info->index = index;
+    info->pid = (int32_t)tidings__relaxed(&p->pid);
+    info->uid = tidings__relaxed(&p->uid);
+    info->joined_at_ns = tidings__relaxed(&p->joined_at);
+    uint64_t text[sizeof p->executable / 8];
+    for (size_t i = 0; i < sizeof text / 8; i++) text[i] = tidings__relaxed(&p->executable[i]);
+    memcpy(info->executable, text, TIDINGS_EXECUTABLE_MAX);
+    info->executable[TIDINGS_EXECUTABLE_MAX] = 0;
+    tidings__fence_acquire();
+    // Replaced while we read it: nobody in particular.
+    if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
+    info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
+    info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
+    return 0;
+}
+
+void tidings_participant_observers_get(tidings_center *center, uint32_t index, tidings_participant_observers *out) {
+    memset(out, 0, sizeof *out);
+    tidings__segment *s = &center->segment;
+    tidings__observer_set lossless = {0};
+    for (uint32_t i = 0; index < s->shape.participants && i < s->shape.observers; i++) {
+        if (tidings__acquire(&s->observers[i].owner) != index + 1) continue;
+        out->observers++;
+        if (!(tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1)) continue;
+        out->lossless++;
+        tidings__observer_set_add(&lossless, i);
+    }
+    if (out->lossless) out->behind = behind(s, &lossless);
+}

@@ -1,0 +1,70 @@
+#include "eviction/backpressure.h"
+
+#include <errno.h>
+
+#include "center/ends.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/futex.h"
+#include "registry/observers.h"
+#include "registry/participants.h"
+
+uint64_t tidings__deadline(const tidings_post_options *options) {
+    if (!options || options->deadline_ns == 0) return 0;
+    if (options->deadline_ns < 0) return UINT64_MAX;
+    uint64_t now = tidings__monotonic_ns();
+    return now + (uint64_t)options->deadline_ns < now ? UINT64_MAX - 1 : now + (uint64_t)options->deadline_ns;
+}
+
+static uint32_t process_of(const tidings__segment *s, uint32_t owner) {
+#ifdef MUTANT_OWNER_NUMBER_UNCHECKED  // Found by: fuzz image
+    return tidings__relaxed(&s->participants[owner - 1].pid);
+#endif
+    return tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid);
+}
+
+#define PASSED_MOST 64u
+
+int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline, uint32_t *passed) {
+    tidings__segment *s = &center->segment;
+    tidings__observer_entry *entry = &s->observers[holder];
+    uint32_t owner = tidings__acquire(&entry->owner);
+    // Dead observers hold no post back: this is where their death is noticed.
+#ifdef MUTANT_DEAD_OBSERVER_HOLDS_POSTS  // Found by: interleaving dead_lossless
+    const bool died = false;
+#else
+    const bool died = owner != 0 && tidings__participant_dead(s, owner - 1, center->participant);
+#endif
+    // All of the dead are reclaimed, in a walk along all names, once a post. Later ones are declared dead, and the next
+    // post reclaims them.
+    if (died && *passed == 0) (void)tidings__reclaim_dead(center);
+    // One that closes takes its bit away before it gives up its entry.
+    const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) || !tidings__observer_alive(s, holder);
+    // A peer can make such observers as fast as a post passes them by. All that were dead are known by now, so it
+    // passes a few, and never beyond its deadline.
+    if (gone && (*passed)++ < PASSED_MOST && (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline)) return 0;
+    if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
+    if (deadline == 0)
+        return tidings__fail(EAGAIN, "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; give a deadline, or let it catch up",
+                             s->name, process_of(s, owner));
+    // Before the cursor is looked at: one that goes to and fro holds nobody longer than that.
+    if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
+        return tidings__fail(ETIMEDOUT, "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind until the deadline; let it catch up",
+                             s->name, process_of(s, owner));
+    uint64_t cursor = tidings__acquire(&entry->cursor);
+    // It usually moves within a microsecond: look a little before sleeping. Not where it needs our processor for that.
+    if (tidings__processors() > 1) {
+        for (int i = 0; i < 300; i++) {
+            if (tidings__acquire(&entry->cursor) != cursor) return 0;
+            tidings__cpu_relax();
+        }
+    }
+    const uint64_t now = tidings__monotonic_ns();
+    // Steps of a millisecond, so that its death is noticed; it rings when it has moved on.
+    const uint64_t left = deadline > now ? deadline - now : 0, step = left < 1000000 ? left : 1000000;
+    _Atomic uint32_t *waiting = tidings__waiting_posters(s, holder);
+    uint32_t value = tidings__fetch_or(waiting, 1) | 1;
+    if (tidings__acquire(&entry->cursor) == cursor) tidings__futex_wait(waiting, value, (int64_t)step);
+    tidings__end_look_seldom(center);
+    return 0;
+}

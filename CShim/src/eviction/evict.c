@@ -1,0 +1,269 @@
+// Ending the past: README.md, "Eviction". Here ring (positions, verdicts) and registry (tallies, retained values) meet.
+#include <errno.h>
+
+#include "eviction/evict.h"
+#include "center/record_name.h"
+#include "center/center.h"
+#include "center/ends.h"
+#include "retained/retained.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/futex.h"
+#include "registry/observers.h"
+#include "registry/participants.h"
+#include "registry/prefixes.h"
+#include "registry/tally.h"
+#include "ring/chunk.h"
+
+// What a range holds, per name entry. At most two entries a record.
+typedef struct tallies {
+    uint32_t used, valid, retained;
+    struct {
+        uint32_t entry, count;
+    } of[2 * TIDINGS__EV_LENGTH_MAX];
+    uint64_t retained_at[TIDINGS__EV_LENGTH_MAX];
+} tallies;
+
+static void tally(tallies *t, uint32_t entry, uint32_t more) {
+    if (entry < TIDINGS__NAME_FIRST || more == 0) return;
+    for (uint32_t i = t->used; i-- > 0;) {
+        if (t->of[i].entry == entry) {
+            t->of[i].count += more;
+            return;
+        }
+    }
+    t->of[t->used].entry = entry;
+    t->of[t->used++].count = more;
+}
+
+#define NAMES UINT64_C(0x00ffffff00ffffff)  // of a topic word: name, and name with subject
+
+static void tally_run(tallies *t, uint64_t names, uint32_t run) {
+    tally(t, (uint32_t)names, run);
+    tally(t, (uint32_t)(names >> 32), run);
+}
+
+static int cannot_read(const tidings__segment *s) {
+    return tidings__fail(EBADF, "can't go on in center \"%s\": this program closed a file descriptor that isn't its own, and what was posted can't be read; open the center again", s->name);
+}
+
+#define AT_ONCE 32u  // prefixes: a bit each
+
+#define FINISHED 1  // by somebody else
+
+// As above, for the prefixes that somebody looks at. No record says which its name has, so each is asked; a range at a time, here alone. 0, FINISHED, or why it can't.
+static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev, uint64_t start, uint64_t end) {
+    for (;;) {
+        uint32_t entries[AT_ONCE], counts[AT_ONCE] = {0}, used = 0, entry;
+        while (used < AT_ONCE && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE) entries[used++] = entry;
+        if (used == 0) return 0;
+        uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // names come in runs
+        for (uint64_t position = start; position < end; position++) {
+            if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
+            const uint32_t name = (uint32_t)tidings__relaxed(&tidings__cell_at(s, position)->route) & 0xffffff;
+            if (name == TIDINGS__NAME_NONE || name != last) {
+                _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+                uint32_t length;
+                const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
+                if (!text && length == TIDINGS__NAME_UNREADABLE) return tidings__acquire(&s->header->eviction.word) != ev ? FINISHED : cannot_read(s);
+                fitting = 0;
+                for (uint32_t i = 0; text && i < used; i++) fitting |= (uint32_t)tidings__prefix_fits(&s->names[entries[i]], text, length) << i;
+            }
+            last = name;
+            for (uint32_t left = fitting; left; left &= left - 1) counts[__builtin_ctz(left)]++;
+        }
+        // As for names: what was read is of this lap, and the entries of this use of theirs, if EV hasn't moved on.
+        tidings__fence_acquire();
+        if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
+#ifndef MUTANT_PREFIX_NOT_COUNTED  // Found by: interleaving prefixes_in_a_full_ring
+        for (uint32_t i = 0; i < used; i++)
+            if (counts[i]) tidings__tally_add(&s->names[entries[i]].tally, counts[i], end);
+#endif
+    }
+}
+
+// Evicts the range in `ev`, or finds that somebody did.
+static int evict_range(tidings_center *center, uint64_t ev) {
+    tidings__segment *s = &center->segment;
+    uint64_t start = tidings__ev_start(ev), end = start + tidings__ev_length(ev);
+#ifndef MUTANT_EVICTION_LENGTH_UNCHECKED  // Found by: fuzz image
+    // Clamp: the shared word is untrusted, `tallies` holds EV_LENGTH_MAX.
+    if (end - start > TIDINGS__EV_LENGTH_MAX) end = start + TIDINGS__EV_LENGTH_MAX;
+#endif
+#ifdef MEASURE_WITHOUT_EVICTION_COUNT  // Measured by: Benchmarks/Regressions/without
+    start = end;
+#endif
+    tallies t;
+    t.used = t.valid = t.retained = 0;
+    uint64_t names = 0;  // of the run of records that is being counted; names come in runs
+    uint32_t run = 0;
+    bool revoked = false;
+    for (uint64_t position = start; position < end; position++) {
+        tidings__cell *cell = tidings__cell_at(s, position);
+        tidings__slot_state finding = tidings__slot_status(s, position);
+        if (finding == TIDINGS__CLAIMED) {
+            // All of the range once: what is claimed even then is rubbish.
+            if (!revoked) tidings__revoke_all(s, position, end);
+            revoked = true;
+            finding = tidings__slot_status(s, position);
+        }
+        if (finding == TIDINGS__UNDECIDED || finding == TIDINGS__LAPPED) {
+            // Evicted already, or not there yet: somebody has finished this range, or EV has been spoiled.
+            if (tidings__acquire(&s->header->eviction.word) != ev) return 0;
+            return tidings__fail(EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
+        }
+        if (finding != TIDINGS__VALID) continue;
+        uint64_t route = tidings__relaxed(&cell->route);
+        t.valid++;
+        if (__builtin_expect((route & NAMES) != names, 0)) {
+            tally_run(&t, names, run);
+            names = route & NAMES;
+            run = 0;
+        }
+        run++;
+        if (__builtin_expect((uint8_t)(route >> 24) & TIDINGS__RECORD_RETAIN, 0)) t.retained_at[t.retained++] = position;
+    }
+    tally_run(&t, names, run);
+    // Slots of the range are not used again before EV has moved on: if it hasn't yet, all of the above was read from this lap.
+    tidings__fence_acquire();
+#ifndef MUTANT_NO_EV_CHECK_BEFORE_COUNTING  // Found by: interleaving a_slow_hand
+    if (atomic_load_explicit(&s->header->eviction.word, memory_order_seq_cst) != ev) return 0;
+#endif
+    // After that look at EV, in the one order that there is of such: who added a prefix and looked at EV then (`tidings__join_name`) has seen this range, or is seen here.
+    const tidings__prefix_walk prefixes = tidings__prefixes(s);
+    if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
+        // A post is allowed in a signal handler.
+        const int saved = errno, error = tally_prefixes(s, prefixes, ev, start, end);
+        errno = saved;
+        if (error) return error == FINISHED ? 0 : error;
+    }
+    for (uint32_t i = 0; i < t.used; i++) {
+        tidings__name *name = tidings__name_at(s, t.of[i].entry);
+#ifndef MUTANT_EVICTION_COUNTS_NOTHING  // Found by: interleaving turning
+        if (name) tidings__tally_add(&name->tally, t.of[i].count, end);
+#endif
+    }
+    if (t.valid) tidings__tally_add(&s->names[TIDINGS__NAME_ALL].tally, t.valid, end);
+#ifndef MUTANT_VALUE_NOT_PROMOTED  // Found by: interleaving values_evicted
+    for (uint32_t i = 0; i < t.retained; i++) tidings__retained_promote(s, t.retained_at[i]);
+#endif
+    tidings__cas(&s->header->eviction.word, &ev, tidings__ev_idle(end, 0));
+    return 0;
+}
+
+// Does a lossless observer still need the record at this position? Of those alive only one whose cursor has not passed it, and who looks at its name. One that sleeps on other names
+// holds nobody back: it finds itself lapped when it wakes up, and that it missed nothing. Who has come alive since has changed EV for it.
+static bool needed(const tidings__segment *s, const tidings__observer_set *living, tidings__name *name, uint64_t position, uint32_t *holder) {
+    for (uint32_t word = 0; name && word < TIDINGS__MAP_WORDS; word++) {
+        if (!living->words[word]) continue;
+        uint64_t bits = tidings__acquire(&name->members[word]) & living->words[word] & tidings__acquire(&s->header->lossless[word]);
+        for (; bits; bits &= bits - 1) {
+            uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if ((int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0 || !tidings__observer_alive(s, index)) continue;
+            *holder = index;
+            return true;
+        }
+    }
+    return false;
+}
+
+// EV is idle and only changes to a new value, so what is read here was of this lap if the caller's CAS of it succeeds.
+static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, uint64_t position, uint32_t *holder) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return false;
+    _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+    uint32_t length, entry;
+    const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
+    // Which prefixes it has can't be told if it can't be read: perhaps all.
+    if (!name && length != TIDINGS__NAME_UNREADABLE) return false;
+    while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE)
+        if (needed(s, living, &s->names[entry], position, holder)) return true;
+    return false;
+}
+
+// How much of a range may go without lossless observers losing something.
+static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
+    tidings__segment *s = &center->segment;
+    tidings__observer_set living;
+    uint64_t history, least = tidings__lossless_least(s, &living, &history, holder);
+    if (least == UINT64_MAX) return length;
+    if (history != UINT64_MAX && (int64_t)(start + length - history) > 0) length = (int64_t)(history - start) > 0 ? history - start : 0;
+    tidings__observer_set here;
+    uint64_t next = 0;
+    bool revoked = false;
+    for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0; position++) {
+        if (position >= next) next = tidings__lossless_at(s, &living, position, &here);
+        tidings__cell *cell = tidings__cell_at(s, position);
+        tidings__slot_state finding = tidings__slot_status(s, position);
+        if (finding == TIDINGS__CLAIMED) {
+            if (!revoked) tidings__revoke_all(s, position, start + length);
+            revoked = true;
+            finding = tidings__slot_status(s, position);
+        }
+        if (finding != TIDINGS__VALID) continue;
+        uint64_t route = tidings__relaxed(&cell->route);
+        if (needed(s, &here, tidings__name_at(s, (uint32_t)route & 0xffffff), position, holder) ||
+            needed(s, &here, tidings__name_at(s, (uint32_t)(route >> 32) & 0xffffff), position, holder) ||
+            needed(s, &here, &s->names[TIDINGS__NAME_ALL], position, holder) ||
+            needed_by_prefix(s, &here, position, holder))
+            return position - start;
+    }
+    return length;
+}
+
+// Starts (or helps) evicting one more range, not beyond `limit`. 0; -EAGAIN: held back.
+static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) {
+    tidings__segment *s = &center->segment;
+    _Atomic uint64_t *word = &s->header->eviction.word;
+    uint64_t ev = tidings__acquire(word);
+    if (tidings__ev_length(ev) == 0) {
+        uint64_t start = tidings__ev_start(ev);
+        if ((int64_t)(limit - start) <= 0) return 0;
+        uint64_t length = limit - start;
+        if (length > TIDINGS__EV_LENGTH_MAX) length = TIDINGS__EV_LENGTH_MAX;
+#ifndef MUTANT_EVICTION_IGNORES_LOSSLESS  // Found by: interleaving lossless
+        length = allowed(center, start, length, holder);
+#endif
+        if (length == 0) return -EAGAIN;
+        uint64_t evicting = tidings__ev_evicting(start, (uint32_t)length);
+        if (!tidings__cas(word, &ev, evicting)) return 0;  // somebody else did something; the caller looks again
+        ev = evicting;
+    }
+    return evict_range(center, ev);
+}
+
+// Each round moves EV on, or a peer has changed it meanwhile. More rounds than these are needed only where a peer sets
+// it back, again and again.
+static bool too_many(const tidings__segment *s, uint64_t rounds) { return rounds > 4 * (uint64_t)s->shape.slots; }
+
+static int set_back(const tidings__segment *s) {
+    return tidings__fail(EBADMSG, "can't go on in center \"%s\": a process sets the center's oldest position back; see with `tidings stat` which processes have it open, end the faulty one, and remove the center", s->name);
+}
+
+int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder) {
+    const tidings__segment *s = &center->segment;
+    for (uint64_t rounds = 0; (int64_t)(end - tidings__oldest(s)) > 0; rounds++) {
+        if (too_many(s, rounds)) return set_back(s);
+        int error = evict_some(center, end, holder);
+        if (error) return error;
+    }
+    return 0;
+}
+
+void tidings__evict_finish(tidings_center *center) {
+    uint64_t ev = tidings__acquire(&center->segment.header->eviction.word);
+    if (tidings__ev_length(ev) != 0) (void)evict_range(center, ev);
+}
+
+int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder) {
+    uint64_t slots = center->segment.shape.slots;
+    // More than the one slot that is needed: the cost is shared by the next posts. A quarter of a small ring at most.
+    uint64_t more = slots / 4 < TIDINGS__EV_LENGTH_MAX ? slots / 4 : TIDINGS__EV_LENGTH_MAX;
+    // Signed: others may have evicted far beyond the position we once wanted.
+    for (uint64_t rounds = 0; (int64_t)(position - tidings__oldest(&center->segment)) >= (int64_t)slots; rounds++) {
+        if (too_many(&center->segment, rounds)) return set_back(&center->segment);
+        int error = evict_some(center, position - slots + more, holder);
+        if (error) return error;
+    }
+    return 0;
+}

@@ -1,0 +1,57 @@
+#include "posting/payload_chunk.h"
+
+#include <errno.h>
+
+#include "eviction/backpressure.h"
+#include "eviction/evict.h"
+#include "platform/error.h"
+#include "registry/participants.h"
+#include "retained/retained.h"
+#include "ring/chunk.h"
+
+// All places of this size are being filled, or retained.
+static int no_place(const tidings__segment *s, uint64_t size) {
+    uint32_t of_size = 0, kept = 0;
+    for (uint32_t c = 0; c < s->geometry.class_count; c++) {
+        const tidings__class *class = &s->geometry.classes[c];
+        if (class->size < size) continue;
+        of_size += class->count;
+        for (uint32_t i = 0; i < class->count; i++) kept += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) == TIDINGS__CHUNK_RETAINED;
+    }
+    if (2 * kept < of_size)
+        return tidings__fail(EAGAIN, "can't post %llu bytes to center \"%s\": all places for payloads of this size are being filled by others; try again",
+                             (unsigned long long)size, s->name);
+    return tidings__fail(EAGAIN, "can't post %llu bytes to center \"%s\": %u of the %u places for payloads of this size hold kept values; clear some", (unsigned long long)size,
+                         s->name, kept, of_size);
+}
+
+int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
+    tidings__segment *s = &center->segment;
+    bool reclaimed = false;
+    uint32_t passed = 0;
+    int place = tidings__center_place(center);
+    if (place) return place;
+    for (;;) {
+        tidings__chunk_room room;
+        int error = tidings__chunk_take(s, center->participant, size, &center->chunk_turns, chunk, &room);
+        if (error != -EAGAIN) return error;
+        uint32_t holder = 0;
+        if (room.least) {
+            error = tidings__evict_to(center, room.most, &holder);
+            if (error == -EAGAIN && (int64_t)(tidings__oldest(s) - room.least) >= 0) continue;  // held back, and there is one all the same
+            if (error == -EAGAIN && room.order) {
+                // Nobody is held back while there is one that is free.
+                tidings__set_relaxed(room.order, 0);
+                continue;
+            }
+            if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline, &passed);
+            if (error) return error;
+            continue;
+        }
+        if (reclaimed) return no_place(s, size);
+        // All are being filled, or retained. Some of their owners may be dead.
+        reclaimed = true;
+        (void)tidings__reclaim_dead(center);
+        tidings__reclaim_retained(center);
+    }
+}

@@ -1,0 +1,109 @@
+// Memory to build a payload in. Encoders are user code: they run here, in a chunk that is ours alone, and never inside a claim.
+#include <errno.h>
+#include <string.h>
+
+#include "posting/publisher.h"
+#include "posting/payload_chunk.h"
+#include "center/center.h"
+#include "center/ends.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "registry/participants.h"
+#include "ring/chunk.h"
+
+// A reservation's number: the chunk, and the topic's text comes on top of what was asked for.
+#define TEXT_ROOM (2 * 256u)
+
+static int fill(tidings_center *center, uint32_t chunk, tidings_reservation *reservation) {
+    uint64_t capacity;
+    uint8_t *bytes = tidings__chunk_bytes(&center->segment, chunk, &capacity);
+    uint64_t usable = capacity - TIDINGS__CHUNK_HEADER - TEXT_ROOM;
+    if (usable > center->segment.shape.maximum_payload) usable = center->segment.shape.maximum_payload;
+    reservation->bytes = bytes + TIDINGS__CHUNK_HEADER;
+    reservation->capacity = usable;
+    reservation->internal = chunk;
+    return 0;
+}
+
+static int reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation) {
+    int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    if (!center->segment.writable) return tidings__center_read_only(center, "reserve memory in");
+    if (capacity > center->segment.shape.maximum_payload)
+        return tidings__fail(EMSGSIZE, "can't post %zu bytes to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", capacity,
+                             center->segment.name, (unsigned long long)center->segment.shape.maximum_payload);
+    uint32_t chunk;
+    uint64_t need = TIDINGS__CHUNK_HEADER + TEXT_ROOM + tidings__round8(capacity);
+    error = tidings__take_chunk(center, need, 0, &chunk);
+    if (error) return error;
+    fill(center, chunk, reservation);
+    // Only what was asked for has memory for certain.
+    reservation->capacity = tidings__round8(capacity) < reservation->capacity ? tidings__round8(capacity) : reservation->capacity;
+    return 0;
+}
+
+int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation) {
+    return reserve(center, capacity, reservation);
+}
+
+int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity) {
+    if (capacity <= reservation->capacity) return 0;
+    tidings__segment *s = &center->segment;
+    if (center->fork_epoch != tidings__thread_self()->fork_epoch)
+        return tidings__fail(ECHILD, "can't go on with a reservation of center \"%s\" that was made before a fork; reserve anew", s->name);
+    // The chunk itself may be large enough, and only lack memory.
+    uint64_t whole;
+    uint32_t chunk = (uint32_t)reservation->internal;
+    tidings__chunk_bytes(s, chunk, &whole);
+    uint64_t need = TIDINGS__CHUNK_HEADER + TEXT_ROOM + tidings__round8(capacity);
+    if (capacity <= s->shape.maximum_payload && need <= whole) {
+        int error = tidings__back_chunk(s, chunk, need);
+        if (error) return error;
+        reservation->capacity = tidings__round8(capacity);
+        if (reservation->capacity > s->shape.maximum_payload) reservation->capacity = s->shape.maximum_payload;
+        return 0;
+    }
+    tidings_reservation larger;
+    int error = reserve(center, capacity, &larger);
+    if (error) return error;
+    memcpy(larger.bytes, reservation->bytes, used);
+    tidings_abandon(center, reservation);
+    *reservation = larger;
+    return 0;
+}
+
+int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
+                          uint64_t *sequence) {
+    tidings_center *center = publisher->center;
+    uint32_t chunk = (uint32_t)reservation->internal;
+    int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    if (!center->segment.writable) return tidings__center_read_only(center, "post to");
+    uint64_t word = chunk < center->segment.geometry.chunk_count ? tidings__acquire(&center->segment.chunk_words[chunk]) : 0;
+    if (!reservation->bytes || tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED || tidings__chunk_owner(word) != center->participant) {
+        error = tidings__fail(EINVAL, "can't post a reservation of center \"%s\" that isn't (or is no longer) this process's; reserve anew", center->segment.name);
+    } else if (size > reservation->capacity) {
+        error = tidings__fail(EINVAL, "can't post %zu bytes of a reservation of %zu; reserve more first", size, reservation->capacity);
+    } else if (tidings__fits_cell(publisher, size) && !(options && options->flags)) {
+        // Small after all: a slot is nearer to the observers, and the chunk is free again at once.
+        error = tidings_post(publisher, reservation->bytes, size, options, sequence);
+    } else if (tidings__end_known(center)) {
+        error = tidings__end_fail(center, "post to");
+    } else {
+        reservation->bytes = NULL;
+        reservation->capacity = 0;
+        return tidings__post_chunk(publisher, chunk, size, options, sequence);
+    }
+    tidings_abandon(center, reservation);
+    return error;
+}
+
+void tidings_abandon(tidings_center *center, tidings_reservation *reservation) {
+    if (!reservation->bytes) return;
+    reservation->bytes = NULL;
+    reservation->capacity = 0;
+#ifndef MUTANT_ABANDONED_CHUNK_KEPT  // Found by: interleaving reserving
+    if (center->fork_epoch == tidings__thread_self()->fork_epoch)
+        tidings__chunk_release(&center->segment, center->participant, (uint32_t)reservation->internal);
+#endif
+}

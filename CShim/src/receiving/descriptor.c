@@ -1,0 +1,133 @@
+// A descriptor for event loops. A thread sleeps on the doorbell in the observer's stead and turns a ring into a readable eventfd.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "center/ends.h"
+#include "receiving/observer.h"
+#include "platform/error.h"
+#include "platform/event.h"
+#include "platform/futex.h"
+
+typedef struct tidings__descriptor {
+    tidings_observer *observer;
+    int fd;
+    bool armed;                  // the observer's thread alone
+    _Atomic uint32_t order;      // odd: to watch. Counts up with each arming and each disarming; futex between the two threads
+    _Atomic uint32_t announced;  // the doorbell's value to sleep on
+    _Atomic uint32_t ending;
+    pthread_t thread;
+    pthread_mutex_t lock;  // a disarmed helper signals no more
+    uint32_t told;         // the order that the descriptor was last made readable for
+} tidings__descriptor;
+
+static void *helper(void *argument) {
+    tidings__descriptor *descriptor = argument;
+    tidings_observer *o = descriptor->observer;
+    uint32_t done = 0;
+    for (;;) {
+        const uint32_t order = tidings__acquire(&descriptor->order);
+        if (tidings__acquire(&descriptor->ending)) return NULL;
+        if (order % 2 == 0 || order == done) {
+            tidings__futex_wait(&descriptor->order, order, -1);
+            continue;
+        }
+        const uint32_t announced = tidings__acquire(&descriptor->announced);
+        // Without a thread that watches the center's file the sleep ends now and then, to look for the end.
+        if (!tidings__rung(o, announced) && !tidings__end_known(o->center)) {
+            tidings__sleep(o, announced, -1);
+            continue;
+        }
+        // Not for an order that is over: whoever found nothing after it would be woken for nothing, time and again.
+        pthread_mutex_lock(&descriptor->lock);
+        if (tidings__relaxed(&descriptor->order) == order) {
+            descriptor->told = order;
+            tidings__event_signal(descriptor->fd);
+        }
+        pthread_mutex_unlock(&descriptor->lock);
+        done = order;
+    }
+}
+
+int tidings_observer_descriptor(tidings_observer *o, int *fd) {
+    tidings__clear_error();
+    *fd = -1;
+    if (o->fork_epoch != tidings__thread_self()->fork_epoch)
+        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
+    if (!o->descriptor) {
+        tidings__descriptor *descriptor = calloc(1, sizeof *descriptor);
+        if (!descriptor) return tidings__fail(ENOMEM, "can't make a descriptor for an observer of center \"%s\": no memory", o->center->segment.name);
+        descriptor->observer = o;
+        pthread_mutex_init(&descriptor->lock, NULL);
+        descriptor->fd = tidings__event_open();
+        int error = descriptor->fd < 0 ? -descriptor->fd : 0;
+        if (!error) {
+            // Readable to begin with: the first `tidings_next` finds out.
+            tidings__event_signal(descriptor->fd);
+            error = tidings__thread_start(&descriptor->thread, helper, descriptor);
+            if (error) tidings__event_close(descriptor->fd);
+        }
+        if (error) {
+            free(descriptor);
+            return tidings__fail(error, "can't make a descriptor for an observer of center \"%s\": %s; close some, or raise the limit", o->center->segment.name,
+                                 strerror(error));
+        }
+        o->descriptor = descriptor;
+    }
+    *fd = o->descriptor->fd;
+    return 0;
+}
+
+// Nothing there: makes it unreadable and has the helper watch. Announced before the last look, as for any sleep.
+int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
+    tidings__descriptor *descriptor = o->descriptor;
+    tidings__event_clear(descriptor->fd);
+    uint32_t announced;
+    int result = tidings__announce(o, &announced, d);
+    if (result != TIDINGS__NOTHING || tidings__relaxed(&o->interrupted)) {
+        tidings__withdraw(o);
+        tidings__event_signal(descriptor->fd);
+        return result == TIDINGS__DELIVERED ? 0 : result < 0 ? result : -EAGAIN;
+    }
+    descriptor->armed = true;
+    tidings__set_release(&descriptor->announced, announced);
+    tidings__fetch_add(&descriptor->order, 1);
+    tidings__futex_wake(&descriptor->order, 1);
+    return -EAGAIN;
+}
+
+void tidings__descriptor_disarm(tidings_observer *o) {
+    tidings__descriptor *descriptor = o->descriptor;
+    if (!descriptor->armed) return;
+    descriptor->armed = false;
+    pthread_mutex_lock(&descriptor->lock);
+    const bool told = descriptor->told == tidings__fetch_add(&descriptor->order, 1);
+    pthread_mutex_unlock(&descriptor->lock);
+    tidings__withdraw(o);
+    // Off the futex with it: a ring wakes one, and from now on that must be us.
+    if (!told) tidings__nudge(&o->sleeper);
+}
+
+int tidings__descriptor_number(const tidings_observer *o) {
+    return o->descriptor->fd;
+}
+
+void tidings__descriptor_close(tidings_observer *o) {
+    tidings__descriptor *descriptor = o->descriptor;
+    if (!descriptor) return;
+    o->descriptor = NULL;
+    if (o->fork_epoch != tidings__thread_self()->fork_epoch) {
+        // A forked child has the descriptor, but neither the helper nor the place.
+        tidings__event_close(descriptor->fd);
+        free(descriptor);
+        return;
+    }
+    tidings__set_release(&descriptor->ending, 1);
+    tidings__fetch_add(&descriptor->order, 1);
+    tidings__futex_wake(&descriptor->order, 1);
+    tidings__nudge(&o->sleeper);
+    pthread_join(descriptor->thread, NULL);
+    pthread_mutex_destroy(&descriptor->lock);
+    tidings__event_close(descriptor->fd);
+    free(descriptor);
+}

@@ -1,0 +1,169 @@
+// Kept values, which an interest gets before anything else: the retained one of its name, or, of many names, each one's.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "receiving/observer.h"
+#include "retained/retained.h"
+#include "ring/verdict.h"
+
+typedef struct list {
+    tidings__kept *of;
+    size_t count, room;
+} list;
+
+static bool note(list *l, uint32_t entry, uint64_t position) {
+    if (l->count == l->room) {
+        const size_t room = l->room ? 2 * l->room : 64;
+        tidings__kept *grown = realloc(l->of, room * sizeof *grown);
+        if (!grown) return false;
+        l->of = grown;
+        l->room = room;
+    }
+    l->of[l->count++] = (tidings__kept){.position = position, .entry = entry};
+    return true;
+}
+
+static int by_position(const void *one, const void *other) {
+    const uint64_t a = ((const tidings__kept *)one)->position, b = ((const tidings__kept *)other)->position;
+    return (a > b) - (a < b);
+}
+
+// Of one entry the newest first.
+static int by_entry(const void *one, const void *other) {
+    const uint32_t a = ((const tidings__kept *)one)->entry, b = ((const tidings__kept *)other)->entry;
+    return a != b ? (a > b) - (a < b) : by_position(other, one);
+}
+
+// What lies before `since`, which is decided: all retained ones in the ring first, then what the entries have. Evicted between, it is found twice.
+static bool list_all(tidings__segment *s, uint64_t since, list *l) {
+    uint64_t p = tidings__oldest(s);
+    if ((int64_t)(since - p) > (int64_t)s->shape.slots) p = since - s->shape.slots;
+    for (; (int64_t)(since - p) > 0; p++) {
+        if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
+        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
+#ifndef MUTANT_RING_VALUES_NOT_LISTED  // Found by: interleaving values_of_many_names
+        if (route >> 24 & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) && !note(l, (uint32_t)route & 0xffffff, p)) return false;
+#endif
+    }
+    // Each has a chunk of its own: no more than there are, whatever the words say.
+    uint32_t chunks = s->geometry.chunk_count, chunk;
+#ifdef MUTANT_EVICTED_VALUES_NOT_LISTED  // Found by: interleaving values_of_many_names_evicted
+    chunks = 0;
+#endif
+    const uint32_t names = tidings__names_end(s);
+    for (uint32_t entry = TIDINGS__NAME_FIRST; entry < names && chunks > 0; entry++) {
+        uint64_t position;
+        tidings__name_ahead(s, entry);
+        if (!tidings__retained_in(s, tidings__acquire(&s->names[entry].retained), &position, &chunk) || (int64_t)(since - position) <= 0) continue;
+        if (!note(l, entry, position)) return false;
+        chunks--;
+    }
+    return true;
+}
+
+static bool is_of(tidings__segment *s, const tidings__subscription *in, uint32_t entry) {
+    char name[TIDINGS_NAME_MAX + 1];
+    uint32_t length;
+    return !in->prefix || (tidings__name_text(s, entry, name, &length, NULL, NULL) && length >= in->name_length && memcmp(name, in->name, in->name_length) == 0);
+}
+
+// Does the history list it? What was evicted before it was listed it doesn't, though it lies after the cursor.
+static bool listed(const tidings__subscription *in, uint64_t position) {
+    size_t low = 0, high = in->history_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (in->history[middle] == position) return true;
+        if ((int64_t)(in->history[middle] - position) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return false;
+}
+
+static bool begin_many(tidings_observer *o, tidings__subscription *in) {
+    tidings__segment *s = &o->center->segment;
+    list l = {0};
+    if (!list_all(s, in->since, &l)) {
+        free(l.of);
+        return false;
+    }
+    size_t left = 0;
+    if (l.count > 0) qsort(l.of, l.count, sizeof l.of[0], by_entry);
+    for (size_t i = 0; i < l.count; i++) {
+        if (i > 0 && l.of[i].entry == l.of[i - 1].entry) continue;
+        if (listed(in, l.of[i].position)) continue;
+        if (is_of(s, in, l.of[i].entry)) l.of[left++] = l.of[i];
+    }
+    if (left > 0) qsort(l.of, left, sizeof l.of[0], by_position);
+    in->kept = l.of;
+    in->kept_count = (uint32_t)left;
+    in->retained = left > 0;
+    return true;
+}
+
+// Kept under the name. A subject has no value of its own.
+static uint32_t entry_of(const tidings_observer *o, const tidings__subscription *in) {
+    if (!in->with_subject && !o->reader) return in->entry;
+    tidings__key plain;
+    tidings__key_make(&plain, in->name, in->name_length, NULL, 0);
+    return tidings__name_find(&o->center->segment, &plain);
+}
+
+bool tidings__kept_begin(tidings_observer *o, tidings__subscription *in) {
+    if (in->many) return begin_many(o, in);
+    const uint32_t entry = entry_of(o, in);
+    tidings__record r;
+    uint64_t position;
+    uint32_t chunk;
+    in->retained = entry && tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) && !listed(in, position);
+    return true;
+}
+
+// The newest of an entry from `from` on, before `limit`. TIDINGS__DELIVERED; -ENOMEM, then it is told as missed; TIDINGS__NOTHING.
+static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entry, uint64_t from, uint64_t limit, tidings_delivery *d) {
+    uint64_t last = UINT64_MAX;
+    // Found anew: it may have been replaced by a newer one that is still older than what this interest gets live.
+    for (int tries = 0; entry && tries < 100; tries++) {
+        tidings__record r;
+        uint64_t position;
+        uint32_t chunk;
+        if (!tidings__retained_find(&o->center->segment, entry, from, limit, &position, &chunk, &r)) return TIDINGS__NOTHING;
+        if (!tidings__record_copy(o, position, &r)) {
+            if (o->without_memory) {
+                o->without_memory = false;
+                in->missed++;
+                o->telling = true;
+                return -ENOMEM;
+            }
+            // Not replaced while it was copied: it can't be one.
+            if (position == last) return TIDINGS__NOTHING;
+            last = position;
+            continue;
+        }
+        o->matched[0] = in;
+        o->matched_ids[0] = in->id;
+        // One name's own copy of it will do; of many the entry may be another's by now.
+        if (!tidings__describe_text(o, &r, position, d) && in->many) return TIDINGS__NOTHING;
+        tidings__describe(o, &r, position, TIDINGS_DELIVERY_RETAINED, d);
+        const bool wanted = !in->with_subject || (d->subject_length == in->subject_length && memcmp(d->subject, in->subject, in->subject_length) == 0);
+        return wanted ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
+    }
+    return TIDINGS__NOTHING;
+}
+
+int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
+    for (uint32_t i = 0; i < t->count; i++) {
+        tidings__subscription *in = t->of[i];
+        if (!in->retained) continue;
+        // Replaced since it was listed: the newer one comes as it was posted. But for a reader it may be one that was claimed when it was listed, as it could only wait.
+        while (in->kept_next < in->kept_count) {
+            const tidings__kept *kept = &in->kept[in->kept_next++];
+            const int result = deliver(o, in, kept->entry, kept->position, o->reader ? in->since : kept->position + 1, d);
+            if (result != TIDINGS__NOTHING) return result;
+        }
+        in->retained = false;
+        const int result = in->many ? TIDINGS__NOTHING : deliver(o, in, entry_of(o, in), 0, in->since, d);
+        if (result != TIDINGS__NOTHING) return result;
+    }
+    return TIDINGS__NOTHING;
+}

@@ -1,0 +1,137 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "receiving/observer.h"
+#include "platform/barrier.h"
+#include "platform/clock.h"
+
+static size_t size_with(uint32_t prefixes) { return sizeof(tidings__table) + prefixes * sizeof(tidings__subscription *); }
+
+static tidings__table *make(uint32_t room, uint32_t prefixes) {
+    uint32_t slots = 4;
+    while (slots < 2 * room) slots *= 2;
+    tidings__table *t = calloc(1, size_with(prefixes));
+    tidings__subscription **of = t ? calloc(1, room * sizeof *of + slots * sizeof *t->map) : NULL;
+    if (!of) {
+        free(t);
+        return NULL;
+    }
+    t->room = room;
+    t->map_mask = slots - 1;
+    t->of = of;
+    t->map = (_Atomic uint32_t *)&of[room];
+    return t;
+}
+
+tidings__table *tidings__table_empty(void) { return make(1, 0); }
+
+void tidings__table_free(tidings__table *table) {
+    if (table) free(table->of);
+    free(table);
+}
+
+// The interest at `i`, the last so far, in the map.
+static void index_last(tidings__table *t, uint32_t i) {
+    const tidings__subscription *subscription = t->of[i];
+    t->all |= subscription->entry == TIDINGS__NAME_ALL;
+    t->many |= subscription->many;
+    if (subscription->prefix) t->prefixes[t->prefix_count++] = t->of[i];
+    t->name_futexes |= subscription->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << subscription->name_futex;
+    if (i > 0 && t->of[i - 1]->entry == subscription->entry) return;
+    uint32_t slot = tidings__table_slot(subscription->entry);
+    while (tidings__relaxed(&t->map[slot & t->map_mask]) != 0) slot++;
+    tidings__set_release(&t->map[slot & t->map_mask], i + 1);
+}
+
+// Before which index of a new table nothing waits for its first look, if in the old one it is this.
+static uint32_t fresh_from(const tidings__table *old, uint32_t otherwise) {
+    return tidings__relaxed(&old->fresh) && old->fresh_from < otherwise ? old->fresh_from : otherwise;
+}
+
+tidings__table *tidings__table_with(const tidings__table *old, tidings__subscription *more) {
+    uint32_t same;
+    tidings__subscription *const *of = tidings__table_find(old, more->entry, &same);
+    // Those of one entry side by side: after the last of its own, or at the end.
+    const uint32_t at = of ? (uint32_t)(of - old->of) + same : old->count;
+    tidings__table *t;
+    if (!of && old->count < old->room) {
+        // The usual one, so that ten thousand names don't take ten thousand times ten thousand steps.
+        t = malloc(size_with(old->prefix_count + more->prefix));
+        if (!t) return NULL;
+        *t = (tidings__table){.count = old->count + 1, .map_mask = old->map_mask, .all = old->all, .many = old->many, .name_futexes = old->name_futexes, .special = old->special,
+                              .room = old->room, .of = old->of, .map = old->map, .prefix_count = old->prefix_count};
+        memcpy(t->prefixes, old->prefixes, old->prefix_count * sizeof t->prefixes[0]);
+        t->of[old->count] = more;
+        index_last(t, old->count);
+    } else {
+        t = make(old->count + 1 + old->count / 2, old->prefix_count + more->prefix);
+        if (!t) return NULL;
+        if (at > 0) memcpy(t->of, old->of, at * sizeof t->of[0]);
+        t->of[at] = more;
+        if (old->count > at) memcpy(&t->of[at + 1], &old->of[at], (old->count - at) * sizeof t->of[0]);
+        t->count = old->count + 1;
+        for (uint32_t i = 0; i < t->count; i++) index_last(t, i);
+        t->special = old->special;
+    }
+    t->fresh = true;
+    t->fresh_from = fresh_from(old, at);
+    t->special += more->retained || more->history_count > 0;
+    return t;
+}
+
+tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__subscription **gone) {
+    *gone = NULL;
+    for (uint32_t i = 0; i < old->count; i++)
+        if (old->of[i]->id == id) *gone = old->of[i];
+    if (!*gone) return NULL;
+    tidings__table *t = make(old->count, old->prefix_count);
+    if (!t) return NULL;
+    // What the old table promised to look at may still be to be looked at.
+    t->fresh_from = fresh_from(old, old->count);
+    for (uint32_t i = 0; i < old->count; i++) {
+        if (old->of[i] == *gone) {
+            if (i < t->fresh_from) t->fresh_from--;
+            continue;
+        }
+        t->of[t->count++] = old->of[i];
+        index_last(t, t->count - 1);
+    }
+    t->fresh = t->fresh_from < t->count;
+    t->special = old->special;
+    return t;
+}
+
+void tidings__table_swap(tidings_observer *observer, tidings__table *table) {
+    tidings__table *old = tidings__relaxed(&observer->table);
+    tidings__set_release(&observer->table, table);
+    // The user of a table says so by a plain store and pays for no fence; this is the other half: after it, either we see the store, or
+    // the user's look at `table` comes later and sees ours.
+#ifndef MUTANT_TABLE_FREED_IN_USE  // Found by: interleaving changing
+    tidings__heavy_barrier();
+#endif
+    while (tidings__acquire(&observer->in_next)) tidings__yield();
+    if (old->of != table->of) free(old->of);
+    free(old);
+}
+
+void tidings__subscription_free(tidings__subscription *subscription) {
+    if (!subscription) return;
+    free(subscription->history);
+    free(subscription->kept);
+    free(subscription);
+}
+
+void tidings__subscription_retire(tidings_observer *observer, tidings__subscription *subscription) {
+    tidings__subscription *first = tidings__relaxed(&observer->removed);
+    do subscription->next_removed = first;
+    while (!tidings__cas(&observer->removed, &first, subscription));
+}
+
+void tidings__subscriptions_free(tidings_observer *observer) {
+    tidings__subscription *subscription = atomic_exchange(&observer->removed, NULL);
+    while (subscription) {
+        tidings__subscription *next = subscription->next_removed;
+        tidings__subscription_free(subscription);
+        subscription = next;
+    }
+}

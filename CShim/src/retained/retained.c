@@ -1,0 +1,160 @@
+#include "retained/retained.h"
+
+#include <string.h>
+
+#include "ring/chunk.h"
+#include "ring/verdict.h"
+
+#define POSITION48 TIDINGS__CHUNK_NOWHERE
+
+static bool newer(uint64_t retained, uint64_t position) {
+    return (int64_t)((retained & ~UINT64_C(0xffff)) - (position << 16)) >= 0 && retained > TIDINGS__RETAINED_EXPECTED;
+}
+
+// A chunk whose time is over: free it, if it is still what we think.
+static void free_chunk(tidings__segment *s, uint64_t retained) {
+    uint32_t chunk = (uint32_t)(retained & 0xffff);
+    if (chunk == 0 || chunk == TIDINGS__RETAINED_EXPECTED) return;
+#ifndef MUTANT_RETAINED_CHUNK_UNCHECKED  // Found by: fuzz image
+    if (chunk > s->geometry.chunk_count) return;
+#endif
+    uint64_t word = tidings__acquire(&s->chunk_words[chunk - 1]);
+    while (tidings__chunk_state(word) == TIDINGS__CHUNK_RETAINED && tidings__chunk_position(word) == retained >> 16)
+        if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
+}
+
+// The chunk before the entry: once EV has moved on, "in ring" would mean free. False: there can't be such a chunk, or a helper comes too late.
+static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
+#ifndef MUTANT_PROMOTED_CHUNK_UNCHECKED  // Found by: fuzz image
+    if (chunk >= s->geometry.chunk_count) return false;
+#endif
+    uint64_t now = tidings__acquire(&s->chunk_words[chunk]);
+    for (;;) {
+        const uint32_t state = tidings__chunk_state(now);
+        if (tidings__chunk_position(now) != (position & POSITION48)) return false;
+        if (state == TIDINGS__CHUNK_RETAINED) return true;
+        if (state != TIDINGS__CHUNK_OWNED && state != TIDINGS__CHUNK_IN_RING) return false;
+        if (tidings__cas(&s->chunk_words[chunk], &now, (now & ~UINT64_C(0xf)) | TIDINGS__CHUNK_RETAINED)) return true;
+    }
+}
+
+void tidings__retained_promote(tidings__segment *s, uint64_t position) {
+    tidings__record record;
+    tidings__record_read(tidings__cell_at(s, position), &record);
+    if (!tidings__slot_valid_after_copy(s, position)) return;
+    tidings__name *entry = tidings__name_at(s, record.name);
+    if (!entry) return;
+    const bool clear = record.flags & TIDINGS__RECORD_CLEAR, in_chunk = record.flags & TIDINGS__RECORD_CHUNK;
+    if (in_chunk ? !keep_chunk(s, record.chunk, position) : !clear || (int64_t)(tidings__oldest(s) - position) > 0) return;
+    const uint64_t own = position << 16 | (in_chunk ? record.chunk + 1 : 0);
+    uint64_t value = clear ? position << 16 | TIDINGS__RETAINED_EXPECTED : own;
+    uint64_t old = tidings__acquire(&entry->retained);
+    do {
+        if (old == value) return;
+#ifndef MUTANT_OLDER_VALUE_WINS  // Found by: interleaving values_outlive
+        if (newer(old, position)) {
+            free_chunk(s, own);
+            return;
+        }
+#endif
+    } while (!tidings__cas(&entry->retained, &old, value));
+    free_chunk(s, old);
+    if (clear) free_chunk(s, own);
+}
+
+bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t *position, uint32_t *chunk) {
+    const uint32_t number = (uint32_t)(retained & 0xffff);
+    if (number == 0 || number == TIDINGS__RETAINED_EXPECTED || number > s->geometry.chunk_count) return false;
+    *chunk = number - 1;
+    const uint64_t now = tidings__oldest(s), ahead = ((retained >> 16) - now) & POSITION48;
+    if (ahead < s->shape.slots) {
+        // Promoted and not yet evicted. A hostile word may name a position that no poster has claimed.
+        *position = now + ahead;
+#ifndef MUTANT_RETAINED_BEYOND_FRONTIER  // Found by: fuzz image
+        const uint64_t claim = tidings__acquire(&tidings__cell_at(s, *position)->claim);
+        if (tidings__lap_ahead(claim, tidings__lap_at(s, *position)) < 0) return false;
+#endif
+        return true;
+    }
+    // Before EV. A hostile word may name a position before 0.
+    const uint64_t behind = (now - (retained >> 16)) & POSITION48;
+#ifndef MUTANT_RETAINED_BEFORE_ZERO  // Found by: fuzz image
+    if (behind > now) return false;
+#endif
+    *position = now - behind;
+    return true;
+}
+
+// 1, 0: there is none; -1: it was replaced while we looked.
+static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position, uint32_t *chunk,
+                     tidings__record *record) {
+    uint64_t oldest = tidings__oldest(s);
+    // The ring holds what is newer than the entry's. From the newest on; what is evicted meanwhile is in the entry when we get there.
+    uint64_t end = tidings__frontier(s, oldest);
+    if (limit < end) end = limit;
+    if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
+    if ((int64_t)(from - oldest) > 0) oldest = from;
+    for (uint64_t p = end; p > oldest && p-- > 0;) {
+        if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
+        tidings__cell *cell = tidings__cell_at(s, p);
+        uint64_t route = tidings__relaxed(&cell->route);
+        if (((uint32_t)route & 0xffffff) != index || !((route >> 24) & TIDINGS__RECORD_RETAIN)) continue;
+        tidings__record_read(cell, record);
+        if (!tidings__slot_valid_after_copy(s, p)) continue;
+        *position = p;
+        *chunk = record->chunk;
+        return !(record->flags & TIDINGS__RECORD_CLEAR);
+    }
+    if (!tidings__retained_in(s, tidings__acquire(&entry->retained), position, chunk)) return 0;
+    if (tidings__back_chunk(s, *chunk, TIDINGS__CHUNK_HEADER) != 0) return 0;
+    uint64_t capacity, header[4];
+    tidings__bytes_read(header, tidings__chunk_bytes(s, *chunk, &capacity), sizeof header);
+    record->time = header[0];
+    record->size = (uint32_t)header[1];
+    record->pid = (uint32_t)(header[1] >> 32);
+    record->uid = (uint32_t)header[2];
+    record->participant = (uint16_t)(header[2] >> 32);
+    record->subject_length = (uint8_t)(header[2] >> 48);
+    record->name_length = (uint8_t)(header[2] >> 56);
+    record->name = index;
+    record->name_subject = (uint32_t)(header[3] >> 32) & 0xffffff;
+    record->flags = (uint8_t)(header[3] >> 24);
+    record->format = (uint8_t)(header[3] >> 56);
+    record->chunk = *chunk;
+    if (!tidings__chunk_holds(s, *chunk, *position)) return -1;
+    return *position >= from && *position < limit;
+}
+
+bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position, uint32_t *chunk,
+                            tidings__record *record) {
+    tidings__name *entry = tidings__name_at(s, index);
+    if (!entry) return false;
+    // Each further round meets a value that was replaced while we looked: there is one, and there was one all the time.
+    for (int round = 0; round < 1000; round++) {
+        uint64_t seen = tidings__acquire(&entry->retained);
+        int found = find_once(s, entry, index, from, limit, position, chunk, record);
+        if (found >= 0) return found;
+        // Not replaced, and not there: no third walk along the ring for it. A chunk is freed after the entry has left it,
+        // so in an honest center the entry differs even after the first walk.
+        if (tidings__acquire(&entry->retained) == seen && round >= 1) return false;
+    }
+    return false;
+}
+
+uint32_t tidings__reclaim_retained(tidings_center *center) {
+    tidings__segment *s = &center->segment;
+    uint32_t freed = 0;
+    for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
+        uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED || !tidings__chunk_before(word, tidings__oldest(s))) continue;
+        if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0) continue;
+        uint64_t capacity, header[4];
+        tidings__bytes_read(header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
+        tidings__name *entry = tidings__name_at(s, (uint32_t)header[3] & 0xffffff);
+        uint64_t expected = tidings__chunk_position(word) << 16 | (chunk + 1);
+        // Promotion writes the entry before EV moves on, and EV has: who isn't named there now never will be.
+        if (entry && tidings__acquire(&entry->retained) == expected) continue;
+        if (tidings__cas(&s->chunk_words[chunk], &word, 0)) freed++;
+    }
+    return freed;
+}

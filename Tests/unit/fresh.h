@@ -1,0 +1,42 @@
+// Centers, publishers and observers as a test needs them.
+#ifndef UNIT_FRESH_H
+#define UNIT_FRESH_H
+
+#include <errno.h>
+
+#include "center/center.h"
+#include "platform/error.h"
+#include "registry/name_table.h"
+#include "segment/eviction.h"
+#include "eviction/name_registration.h"
+#include "unit.h"
+
+// A new center, joined by this process as participant 0.
+static inline tidings_center *fresh_center(void) {
+    tidings_center *center = NULL;
+    CHECK_EQUAL(tidings_create_sealed("unit", &unit_smallest, &center), 0);
+    return center;
+}
+
+static inline tidings_publisher *opened_publisher(tidings_center *center, const char *name) {
+    static tidings_publisher *publisher;  // one that is lost would be a leak
+    CHECK_EQUAL(tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher), 0);
+    return publisher;
+}
+
+// The entry that `observer` joins.
+static inline uint32_t joined(tidings_center *center, const char *name, bool prefix, uint32_t observer) {
+    tidings__key key;
+    uint32_t index = TIDINGS__NAME_NONE;
+    tidings__key_make(&key, name, strlen(name), NULL, 0);
+    key.prefix = prefix;
+    CHECK_EQUAL(tidings__join_name(center, &key, observer, &index), 0);
+    return index;
+}
+
+// A participant whose lock no process holds.
+static inline void dead_participant(tidings__segment *s, uint32_t participant) {
+    s->participants[participant].instance = 101;
+}
+
+#endif
