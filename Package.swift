@@ -160,12 +160,12 @@ let package = Package(
         .testTarget(
             name: "ScenarioTests",
             dependencies: ["ScenarioPeer", "CoreUnitTests"],
-            path: "Tests/integration/core",            swiftSettings: swiftSettings
+            path: "Tests/integration/core", swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsTests",
             dependencies: ["Tidings", "TidingsCoding", "TidingsFoundation", "TestPeer", "NotifyPeer"],
-            path: "Tests/integration/library",            swiftSettings: swiftSettings
+            path: "Tests/integration/library", swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsMacrosTests",
@@ -173,12 +173,12 @@ let package = Package(
                 .target(name: "TidingsMacros", condition: withMacros),
                 syntax("SwiftSyntaxMacrosGenericTestSupport"),
             ],
-            path: "Tests/integration/macros",            swiftSettings: swiftSettings
+            path: "Tests/integration/macros", swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsCLITests",
             dependencies: ["CTidingsBench", "Tidings", "tidings", "ScenarioPeer"],
-            path: "Tests/integration/command",            swiftSettings: swiftSettings
+            path: "Tests/integration/command", swiftSettings: swiftSettings
         ),
     ],
     swiftLanguageModes: [.v6],

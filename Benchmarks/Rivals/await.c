@@ -29,7 +29,8 @@ void rival_await_socket(const char *path) {
 }
 
 void rival_await_port(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port)};
     await((struct sockaddr *)&address, sizeof address);
 }
 
@@ -37,7 +38,9 @@ int rival_free_port(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int end = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    rival_try(bind(end, (struct sockaddr *)&address, size) == 0 && getsockname(end, (struct sockaddr *)&address, &size) == 0, "find a port");
+    rival_try(bind(end, (struct sockaddr *)&address, size) == 0 &&
+                  getsockname(end, (struct sockaddr *)&address, &size) == 0,
+              "find a port");
     close(end);
     return ntohs(address.sin_port);
 }

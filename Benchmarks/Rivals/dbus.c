@@ -1,4 +1,5 @@
-// D-Bus signals through a private dbus-daemon on a Unix socket, with the limits of a session bus, by sd-bus. The payload is an array of bytes.
+// D-Bus signals through a private dbus-daemon on a Unix socket, with the limits of a session bus, by sd-bus. The
+// payload is an array of bytes.
 #include "rival.h"
 
 #include <stdio.h>
@@ -77,5 +78,10 @@ static const void *receive(size_t *size) {
     return bytes;
 }
 
-const rival this_rival = {
-    .name = "dbus", .version = version, .start = start, .open = open_side, .send = send_one, .receive = receive, .flush = flush};
+const rival this_rival = {.name = "dbus",
+                          .version = version,
+                          .start = start,
+                          .open = open_side,
+                          .send = send_one,
+                          .receive = receive,
+                          .flush = flush};

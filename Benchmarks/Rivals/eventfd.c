@@ -14,7 +14,8 @@ static const char *version(void) {
 }
 
 static void start(void) {
-    for (int i = 0; i < 2; i++) rival_try((events[i] = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) >= 0, "make an eventfd");
+    for (int i = 0; i < 2; i++)
+        rival_try((events[i] = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) >= 0, "make an eventfd");
 }
 
 static void open_side(int side) {
@@ -36,5 +37,10 @@ static const void *receive(size_t *size) {
     return &one;
 }
 
-const rival this_rival = {
-    .name = "eventfd", .version = version, .start = start, .open = open_side, .send = send_one, .receive = receive, .carries_nothing = true};
+const rival this_rival = {.name = "eventfd",
+                          .version = version,
+                          .start = start,
+                          .open = open_side,
+                          .send = send_one,
+                          .receive = receive,
+                          .carries_nothing = true};

@@ -1,6 +1,6 @@
-// iceoryx: RouDi and shared memory, by its C binding. Messages are built in loaned chunks; the reader waits in a wait set, or takes without
-// end. The two options for "wait for the consumer" are on, so that nothing is lost. RouDi's names are fixed, so it gets a /tmp and /dev/shm
-// of its own.
+// iceoryx: RouDi and shared memory, by its C binding. Messages are built in loaned chunks; the reader waits in a wait
+// set, or takes without end. The two options for "wait for the consumer" are on, so that nothing is lost. RouDi's names
+// are fixed, so it gets a /tmp and /dev/shm of its own.
 #include "rival.h"
 
 #include <iceoryx_binding_c/log.h>
@@ -42,7 +42,9 @@ static void start(void) {
 
 static void await_peer(void) {
     const struct timespec step = {.tv_nsec = 1000000};
-    while (!iox_pub_has_subscribers(publisher) || iox_sub_get_subscription_state(subscriber) != SubscribeState_SUBSCRIBED) nanosleep(&step, NULL);
+    while (!iox_pub_has_subscribers(publisher) ||
+           iox_sub_get_subscription_state(subscriber) != SubscribeState_SUBSCRIBED)
+        nanosleep(&step, NULL);
 }
 
 static void open_side(int side) {
@@ -58,7 +60,8 @@ static void open_side(int side) {
     subscribing.queueFullPolicy = QueueFullPolicy_BLOCK_PRODUCER;
     subscriber = iox_sub_init(&subscriber_storage, "rival", "of", side == 0 ? "pong" : "ping", &subscribing);
     wait_set = iox_ws_init(&wait_set_storage);
-    if (iox_ws_attach_subscriber_event(wait_set, subscriber, SubscriberEvent_DATA_RECEIVED, 0, NULL) != WaitSetResult_SUCCESS) {
+    if (iox_ws_attach_subscriber_event(wait_set, subscriber, SubscriberEvent_DATA_RECEIVED, 0, NULL) !=
+        WaitSetResult_SUCCESS) {
         rival_fail("can't attach the subscriber to a wait set");
     }
     await_peer();
@@ -66,7 +69,8 @@ static void open_side(int side) {
 
 static void *reserve(size_t size) {
     void *chunk;
-    enum iox_AllocationResult result = iox_pub_loan_aligned_chunk(publisher, &chunk, (uint32_t)(sizeof(header) + size), ALIGNMENT);
+    enum iox_AllocationResult result = iox_pub_loan_aligned_chunk(publisher, &chunk, (uint32_t)(sizeof(header) + size),
+                                                                  ALIGNMENT);
     if (result != AllocationResult_SUCCESS) rival_fail("no chunk: %d", (int)result);
     ((header *)chunk)->size = size;
     return (header *)chunk + 1;

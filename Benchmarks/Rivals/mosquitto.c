@@ -1,5 +1,5 @@
-// MQTT through a private mosquitto on a Unix socket, by libmosquitto, each side in its one thread: quality of service 0, the fastest, with no
-// limit on what may pile up for a subscriber. Over the limit mosquitto throws away.
+// MQTT through a private mosquitto on a Unix socket, by libmosquitto, each side in its one thread: quality of service
+// 0, the fastest, with no limit on what may pile up for a subscriber. Over the limit mosquitto throws away.
 #include "rival.h"
 
 #include <mosquitto.h>
@@ -29,7 +29,10 @@ static void start(void) {
     const char *configuration = rival_path("configuration"), *path = rival_path("mqtt");
     FILE *file = fopen(configuration, "w");
     rival_try(file != NULL, "write a configuration");
-    fprintf(file, "listener 0 %s\nallow_anonymous true\npersistence false\nmax_queued_messages 0\nset_tcp_nodelay true\nlog_type error\n", path);
+    fprintf(file,
+            "listener 0 %s\nallow_anonymous true\npersistence false\nmax_queued_messages 0\nset_tcp_nodelay "
+            "true\nlog_type error\n",
+            path);
     if (geteuid() == 0) fprintf(file, "user root\n");
     fclose(file);
     rival_daemon((const char *const[]){"mosquitto", "-c", configuration, NULL});
@@ -89,4 +92,5 @@ static const void *receive(size_t *size) {
     return payload;
 }
 
-const rival this_rival = {.name = "mosquitto", .version = version, .start = start, .open = open_side, .send = send_one, .receive = receive};
+const rival this_rival = {
+    .name = "mosquitto", .version = version, .start = start, .open = open_side, .send = send_one, .receive = receive};

@@ -1,4 +1,5 @@
-// POSIX message queues, one each way, as long and as wide as an ordinary user may have them. A full one holds the sender back.
+// POSIX message queues, one each way, as long and as wide as an ordinary user may have them. A full one holds the
+// sender back.
 #include "rival.h"
 
 #include <fcntl.h>
@@ -43,5 +44,10 @@ static const void *receive(size_t *size) {
     return bytes;
 }
 
-const rival this_rival = {
-    .name = "mqueue", .version = version, .start = start, .open = open_side, .send = send_one, .receive = receive, .maximum = LONGEST};
+const rival this_rival = {.name = "mqueue",
+                          .version = version,
+                          .start = start,
+                          .open = open_side,
+                          .send = send_one,
+                          .receive = receive,
+                          .maximum = LONGEST};

@@ -1,5 +1,6 @@
-// NATS core through a private nats-server on loopback, by its C client with synchronous subscriptions: one connection that sends at once, and one
-// for streams, which gathers messages as the client does by itself. No limit on what may pile up in the client; over it, it throws away.
+// NATS core through a private nats-server on loopback, by its C client with synchronous subscriptions: one connection
+// that sends at once, and one for streams, which gathers messages as the client does by itself. No limit on what may
+// pile up in the client; over it, it throws away.
 #include "rival.h"
 
 #include <nats/nats.h>
@@ -50,7 +51,9 @@ static void open_side(int side) {
     attempt(natsConnection_Flush(prompt));
 }
 
-static void send_one(const void *bytes, size_t size) { attempt(natsConnection_Publish(sending, theirs, bytes, (int)size)); }
+static void send_one(const void *bytes, size_t size) {
+    attempt(natsConnection_Publish(sending, theirs, bytes, (int)size));
+}
 
 static void flush(void) {
     if (sending == gathering) attempt(natsConnection_Flush(gathering));

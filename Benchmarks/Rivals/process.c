@@ -1,5 +1,5 @@
-// Side 0 may be killed at any moment. Its children then get SIGKILL from the kernel, and what they can't take with them, the janitor removes: a
-// process that does nothing but wait for the end of a pipe that both sides hold.
+// Side 0 may be killed at any moment. Its children then get SIGKILL from the kernel, and what they can't take with
+// them, the janitor removes: a process that does nothing but wait for the end of a pipe that both sides hold.
 #include "process.h"
 #include "rival.h"
 
@@ -48,7 +48,8 @@ void rival_fail(const char *format, ...) {
     va_start(arguments, format);
     fprintf(stderr, "%s: ", this_rival.name);
     vfprintf(stderr, format, arguments);
-    fprintf(stderr, " (side %d%s%s)\n", getpid() == owner ? 0 : 1, error != 0 ? ", errno: " : "", error != 0 ? strerror(error) : "");
+    fprintf(stderr, " (side %d%s%s)\n", getpid() == owner ? 0 : 1, error != 0 ? ", errno: " : "",
+            error != 0 ? strerror(error) : "");
     va_end(arguments);
     if (getpid() == owner) show_log();
     _exit(1);
@@ -62,17 +63,21 @@ void rival_try(bool good, const char *what) {
 static bool one_ended(void) {
     for (int i = 0; i < child_count; i++) {
         siginfo_t found = {0};
-        if (waitid(P_PID, (id_t)children[i], &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid == children[i]) return true;
+        if (waitid(P_PID, (id_t)children[i], &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid == children[i])
+            return true;
     }
     return false;
 }
 
-// A side that waits for one that is gone would wait for ever. (Programs that were only asked for their version end, too.)
+// A side that waits for one that is gone would wait for ever. (Programs that were only asked for their version end,
+// too.)
 static void child_ended(int number) {
     (void)number;
     static const char text[] = ": the other side, or a daemon, ended by itself\n";
     if (getpid() != owner || !one_ended()) return;
-    if (write(STDERR_FILENO, this_rival.name, strlen(this_rival.name)) < 0 || write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(1);
+    if (write(STDERR_FILENO, this_rival.name, strlen(this_rival.name)) < 0 ||
+        write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(1);
     show_log();
     _exit(1);
 }
@@ -106,7 +111,8 @@ void rival_begin(void) {
     cpu_set_t all;
     memset(&all, 0xff, sizeof all);
     sched_setaffinity(0, sizeof all, &all);  // whoever started this may have been confined to a processor
-    snprintf(directory, sizeof directory, "%s/tidings-rival.%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)owner);
+    snprintf(directory, sizeof directory, "%s/tidings-rival.%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
+             (int)owner);
     snprintf(log_path, sizeof log_path, "%s/log", directory);
     int ends[2];
     rival_try(pipe2(ends, O_CLOEXEC) == 0, "make a pipe");
@@ -169,7 +175,8 @@ void rival_end(void) {
 const char *rival_output(const char *command, const char *prefix) {
     static char line[256];
     FILE *output = popen(command, "r");
-    bool good = output != NULL && fgets(line, sizeof line, output) != NULL && strncmp(line, prefix, strlen(prefix)) == 0;
+    bool good = output != NULL && fgets(line, sizeof line, output) != NULL &&
+                strncmp(line, prefix, strlen(prefix)) == 0;
     if (output != NULL) pclose(output);
     line[strcspn(line, "\n")] = 0;
     return good ? line + strlen(prefix) : "?";
@@ -199,6 +206,7 @@ void rival_private_mounts(void) {
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // forgotten with a change of credentials
     rival_try(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "keep mounts to oneself");
-    rival_try(mount("tmpfs", "/tmp", "tmpfs", 0, NULL) == 0 && mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) == 0, "mount a tmpfs");
+    rival_try(mount("tmpfs", "/tmp", "tmpfs", 0, NULL) == 0 && mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) == 0,
+              "mount a tmpfs");
     rival_try(mkdir(directory, 0700) == 0, "create a directory");
 }

@@ -1,5 +1,6 @@
-// Redis publish and subscribe: a private redis-server on a Unix socket, nothing kept on disk, through hiredis. Each side has a connection that
-// publishes and one that is subscribed. The limit on what may pile up for a subscriber is off: over it, Redis would drop the connection.
+// Redis publish and subscribe: a private redis-server on a Unix socket, nothing kept on disk, through hiredis. Each
+// side has a connection that publishes and one that is subscribed. The limit on what may pile up for a subscriber is
+// off: over it, Redis would drop the connection.
 #include "rival.h"
 
 #include <hiredis/hiredis.h>
@@ -21,8 +22,9 @@ static const char *version(void) { return server; }
 
 static void start(void) {
     const char *path = rival_path("redis");
-    rival_daemon((const char *const[]){"redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
-                                       "--client-output-buffer-limit", "pubsub 0 0 0", "--dir", rival_directory(), NULL});
+    rival_daemon((const char *const[]){"redis-server", "--port", "0", "--unixsocket", path, "--save", "",
+                                       "--appendonly", "no", "--client-output-buffer-limit", "pubsub 0 0 0", "--dir",
+                                       rival_directory(), NULL});
     rival_await_socket(path);
 }
 
@@ -34,7 +36,8 @@ static redisContext *connected(void) {
 
 static void ask_version(void) {
     redisReply *reply = redisCommand(publisher, "INFO server");
-    const char *found = reply != NULL && reply->type == REDIS_REPLY_STRING ? strstr(reply->str, "redis_version:") : NULL;
+    const char *found = reply != NULL && reply->type == REDIS_REPLY_STRING ? strstr(reply->str, "redis_version:")
+                                                                           : NULL;
     if (found != NULL) sscanf(found, "redis_version:%40[^\r\n]", server);
     freeReplyObject(reply);
 }

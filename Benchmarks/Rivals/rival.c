@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
-#define MARKER UINT32_MAX  // in place of a message's number: all that was sent has been sent
+#define MARKER UINT32_MAX    // in place of a message's number: all that was sent has been sent
 #define START_PATIENCE_S 30  // a daemon or a peer that doesn't answer would leave everybody waiting
 #define SIZE_MAXIMUM (1u << 20)
 
@@ -129,8 +129,10 @@ static _Noreturn void serve(void) {
     order it;
     while (recv(control[1], &it, sizeof it, 0) == sizeof it) {
         prepare(&it);
-        if (it.stream) gather(&it);
-        else answer(&it);
+        if (it.stream)
+            gather(&it);
+        else
+            answer(&it);
     }
     _exit(0);
 }
@@ -197,12 +199,16 @@ static bool obey(const char *line) {
     int words = sscanf(line, "%31s %u %u", verb, &count, &size);
     if (strcmp(verb, "quit") == 0) return false;
     bool awake = strcmp(verb, "latency-awake") == 0;
-    if (words != 3 || count == 0 || size < 8 || size % 8 != 0 || size > SIZE_MAXIMUM) rival_fail("what is \"%s\"?", line);
+    if (words != 3 || count == 0 || size < 8 || size % 8 != 0 || size > SIZE_MAXIMUM)
+        rival_fail("what is \"%s\"?", line);
     if (awake && !this_rival.can_wait_awake) rival_fail("can't wait awake");
     if (this_rival.maximum > 0 && size > this_rival.maximum) rival_fail("%zu bytes at most", this_rival.maximum);
-    if (awake || strcmp(verb, "latency") == 0) latency(count, size, awake);
-    else if (strcmp(verb, "throughput") == 0) throughput(count, size);
-    else rival_fail("what is \"%s\"?", verb);
+    if (awake || strcmp(verb, "latency") == 0)
+        latency(count, size, awake);
+    else if (strcmp(verb, "throughput") == 0)
+        throughput(count, size);
+    else
+        rival_fail("what is \"%s\"?", verb);
     return true;
 }
 

@@ -1,5 +1,6 @@
-// A rival: a way to tell another process something that isn't Tidings, behind five functions, so that `rival.c` measures all of them (and ours)
-// with the same loops, the same clock and the same pinning. Two processes: side 0 reads orders and holds the clock, side 1 answers.
+// A rival: a way to tell another process something that isn't Tidings, behind five functions, so that `rival.c`
+// measures all of them (and ours) with the same loops, the same clock and the same pinning. Two processes: side 0 reads
+// orders and holds the clock, side 1 answers.
 //
 // What fails ends the program with a sentence on standard error: there is nothing to be measured then.
 #ifndef RIVAL_H
@@ -15,8 +16,8 @@ typedef struct rival {
     const char *(*version)(void);
     /// Once, before there are two processes: starts a daemon, creates what both inherit. May be NULL.
     void (*start)(void);
-    /// In each of the two processes, confined to its processor: connects. When it has returned on both sides nothing sent is lost for want of a
-    /// subscription.
+    /// In each of the two processes, confined to its processor: connects. When it has returned on both sides nothing
+    /// sent is lost for want of a subscription.
     void (*open)(int side);
     /// One message to the other side; what `reserve` returned, or memory that may be used again at once.
     void (*send)(const void *bytes, size_t size);
@@ -26,8 +27,8 @@ typedef struct rival {
     void *(*reserve)(size_t size);
     /// What has been sent and is still held back in this process goes out. May be NULL.
     void (*flush)(void);
-    /// Before each measurement: whether to wait by looking around without end, and whether a stream of messages comes, rather than one at a
-    /// time. May be NULL: makes no difference, and there is no waiting awake.
+    /// Before each measurement: whether to wait by looking around without end, and whether a stream of messages comes,
+    /// rather than one at a time. May be NULL: makes no difference, and there is no waiting awake.
     void (*prepare)(bool awake, bool stream);
     bool can_wait_awake;
     /// It only wakes: what it carries isn't looked at.
@@ -43,7 +44,8 @@ extern const rival this_rival;
 const char *rival_directory(void);
 /// A path in it. Not to be freed.
 const char *rival_path(const char *name);
-/// Starts a program on all processors, in a process group of its own. It dies with this process; its output is shown if something fails.
+/// Starts a program on all processors, in a process group of its own. It dies with this process; its output is shown if
+/// something fails.
 void rival_daemon(const char *const arguments[]);
 /// What a program says first, less that beginning. To be called in `start`. Valid until the next call.
 const char *rival_output(const char *command, const char *beginning);

@@ -1,5 +1,5 @@
-// Ours, measured with the same loops. Side 1's observer is lossless; side 0's is not, because it doesn't look while it sends a stream, and would hold
-// itself back.
+// Ours, measured with the same loops. Side 1's observer is lossless; side 0's is not, because it doesn't look while it
+// sends a stream, and would hold itself back.
 #include "rival.h"
 
 #include <benchmarks.h>
@@ -45,8 +45,15 @@ static const void *receive(size_t *size) {
 }
 
 // A stream's observer looks around for as long as an observer does unless told otherwise.
-static void prepare(bool awake, bool stream) { tidings_observer_spin(observer, awake ? UINT32_MAX : stream ? 20000 : 0); }
+static void prepare(bool awake, bool stream) {
+    tidings_observer_spin(observer, awake ? UINT32_MAX : stream ? 20000 : 0);
+}
 
-const rival this_rival = {
-    .name = "tidings", .version = version, .start = start, .open = open_side, .send = send_one, .receive = receive, .prepare = prepare,
-    .can_wait_awake = true};
+const rival this_rival = {.name = "tidings",
+                          .version = version,
+                          .start = start,
+                          .open = open_side,
+                          .send = send_one,
+                          .receive = receive,
+                          .prepare = prepare,
+                          .can_wait_awake = true};

@@ -38,4 +38,5 @@ static const void *receive(size_t *size) {
     return bytes;
 }
 
-const rival this_rival = {.name = "unixgram", .version = version, .open = open_side, .send = send_one, .receive = receive};
+const rival this_rival = {
+    .name = "unixgram", .version = version, .open = open_side, .send = send_one, .receive = receive};

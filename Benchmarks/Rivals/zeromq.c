@@ -1,5 +1,5 @@
-// ZeroMQ PUB and SUB over ipc://. XPUB, so that the publisher learns of the subscription, and ZMQ_XPUB_NODROP, so that it waits at the
-// high-water mark; a PUB socket throws away there.
+// ZeroMQ PUB and SUB over ipc://. XPUB, so that the publisher learns of the subscription, and ZMQ_XPUB_NODROP, so that
+// it waits at the high-water mark; a PUB socket throws away there.
 #include "rival.h"
 
 #include <stdio.h>
@@ -48,4 +48,5 @@ static const void *receive(size_t *size) {
     return zmq_msg_data(&received);
 }
 
-const rival this_rival = {.name = "zeromq", .version = version, .open = open_side, .send = send_one, .receive = receive};
+const rival this_rival = {
+    .name = "zeromq", .version = version, .open = open_side, .send = send_one, .receive = receive};

@@ -1,11 +1,14 @@
-// The adversary test: real processes use centers while others attack them. Nothing may crash, hang, read outside its memory, or take memory without bound.
+// The adversary test: real processes use centers while others attack them. Nothing may crash, hang, read outside its
+// memory, or take memory without bound.
 //
-//   adversary --seconds N SEED VICTIM...     a VICTIM is a program that is run as `VICTIM DIRECTORY SEED victim`; "swift:"
+//   adversary --seconds N SEED VICTIM...     a VICTIM is a program that is run as `VICTIM DIRECTORY SEED victim`;
+//   "swift:"
 //                                            before it, and "sanitized:" before that, loosen its bounds
 //   adversary --self-test SEED VICTIM SANITIZED
 //
-// Attackers: a random writer and a targeted writer, who map the file of a center and write to it, and a reader with another user id (which takes root). A round takes two
-// seconds: new centers, new victims, and for each writer a few kinds of words that it attacks, so that the rest of the center still leads victims far into the code.
+// Attackers: a random writer and a targeted writer, who map the file of a center and write to it, and a reader with
+// another user id (which takes root). A round takes two seconds: new centers, new victims, and for each writer a few
+// kinds of words that it attacks, so that the rest of the center still leads victims far into the code.
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -40,8 +43,10 @@
 #define SLOWER_UNOPTIMIZED 12u  // as the Swift victim is built
 #define SLOWER_SANITIZED 60u
 #define CALLS_OF_SWIFT 4u
-#define END_NS UINT64_C(10000000000)  // processor time of the whole process from the request to end on: a dispatcher that loops takes more
-#define HANG_MS 60000            // no call returned for so long
+#define END_NS                                                                                                         \
+    UINT64_C(10000000000)  // processor time of the whole process from the request to end on: a dispatcher that loops
+                           // takes more
+#define HANG_MS 60000      // no call returned for so long
 #define MEMORY_KIB (512u << 10)  // of its own, not the center's
 
 typedef struct target {
@@ -62,8 +67,7 @@ static uint64_t longest, most_time;
 static char longest_call[48];
 static uint64_t most_memory;
 
-static void fail(const char *format, ...)
-{
+static void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     printf("FAILED: ");
@@ -74,28 +78,24 @@ static void fail(const char *format, ...)
     failures++;
 }
 
-static void need(bool so, const char *what)
-{
+static void need(bool so, const char *what) {
     if (so) return;
     printf("can't run: %s: %s\n", what, strerror(errno));
     exit(2);
 }
 
-static uint64_t now_ms(void)
-{
+static uint64_t now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static uint64_t random_from(uint64_t *state)
-{
+static uint64_t random_from(uint64_t *state) {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     return *state ^= *state << 17;
 }
-static uint64_t mixed(uint64_t a, uint64_t b)
-{
+static uint64_t mixed(uint64_t a, uint64_t b) {
     uint64_t state = (a + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (b + 1) * UINT64_C(0xbf58476d1ce4e5b9);
     for (int i = 0; i < 8; i++) random_from(&state);
     return state ? state : 1;
@@ -103,26 +103,26 @@ static uint64_t mixed(uint64_t a, uint64_t b)
 
 // MARK: Attackers
 
-static void file_path(const char *center, char path[256])
-{
+static void file_path(const char *center, char path[256]) {
     snprintf(path, 256, "%s/tidings.%u.%s", directory, geteuid(), center);
 }
 
-static uint8_t *map_center(const char *center, int how, uint64_t *size)
-{
+static uint8_t *map_center(const char *center, int how, uint64_t *size) {
     char path[256];
     file_path(center, path);
     const int fd = open(path, how | O_CLOEXEC);
     if (fd < 0) return NULL;
     struct stat status;
-    uint8_t *base = fstat(fd, &status) == 0 ? mmap(NULL, (size_t)status.st_size, how == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    uint8_t *base = fstat(fd, &status) == 0
+                        ? mmap(NULL, (size_t)status.st_size, how == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ,
+                               MAP_SHARED, fd, 0)
+                        : MAP_FAILED;
     *size = (uint64_t)status.st_size;
     close(fd);
     return base == MAP_FAILED ? NULL : base;
 }
 
-static void write_word(words *c, uint64_t offset, uint64_t value)
-{
+static void write_word(words *c, uint64_t offset, uint64_t value) {
     offset &= ~UINT64_C(7);
     if (offset + 8 > c->length) return;
     __atomic_store_n((uint64_t *)(void *)(c->base + offset), value, __ATOMIC_SEQ_CST);
@@ -130,8 +130,7 @@ static void write_word(words *c, uint64_t offset, uint64_t value)
 }
 
 // The companion of the center that others may read: doorbells, and the words on which posters wait.
-static uint8_t *map_writers_file(uint64_t *size)
-{
+static uint8_t *map_writers_file(uint64_t *size) {
     char pattern[128];
     glob_t found;
     uint8_t *base = NULL;
@@ -149,9 +148,9 @@ static uint8_t *map_writers_file(uint64_t *size)
 }
 
 // Any of its words: near what it was, or anything.
-static void write_writers_file(uint8_t *writers_file, uint64_t size, uint64_t *random)
-{
-    uint32_t *at = (uint32_t *)(void *)(writers_file + random_from(random) % (size / TIDINGS__LINE) * TIDINGS__LINE) + random_from(random) % 2;
+static void write_writers_file(uint8_t *writers_file, uint64_t size, uint64_t *random) {
+    uint32_t *at = (uint32_t *)(void *)(writers_file + random_from(random) % (size / TIDINGS__LINE) * TIDINGS__LINE) +
+                   random_from(random) % 2;
     const uint32_t was = __atomic_load_n(at, __ATOMIC_SEQ_CST);
     const uint32_t values[] = {was ^ 1, was + 2, 0, UINT32_MAX, (uint32_t)random_from(random)};
     __atomic_store_n(at, values[random_from(random) % 5], __ATOMIC_SEQ_CST);
@@ -159,8 +158,7 @@ static void write_writers_file(uint8_t *writers_file, uint64_t size, uint64_t *r
 }
 
 // A writer never ends by itself. `kinds`: a bit for each kind of word it may touch.
-static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds)
-{
+static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds) {
     words c = {0};
     c.base = map_center(center, O_RDWR, &c.length);
     if (!c.base) _exit(0);
@@ -171,12 +169,14 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
     for (;;) {
         if (writers_file && random_from(&random) % 4 == 0) write_writers_file(writers_file, writers_file_size, &random);
         for (uint64_t burst = 1 + random_from(&random) % 64; burst-- > 0;) {
-            c.posted = (word_read(&c, offsetof(tidings__header, eviction)) >> TIDINGS__EV_START_SHIFT) + random_from(&random) % c.shape.slots;
+            c.posted = (word_read(&c, offsetof(tidings__header, eviction)) >> TIDINGS__EV_START_SHIFT) +
+                       random_from(&random) % c.shape.slots;
             if (kinds & ANYWHERE) {
                 // The random writer: any value anywhere behind the fixed page, mostly where things are.
                 const uint64_t within = random_from(&random) % 4 ? c.geometry.base_size : c.length;
                 const uint64_t offset = TIDINGS__PAGE + random_from(&random) % (within - TIDINGS__PAGE);
-                const uint64_t value = random_from(&random) >> (random_from(&random) % 4 ? random_from(&random) % 64 : 0);
+                const uint64_t value = random_from(&random) >>
+                                       (random_from(&random) % 4 ? random_from(&random) % 64 : 0);
                 write_word(&c, offset, value);
                 continue;
             }
@@ -184,9 +184,11 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
             do kind = (word)(random_from(&random) % WORDS);
             while (!(kinds >> kind & 1));
             const uint64_t offset = word_place(&c, kind, (uint32_t)random_from(&random));
-            uint64_t value = word_instead(&c, offset, word_read(&c, offset), (uint8_t)random_from(&random), (uint16_t)random_from(&random));
+            uint64_t value = word_instead(&c, offset, word_read(&c, offset), (uint8_t)random_from(&random),
+                                          (uint16_t)random_from(&random));
             // The tally of a name, by what a signed count takes least well.
-            if ((kind == WORD_COUNT || kind == WORD_END) && random_from(&random) % 4 == 0) value = word_read(&c, offset) + (UINT64_C(1) << 63);
+            if ((kind == WORD_COUNT || kind == WORD_END) && random_from(&random) % 4 == 0)
+                value = word_read(&c, offset) + (UINT64_C(1) << 63);
             write_word(&c, offset, value);
         }
         // Between bursts others get on with it: what is spoilt all the time is looked at only once.
@@ -204,22 +206,25 @@ static struct {
 } read_center;
 
 // Sleeps where posters and observers wake: on the bells, on the claims of slots, and where posters wait.
-static void *sleeper(void *nothing)
-{
+static void *sleeper(void *nothing) {
     uint64_t random = mixed(read_center.random, read_center.random++);
     for (;;) {
         uint8_t *at = read_center.base + offsetof(tidings__header, waiting_posters);
         const uint64_t kind = random_from(&random) % 4;
-        if (kind < 2) at = read_center.base + offsetof(tidings__header, name_futexes) + random_from(&random) % TIDINGS__NAME_FUTEXES * sizeof(tidings__name_futex);
-        if (kind == 2) at = read_center.base + read_center.geometry.cells + random_from(&random) % read_center.shape.slots * sizeof(tidings__cell);
+        if (kind < 2)
+            at = read_center.base + offsetof(tidings__header, name_futexes) +
+                 random_from(&random) % TIDINGS__NAME_FUTEXES * sizeof(tidings__name_futex);
+        if (kind == 2)
+            at = read_center.base + read_center.geometry.cells +
+                 random_from(&random) % read_center.shape.slots * sizeof(tidings__cell);
         const struct timespec moment = {.tv_nsec = (long)(random_from(&random) % 100000000)};
-        (void)syscall(SYS_futex, at, FUTEX_WAIT, __atomic_load_n((uint32_t *)(void *)at, __ATOMIC_SEQ_CST), &moment, NULL, 0);
+        (void)syscall(SYS_futex, at, FUTEX_WAIT, __atomic_load_n((uint32_t *)(void *)at, __ATOMIC_SEQ_CST), &moment,
+                      NULL, 0);
     }
     return nothing;
 }
 
-static void start_sleepers(void *base, uint64_t random)
-{
+static void start_sleepers(void *base, uint64_t random) {
     read_center.base = base;
     read_center.shape = ((const tidings__header *)base)->shape;
     tidings__geometry_of(&read_center.shape, &read_center.geometry);
@@ -231,8 +236,7 @@ static void start_sleepers(void *base, uint64_t random)
 }
 
 // A reader: locks what it can, sleeps on and wakes and moves everything it can, looks everywhere.
-static _Noreturn void reader(uint64_t random)
-{
+static _Noreturn void reader(uint64_t random) {
     if (setgid(65534) != 0 || setuid(65534) != 0) _exit(3);
     char path[256];
     snprintf(path, sizeof path, "%s/tidings.0.open", directory);
@@ -247,23 +251,27 @@ static _Noreturn void reader(uint64_t random)
     for (;;) {
         uint32_t *at = base + random_from(&random) % count, *to = base + random_from(&random) % count;
         const struct timespec moment = {.tv_nsec = (long)(random_from(&random) % 100000)};
-        struct flock lock = {.l_type = F_RDLCK, .l_start = TIDINGS__LOCK_BASE + (off_t)(random_from(&random) % 80), .l_len = (off_t)(random_from(&random) % 3)};
+        struct flock lock = {.l_type = F_RDLCK,
+                             .l_start = TIDINGS__LOCK_BASE + (off_t)(random_from(&random) % 80),
+                             .l_len = (off_t)(random_from(&random) % 3)};
         attacks[1]++;
         switch (random_from(&random) % 6) {
-        case 0: (void)fcntl(fd, F_OFD_SETLK, &lock); break;
-        case 1: (void)syscall(SYS_futex, at, FUTEX_REQUEUE, 0, INT32_MAX, to, 0); break;
-        case 2: (void)syscall(SYS_futex, at, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0); break;
-        case 3: (void)syscall(SYS_futex, at, FUTEX_WAIT, *at, &moment, NULL, 0); break;
-        case 4: (void)syscall(SYS_mbind, base, (unsigned long)TIDINGS__PAGE * 2, (int)(random_from(&random) % 4), NULL, 0ul, 0u); break;
-        default: sum += *at; break;
+            case 0: (void)fcntl(fd, F_OFD_SETLK, &lock); break;
+            case 1: (void)syscall(SYS_futex, at, FUTEX_REQUEUE, 0, INT32_MAX, to, 0); break;
+            case 2: (void)syscall(SYS_futex, at, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0); break;
+            case 3: (void)syscall(SYS_futex, at, FUTEX_WAIT, *at, &moment, NULL, 0); break;
+            case 4:
+                (void)syscall(SYS_mbind, base, (unsigned long)TIDINGS__PAGE * 2, (int)(random_from(&random) % 4), NULL,
+                              0ul, 0u);
+                break;
+            default: sum += *at; break;
         }
     }
 }
 
 // MARK: Victims
 
-static void start(target *v, uint64_t with, const char *plant)
-{
+static void start(target *v, uint64_t with, const char *plant) {
     int input[2];
     const int shared = memfd_create("board", MFD_CLOEXEC);
     need(shared >= 0 && ftruncate(shared, BOARD_THREADS * sizeof(board_thread)) == 0, "memfd_create");
@@ -290,8 +298,7 @@ static void start(target *v, uint64_t with, const char *plant)
     for (int i = 0; i < BOARD_THREADS; i++) v->seen[i] = v->since[i] = 0;
 }
 
-static uint64_t own_memory_kib(pid_t pid)
-{
+static uint64_t own_memory_kib(pid_t pid) {
     char path[64], line[256];
     uint64_t kib = 0;
     snprintf(path, sizeof path, "/proc/%d/status", pid);
@@ -303,8 +310,7 @@ static uint64_t own_memory_kib(pid_t pid)
 }
 
 // The processor time that a thread, or all threads of a process, have taken: nanoseconds; 0: it has ended.
-static uint64_t thread_time(pid_t pid, uint64_t thread)
-{
+static uint64_t thread_time(pid_t pid, uint64_t thread) {
     char path[64];
     uint64_t ran = 0;
     snprintf(path, sizeof path, "/proc/%d/task/%llu/schedstat", pid, (unsigned long long)thread);
@@ -313,22 +319,23 @@ static uint64_t thread_time(pid_t pid, uint64_t thread)
     if (file) fclose(file);
     return ran;
 }
-static uint64_t process_time(pid_t pid)
-{
+static uint64_t process_time(pid_t pid) {
     clockid_t clock;
     struct timespec used;
     if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-static uint64_t call_limit(const target *v)
-{
-    return CALL_NS * (v->sanitized ? SLOWER_SANITIZED : v->swift ? SLOWER_UNOPTIMIZED : SLOWER) * (v->swift ? CALLS_OF_SWIFT : 1);
+static uint64_t call_limit(const target *v) {
+    return CALL_NS *
+           (v->sanitized ? SLOWER_SANITIZED
+            : v->swift   ? SLOWER_UNOPTIMIZED
+                         : SLOWER) *
+           (v->swift ? CALLS_OF_SWIFT : 1);
 }
 
 // The processor time of a call that runs, by the kernel's account; 0: none runs.
-static uint64_t time_of_call(const target *v, const board_thread *t)
-{
+static uint64_t time_of_call(const target *v, const board_thread *t) {
     const uint64_t calls = t->calls, from = t->from;
     if (calls % 2 == 0) return 0;
     const uint64_t time = thread_time(v->pid, t->thread);
@@ -336,8 +343,7 @@ static uint64_t time_of_call(const target *v, const board_thread *t)
 }
 
 // What can be seen of a victim from outside. False: it has failed.
-static bool look_at(target *v)
-{
+static bool look_at(target *v) {
     const uint64_t now = now_ms(), limit = call_limit(v);
     for (int i = 0; i < BOARD_THREADS; i++) {
         const board_thread *t = &v->board[i];
@@ -351,10 +357,12 @@ static bool look_at(target *v)
         }
         const uint64_t running = time_of_call(v, t);
         if (running > limit) {
-            fail("%s: %s has taken %llu ms of processor time and goes on", v->program, t->call, (unsigned long long)running / 1000000);
+            fail("%s: %s has taken %llu ms of processor time and goes on", v->program, t->call,
+                 (unsigned long long)running / 1000000);
             v->failure = "slow";
         } else if (t->longest > limit) {
-            fail("%s: %s took %llu ms of processor time", v->program, t->longest_call, (unsigned long long)t->longest / 1000000);
+            fail("%s: %s took %llu ms of processor time", v->program, t->longest_call,
+                 (unsigned long long)t->longest / 1000000);
             v->failure = "slow";
         }
     }
@@ -368,8 +376,7 @@ static bool look_at(target *v)
 }
 
 // The end of a victim's round: it is asked to end, and must. How it ended is the verdict.
-static void finish(target *v)
-{
+static void finish(target *v) {
     close(v->input);
     int status = 0;
     const uint64_t from = now_ms(), used = process_time(v->pid);
@@ -378,7 +385,8 @@ static void finish(target *v)
         const uint64_t time = process_time(v->pid), since = time > used ? time - used : 0;
         if (since > most_time && !v->sanitized) most_time = since;
         if (!v->failure && since > END_NS * (v->sanitized ? 4 : 1)) {
-            fail("%s has taken %llu ms of processor time since it was asked to end", v->program, (unsigned long long)since / 1000000);
+            fail("%s has taken %llu ms of processor time since it was asked to end", v->program,
+                 (unsigned long long)since / 1000000);
             v->failure = "busy";
         }
         if (!look_at(v) || now_ms() - from > HANG_MS) {
@@ -398,8 +406,10 @@ static void finish(target *v)
     if (!v->failure && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
         for (int i = 0; i < BOARD_THREADS; i++)
             if (v->board[i].calls) printf("  thread %d: %s\n", i, v->board[i].call);
-        if (WIFSIGNALED(status)) fail("%s died of signal %d (%s)", v->program, WTERMSIG(status), strsignal(WTERMSIG(status)));
-        else fail("%s ended with status %d", v->program, WEXITSTATUS(status));
+        if (WIFSIGNALED(status))
+            fail("%s died of signal %d (%s)", v->program, WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else
+            fail("%s ended with status %d", v->program, WEXITSTATUS(status));
         v->failure = "crash";
     }
     // What its last calls took.
@@ -416,18 +426,22 @@ static void finish(target *v)
 
 // MARK: Rounds
 
-static void empty_directory(void)
-{
+static void empty_directory(void) {
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'/tidings.*", directory);
     if (system(command) != 0) printf("note: can't empty %s\n", directory);
 }
 
-static void make_centers(void)
-{
+static void make_centers(void) {
     for (int open = 0; open < 2; open++) {
         const tidings_configuration configuration = {
-            .directory = directory, .maximum_payload = 65536, .slots = 256, .participants = 64, .observers = 64, .names = 256, .mode = open ? 0644 : 0600,
+            .directory = directory,
+            .maximum_payload = 65536,
+            .slots = 256,
+            .participants = 64,
+            .observers = 64,
+            .names = 256,
+            .mode = open ? 0644 : 0600,
         };
         tidings_center *center;
         const int result = tidings_open(open ? "open" : "closed", &configuration, &center);
@@ -439,8 +453,7 @@ static void make_centers(void)
     }
 }
 
-static uint64_t some_kinds(uint64_t *random)
-{
+static uint64_t some_kinds(uint64_t *random) {
     uint64_t kinds = 0;
     for (uint64_t n = 1 + random_from(random) % 3; n-- > 0;) kinds |= UINT64_C(1) << random_from(random) % WORDS;
     // What a removed center says ends a round at once, so it is rare.
@@ -449,19 +462,18 @@ static uint64_t some_kinds(uint64_t *random)
 }
 
 // The word that the planted loop trusts, in both centers: a loop is then found whatever the writers would have written.
-static void spoil_revoked(void)
-{
+static void spoil_revoked(void) {
     for (int open = 0; open < 2; open++) {
         uint64_t size;
         uint8_t *base = map_center(open ? "open" : "closed", O_RDWR, &size);
         need(base != NULL, "map a center");
-        __atomic_store_n((uint64_t *)(void *)(base + offsetof(tidings__header, revoked)), UINT64_C(1) << 62, __ATOMIC_SEQ_CST);
+        __atomic_store_n((uint64_t *)(void *)(base + offsetof(tidings__header, revoked)), UINT64_C(1) << 62,
+                         __ATOMIC_SEQ_CST);
         munmap(base, size);
     }
 }
 
-static void attack(target *targets, uint32_t count, uint64_t number, uint64_t only, const char *plant, uint32_t ms)
-{
+static void attack(target *targets, uint32_t count, uint64_t number, uint64_t only, const char *plant, uint32_t ms) {
     uint64_t random = mixed(seed, number);
     empty_directory();
     make_centers();
@@ -470,10 +482,13 @@ static void attack(target *targets, uint32_t count, uint64_t number, uint64_t on
     for (uint32_t i = 0; i < count; i++) start(&targets[i], random_from(&random), plant);
     pid_t attackers[5];
     uint32_t running = 0;
-    const uint64_t kinds[4] = {
-        only ? only : some_kinds(&random), only ? only : some_kinds(&random), only ? only : number % 3 == 0 ? ANYWHERE : some_kinds(&random), only ? only : some_kinds(&random)};
-    printf("round %llu: words %#llx %#llx %#llx %#llx\n", (unsigned long long)number, (unsigned long long)kinds[0], (unsigned long long)kinds[1], (unsigned long long)kinds[2],
-           (unsigned long long)kinds[3]);
+    const uint64_t kinds[4] = {only ? only : some_kinds(&random), only ? only : some_kinds(&random),
+                               only              ? only
+                               : number % 3 == 0 ? ANYWHERE
+                                                 : some_kinds(&random),
+                               only ? only : some_kinds(&random)};
+    printf("round %llu: words %#llx %#llx %#llx %#llx\n", (unsigned long long)number, (unsigned long long)kinds[0],
+           (unsigned long long)kinds[1], (unsigned long long)kinds[2], (unsigned long long)kinds[3]);
     fflush(stdout);
     for (uint32_t i = 0; i < 5; i++) {
         if (i == 4 && geteuid() != 0) break;
@@ -492,7 +507,8 @@ static void attack(target *targets, uint32_t count, uint64_t number, uint64_t on
     const uint64_t until = now_ms() + ms;
     while (now_ms() < until) {
         bool failed = false;
-        for (uint32_t i = 0; i < count; i++) failed = !look_at(&targets[i]) || waitpid(targets[i].pid, NULL, WNOHANG | WNOWAIT) > 0 || failed;
+        for (uint32_t i = 0; i < count; i++)
+            failed = !look_at(&targets[i]) || waitpid(targets[i].pid, NULL, WNOHANG | WNOWAIT) > 0 || failed;
         if (failed) break;
         usleep(20000);
     }
@@ -505,8 +521,7 @@ static void attack(target *targets, uint32_t count, uint64_t number, uint64_t on
     }
 }
 
-static int self_test(const char *plain, const char *sanitized)
-{
+static int self_test(const char *plain, const char *sanitized) {
     static const char *const plants[] = {"crash", "hang", "memory", "overread"};
     uint32_t missed = 0;
     for (uint32_t i = 0; i < 4; i++) {
@@ -521,8 +536,7 @@ static int self_test(const char *plain, const char *sanitized)
     return missed != 0;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const bool testing = argc == 5 && strcmp(argv[1], "--self-test") == 0;
     if (!testing && (argc < 5 || strcmp(argv[1], "--seconds") != 0 || argc - 4 > TARGETS_MAX)) {
         fprintf(stderr, "usage: adversary --seconds N SEED VICTIM… | adversary --self-test SEED VICTIM SANITIZED\n");
@@ -551,10 +565,13 @@ int main(int argc, char **argv)
         const uint64_t until = now_ms() + 1000 * strtoull(argv[2], NULL, 10);
         uint64_t rounds = 0;
         while (now_ms() < until && !failures) attack(targets, count, rounds++, 0, NULL, ROUND_MS);
-        printf("%llu rounds, %llu calls by victims, %llu words written, %llu acts of a reader; longest call %s, %.1f ms of processor time; longest end %.1f ms; most memory %llu MiB; %u failed\n",
-               (unsigned long long)rounds, (unsigned long long)total_calls, (unsigned long long)attacks[0], (unsigned long long)attacks[1], longest_call,
-               (double)longest / 1e6, (double)most_time / 1e6, (unsigned long long)most_memory >> 10, failures);
-        if (rounds == 0 || total_calls < 1000 || attacks[0] < 1000) fail("hardly anything was attacked, so nothing is proved");
+        printf("%llu rounds, %llu calls by victims, %llu words written, %llu acts of a reader; longest call %s, %.1f "
+               "ms of processor time; longest end %.1f ms; most memory %llu MiB; %u failed\n",
+               (unsigned long long)rounds, (unsigned long long)total_calls, (unsigned long long)attacks[0],
+               (unsigned long long)attacks[1], longest_call, (double)longest / 1e6, (double)most_time / 1e6,
+               (unsigned long long)most_memory >> 10, failures);
+        if (rounds == 0 || total_calls < 1000 || attacks[0] < 1000)
+            fail("hardly anything was attacked, so nothing is proved");
         result = failures != 0;
     }
     empty_directory();

@@ -1,4 +1,5 @@
-// What a victim says of itself while it is attacked: one page per thread, written by the victim, read by the director. Descriptor 3 of a victim.
+// What a victim says of itself while it is attacked: one page per thread, written by the victim, read by the director.
+// Descriptor 3 of a victim.
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -10,11 +11,11 @@
 
 // The Swift victim writes the same bytes (Tests/integration/peer/Adversary.swift).
 typedef struct board_thread {
-    _Atomic uint64_t calls;      // calls begun and returned: odd while a call runs
-    _Atomic uint64_t longest;    // nanoseconds of processor time that the longest call took
-    _Atomic uint64_t from;       // the thread's processor time in nanoseconds when the last call began
-    _Atomic uint64_t thread;     // the thread's number, for its processor time while a call runs
-    char call[48];               // the call that runs, or ran last
+    _Atomic uint64_t calls;    // calls begun and returned: odd while a call runs
+    _Atomic uint64_t longest;  // nanoseconds of processor time that the longest call took
+    _Atomic uint64_t from;     // the thread's processor time in nanoseconds when the last call began
+    _Atomic uint64_t thread;   // the thread's number, for its processor time while a call runs
+    char call[48];             // the call that runs, or ran last
     char longest_call[48];
     char unused[4096 - 128];
 } board_thread;

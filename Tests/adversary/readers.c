@@ -1,6 +1,6 @@
-// What sleeping readers cost a poster: readers [POSTS]. Three groups: threads that sleep on a name's bell, on the claims of the
-// coming slots, and on the word on which posters wait where no reader maps the file. Prints microseconds of a post (median; of
-// lossless posts the mean), and the ratio to the first row of the group.
+// What sleeping readers cost a poster: readers [POSTS]. Three groups: threads that sleep on a name's bell, on the
+// claims of the coming slots, and on the word on which posters wait where no reader maps the file. Prints microseconds
+// of a post (median; of lossless posts the mean), and the ratio to the first row of the group.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "center/center.h"
-#include "ring/cell.h"
 #include "posting/publisher.h"
+#include "ring/cell.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -44,7 +44,8 @@ static const sleepers kinds[] = {
     {"8, 500 hostile threads, 128 claims each", .observers = 8, .hostile = 500, .words = WORDS_MOST, .on = CLAIMS},
     {"a lossless observer", .first = true, .lossless = true},
     {"it, 500 hostile threads, one word each", .lossless = true, .hostile = 500, .words = 1, .on = WAITING_POSTERS},
-    {"it, 500 hostile threads, 128 words each", .lossless = true, .hostile = 500, .words = WORDS_MOST, .on = WAITING_POSTERS},
+    {"it, 500 hostile threads, 128 words each", .lossless = true, .hostile = 500, .words = WORDS_MOST,
+     .on = WAITING_POSTERS},
 };
 
 typedef struct board {
@@ -71,7 +72,8 @@ static uint64_t nanoseconds(void) {
 static _Atomic uint32_t *word_at(uint64_t frontier, unsigned i) {
     const tidings__segment *s = &read_only->segment;
     if (now->on == CLAIMS) return tidings__claim_futex(tidings__cell_at(s, frontier + i));
-    return now->on == NAME_FUTEX ? &s->header->name_futexes[name_futex].word : (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
+    return now->on == NAME_FUTEX ? &s->header->name_futexes[name_futex].word
+                                 : (_Atomic uint32_t *)(void *)&s->header->waiting_posters.word;
 }
 
 static void *hostile(void *nothing) {
@@ -88,8 +90,10 @@ static void *hostile(void *nothing) {
             waits[i].value = atomic_load(word_at(frontier, i));
             waits[i].flags = 2;  // 32 bits
         }
-        if (now->words == 1) syscall(SYS_futex, waits[0].address, FUTEX_WAIT, waits[0].value, NULL, NULL, 0);
-        else syscall(SYS_futex_waitv, waits, now->words, 0, NULL, CLOCK_MONOTONIC);
+        if (now->words == 1)
+            syscall(SYS_futex, waits[0].address, FUTEX_WAIT, waits[0].value, NULL, NULL, 0);
+        else
+            syscall(SYS_futex_waitv, waits, now->words, 0, NULL, CLOCK_MONOTONIC);
     }
     return nothing;
 }
@@ -104,7 +108,8 @@ static void *honest(void *center) {
     atomic_fetch_add(&shared->ready, 1);
     while (tidings_next(observer, -1, &delivery) == 0) {
         // Slower than the poster, which therefore waits.
-        if (now->lossless) for (volatile int i = 0; i < 1500; i++) continue;
+        if (now->lossless)
+            for (volatile int i = 0; i < 1500; i++) continue;
         const uint64_t time = nanoseconds();
         uint64_t last = atomic_load(&shared->last);
         while (last < time && !atomic_compare_exchange_weak(&shared->last, &last, time)) continue;
@@ -187,7 +192,8 @@ int main(int count, char **arguments) {
         tidings_center *center;
         tidings_publisher *publisher;
         now = &kinds[k];
-        if (tidings_open("readers", &(tidings_configuration){.mode = 0644, .slots = now->lossless ? 256 : 0}, &center)) fail("open a center");
+        if (tidings_open("readers", &(tidings_configuration){.mode = 0644, .slots = now->lossless ? 256 : 0}, &center))
+            fail("open a center");
         if (tidings_publisher_open(center, "name", 4, NULL, 0, &publisher)) fail("open a center");
         name_futex = tidings__name_futex_of(&publisher->key);
         atomic_store(&shared->ready, 0);

@@ -1,9 +1,11 @@
-// The C victim: does everything that tidings.h offers with the centers it is given, as an honest program would, until its standard input ends.
+// The C victim: does everything that tidings.h offers with the centers it is given, as an honest program would, until
+// its standard input ends.
 //
 //   victim DIRECTORY SEED victim [PLANT]
 //
-// Centers "closed" (mode 0600) and "open" (0644) are attacked meanwhile. Any result is right, as long as each call returns and the process lives. PLANT is a mistake
-// made on purpose, which the self-test must find: crash, hang, memory, overread.
+// Centers "closed" (mode 0600) and "open" (0644) are attacked meanwhile. Any result is right, as long as each call
+// returns and the process lives. PLANT is a mistake made on purpose, which the self-test must find: crash, hang,
+// memory, overread.
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -29,23 +31,20 @@ typedef struct own {
     uint8_t sum;
 } own;
 
-static uint64_t next_random(own *me)
-{
+static uint64_t next_random(own *me) {
     me->random ^= me->random << 13;
     me->random ^= me->random >> 7;
     return me->random ^= me->random << 17;
 }
 static uint32_t below(own *me, uint32_t n) { return (uint32_t)(next_random(me) >> 33) % n; }
 
-static uint64_t processor_time(void)
-{
+static uint64_t processor_time(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t begin(own *me, const char *call)
-{
+static uint64_t begin(own *me, const char *call) {
     snprintf(me->says->call, sizeof me->says->call, "%s", call);
     const uint64_t from = processor_time();
     atomic_store(&me->says->from, from);
@@ -53,8 +52,7 @@ static uint64_t begin(own *me, const char *call)
     return from;
 }
 
-static void end(own *me, uint64_t from)
-{
+static void end(own *me, uint64_t from) {
     const uint64_t took = processor_time() - from;
     if (took > me->says->longest) {
         memcpy(me->says->longest_call, me->says->call, sizeof me->says->call);
@@ -63,53 +61,71 @@ static void end(own *me, uint64_t from)
     atomic_fetch_add(&me->says->calls, 1);
 }
 // Says on the board which call runs, for a director that finds it running too long.
-#define CALL(me, call) ({ const uint64_t from_ = begin(me, #call); __typeof__(call) result_ = (call); end(me, from_); result_; })
-#define RUN(me, call) ({ const uint64_t from_ = begin(me, #call); (call); end(me, from_); })
+#define CALL(me, call)                                                                                                 \
+    ({                                                                                                                 \
+        const uint64_t from_ = begin(me, #call);                                                                       \
+        __typeof__(call) result_ = (call);                                                                             \
+        end(me, from_);                                                                                                \
+        result_;                                                                                                       \
+    })
+#define RUN(me, call)                                                                                                  \
+    ({                                                                                                                 \
+        const uint64_t from_ = begin(me, #call);                                                                       \
+        (call);                                                                                                        \
+        end(me, from_);                                                                                                \
+    })
 
-static const char *const names[] = {"a", "b", "com.example.progress", "com.example.a.name.of.some.length.that.takes.a.good.part.of.a.cell.with.it", "x.1", "x.2"};
+static const char *const names[] = {
+    "a",   "b",  "com.example.progress", "com.example.a.name.of.some.length.that.takes.a.good.part.of.a.cell.with.it",
+    "x.1", "x.2"};
 static const size_t sizes[] = {0, 8, 64, 190, 400, 3000, 20000, 65536};
 #define OF(array) (sizeof(array) / sizeof(array)[0])
 
-static void use_bytes(own *me, const void *bytes, size_t size)
-{
+static void use_bytes(own *me, const void *bytes, size_t size) {
     for (size_t i = 0; i < size; i++) me->sum ^= ((const uint8_t *)bytes)[i];
 }
 
-static void post(own *me, tidings_center *center, bool read_only)
-{
+static void post(own *me, tidings_center *center, bool read_only) {
     static const uint8_t payload[65536];
     const char *name = names[below(me, OF(names))], *subject = below(me, 3) ? NULL : "subject";
     tidings_publisher *publisher = NULL;
-    if (CALL(me, tidings_publisher_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &publisher)) != 0) return;
+    if (CALL(me, tidings_publisher_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0,
+                                        &publisher)) != 0)
+        return;
     for (uint32_t i = below(me, 40); i-- > 0;) {
-        const tidings_post_options options = {.flags = below(me, 8) ? 0 : TIDINGS_POST_RETAIN, .deadline_ns = below(me, 4) ? 0 : 2000000};
+        const tidings_post_options options = {.flags = below(me, 8) ? 0 : TIDINGS_POST_RETAIN,
+                                              .deadline_ns = below(me, 4) ? 0 : 2000000};
         const size_t size = sizes[below(me, OF(sizes))];
         uint64_t sequence;
         switch (below(me, read_only ? 1 : 8)) {
-        case 0: {
-            uint8_t *buffer = malloc(65536);
-            size_t room = 65536;
-            if (buffer && CALL(me, tidings_state_get(publisher, buffer, &room, NULL, NULL)) == 0) use_bytes(me, buffer, room);
-            free(buffer);
-            break;
-        }
-        case 1: CALL(me, tidings_state_set(publisher, size ? payload : NULL, size, &options)); break;
-        case 2: {
-            tidings_reservation reservation;
-            if (CALL(me, tidings_reserve(center, size, &reservation)) != 0) break;
-            memset(reservation.bytes, 1, reservation.capacity < size ? reservation.capacity : size);
-            if (below(me, 2)) CALL(me, tidings_post_reserved(publisher, &reservation, size < reservation.capacity ? size : reservation.capacity, &options, &sequence));
-            else RUN(me, tidings_abandon(center, &reservation));
-            break;
-        }
-        default: CALL(me, tidings_post(publisher, payload, size, &options, &sequence)); break;
+            case 0: {
+                uint8_t *buffer = malloc(65536);
+                size_t room = 65536;
+                if (buffer && CALL(me, tidings_state_get(publisher, buffer, &room, NULL, NULL)) == 0)
+                    use_bytes(me, buffer, room);
+                free(buffer);
+                break;
+            }
+            case 1: CALL(me, tidings_state_set(publisher, size ? payload : NULL, size, &options)); break;
+            case 2: {
+                tidings_reservation reservation;
+                if (CALL(me, tidings_reserve(center, size, &reservation)) != 0) break;
+                memset(reservation.bytes, 1, reservation.capacity < size ? reservation.capacity : size);
+                if (below(me, 2))
+                    CALL(me, tidings_post_reserved(publisher, &reservation,
+                                                   size < reservation.capacity ? size : reservation.capacity, &options,
+                                                   &sequence));
+                else
+                    RUN(me, tidings_abandon(center, &reservation));
+                break;
+            }
+            default: CALL(me, tidings_post(publisher, payload, size, &options, &sequence)); break;
         }
     }
     RUN(me, tidings_publisher_close(publisher));
 }
 
-static void look(own *me, tidings_observer *observer, uint32_t times)
-{
+static void look(own *me, tidings_observer *observer, uint32_t times) {
     while (times-- > 0 && !is_over) {
         tidings_delivery d;
         const int64_t timeout = below(me, 3) ? 0 : 1000000 * (int64_t)below(me, 20);
@@ -121,17 +137,20 @@ static void look(own *me, tidings_observer *observer, uint32_t times)
     }
 }
 
-static void observe(own *me, tidings_center *center)
-{
+static void observe(own *me, tidings_center *center) {
     tidings_observer *observer = NULL;
     if (CALL(me, tidings_observer_open(center, me->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer)) != 0) return;
-    if (below(me, 4) == 0) CALL(me, tidings_observer_seek(observer, below(me, 2) ? 0 : next_random(me) >> below(me, 64)));
+    if (below(me, 4) == 0)
+        CALL(me, tidings_observer_seek(observer, below(me, 2) ? 0 : next_random(me) >> below(me, 64)));
     uint32_t subscriptions[4], count = 0;
     for (uint32_t i = 1 + below(me, 3); i-- > 0;) {
         const char *name = below(me, 5) ? names[below(me, OF(names))] : NULL;
         const bool prefix = name && !me->reads_only && below(me, 4) == 0;
-        const uint32_t flags = (below(me, 2) ? TIDINGS_ADD_RETAINED : 0) | (below(me, 3) ? 0 : TIDINGS_ADD_HISTORY) | (prefix ? TIDINGS_ADD_PREFIX : 0);
-        if (CALL(me, tidings_observer_add(observer, name, name ? prefix ? 1 : strlen(name) : 0, NULL, 0, flags, &subscriptions[count])) == 0) count++;
+        const uint32_t flags = (below(me, 2) ? TIDINGS_ADD_RETAINED : 0) | (below(me, 3) ? 0 : TIDINGS_ADD_HISTORY) |
+                               (prefix ? TIDINGS_ADD_PREFIX : 0);
+        if (CALL(me, tidings_observer_add(observer, name, name ? prefix ? 1 : strlen(name) : 0, NULL, 0, flags,
+                                          &subscriptions[count])) == 0)
+            count++;
     }
     int descriptor;
     if (below(me, 8) == 0 && CALL(me, tidings_observer_descriptor(observer, &descriptor)) == 0) {
@@ -145,15 +164,15 @@ static void observe(own *me, tidings_center *center)
     RUN(me, tidings_observer_close(observer));
 }
 
-static void look_around(own *me, tidings_center *center)
-{
+static void look_around(own *me, tidings_center *center) {
     tidings_statistics s;
     tidings_orphans orphans;
     if (CALL(me, tidings_statistics_get(center, &s)) != 0) return;
     for (uint32_t i = 0; i < 70; i++) {
         tidings_participant_info participant;
         tidings_participant_observers observers;
-        if (CALL(me, tidings_participant(center, i, &participant)) == 0) use_bytes(me, participant.executable, strlen(participant.executable) + 1);
+        if (CALL(me, tidings_participant(center, i, &participant)) == 0)
+            use_bytes(me, participant.executable, strlen(participant.executable) + 1);
         RUN(me, tidings_participant_observers_get(center, i, &observers));
     }
     for (uint32_t i = 0; i < 300; i++) {
@@ -165,9 +184,9 @@ static void look_around(own *me, tidings_center *center)
 }
 
 // A mistake of a program that trusts what others can write: each is what the core must never do.
-static void mistake(own *me, tidings_center *center)
-{
-    const uint64_t word = atomic_load_explicit((_Atomic uint64_t *)&center->segment.header->revoked.word, memory_order_relaxed);
+static void mistake(own *me, tidings_center *center) {
+    const uint64_t word = atomic_load_explicit((_Atomic uint64_t *)&center->segment.header->revoked.word,
+                                               memory_order_relaxed);
     static volatile uint8_t sink;
     if (strcmp(plant, "crash") == 0 && word > UINT64_C(1) << 40) *(volatile char *)word = 0;
     if (strcmp(plant, "memory") == 0 && word > 1u << 20) {
@@ -186,15 +205,20 @@ static void mistake(own *me, tidings_center *center)
     }
 }
 
-static void *live(void *argument)
-{
+static void *live(void *argument) {
     own *me = argument;
     atomic_store(&me->says->thread, (uint64_t)gettid());
     while (!is_over) {
         const bool open = me->reads_only || below(me, 2), read_only = me->reads_only;
         const tidings_configuration configuration = {
-            .directory = directory, .maximum_payload = 65536, .slots = 256, .participants = 64, .observers = 64, .names = 256,
-            .mode = open ? 0644 : 0600, .flags = read_only ? TIDINGS_OPEN_READ_ONLY : TIDINGS_OPEN_EXISTING,
+            .directory = directory,
+            .maximum_payload = 65536,
+            .slots = 256,
+            .participants = 64,
+            .observers = 64,
+            .names = 256,
+            .mode = open ? 0644 : 0600,
+            .flags = read_only ? TIDINGS_OPEN_READ_ONLY : TIDINGS_OPEN_EXISTING,
         };
         tidings_center *center = NULL;
         if (CALL(me, tidings_open(open ? "open" : "closed", &configuration, &center)) != 0) {
@@ -205,9 +229,11 @@ static void *live(void *argument)
         for (uint32_t i = 1 + below(me, 20); i-- > 0 && !is_over;) {
             if (*plant) mistake(me, center);
             switch (below(me, 8)) {
-            case 0: look_around(me, center); break;
-            case 1: case 2: case 3: observe(me, center); break;
-            default: post(me, center, read_only); break;
+                case 0: look_around(me, center); break;
+                case 1:
+                case 2:
+                case 3: observe(me, center); break;
+                default: post(me, center, read_only); break;
             }
         }
         RUN(me, tidings_close(center));
@@ -215,8 +241,7 @@ static void *live(void *argument)
     return NULL;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 3) return 64;
     directory = argv[1];
     if (argc > 4) plant = argv[4];
@@ -225,7 +250,10 @@ int main(int argc, char **argv)
     static own threads[4];
     pthread_t started[4];
     for (uint32_t i = 0; i < 4; i++) {
-        threads[i] = (own){.says = &board[i], .random = strtoull(argv[2], NULL, 10) * 4 + i + 1, .reads_only = i == 3, .lossless = i == 2};
+        threads[i] = (own){.says = &board[i],
+                           .random = strtoull(argv[2], NULL, 10) * 4 + i + 1,
+                           .reads_only = i == 3,
+                           .lossless = i == 2};
         for (int n = 0; n < 20; n++) next_random(&threads[i]);
         if (pthread_create(&started[i], NULL, live, &threads[i]) != 0) return 66;
     }

@@ -9,9 +9,7 @@
 struct board board;
 
 // Word i of a post's payload; all different, so that a mixture shows.
-static uint64_t word_of(uint32_t post, uint32_t i) {
-    return (uint64_t)(post + 1) << 32 | (i + 1);
-}
+static uint64_t word_of(uint32_t post, uint32_t i) { return (uint64_t)(post + 1) << 32 | (i + 1); }
 
 static uint32_t begin(const char *name, uint32_t size, bool value, uint64_t *payload) {
     uint32_t index = board.post_count++;
@@ -24,7 +22,8 @@ static int end(board_post *post, int result) {
     post->result = result;
     post->known = result == 0;
     if (tidings__thread_state.inside) machine_violation("still inside a post after it");
-    if (machine.current && machine.current->pending) machine_violation("the pending operation was not cleared after a post");
+    if (machine.current && machine.current->pending)
+        machine_violation("the pending operation was not cleared after a post");
     return result;
 }
 
@@ -33,7 +32,8 @@ int board_send(tidings_publisher *publisher, const char *name, uint32_t size, co
     board_post *post = &board.posts[begin(name, size, options && options->flags & TIDINGS_POST_RETAIN, payload)];
     return end(post, tidings_post(publisher, payload, size, options, &post->sequence));
 }
-int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size, tidings_reservation *reservation) {
+int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size,
+                        tidings_reservation *reservation) {
     uint64_t payload[64];
     board_post *post = &board.posts[begin(name, size, false, payload)];
     memcpy(reservation->bytes, payload, size);
@@ -47,7 +47,8 @@ watcher *board_watcher(const char *name, uint32_t flags) {
 }
 
 bool board_matches(const watcher *w, const board_post *post) {
-    return !w->name || (w->flags & TIDINGS_ADD_PREFIX ? strncmp(w->name, post->name, strlen(w->name)) : strcmp(w->name, post->name)) == 0;
+    return !w->name || (w->flags & TIDINGS_ADD_PREFIX ? strncmp(w->name, post->name, strlen(w->name))
+                                                      : strcmp(w->name, post->name)) == 0;
 }
 
 void board_note(watcher *w, const tidings_delivery *d) {
@@ -63,12 +64,16 @@ void board_note(watcher *w, const tidings_delivery *d) {
     const uint64_t *payload = d->payload;
     if (d->size < 8 || d->size % 8 != 0) machine_violation("a payload of %zu bytes, which nobody posted", d->size);
     t->post = (uint32_t)(payload[0] >> 32) - 1;
-    if (t->post >= board.post_count) machine_violation("torn: a payload that nobody posted begins with %#llx", (unsigned long long)payload[0]);
+    if (t->post >= board.post_count)
+        machine_violation("torn: a payload that nobody posted begins with %#llx", (unsigned long long)payload[0]);
     board_post *post = &board.posts[t->post];
-    if (post->size != d->size) machine_violation("post %u has %u bytes, and came with %zu", t->post, post->size, d->size);
+    if (post->size != d->size)
+        machine_violation("post %u has %u bytes, and came with %zu", t->post, post->size, d->size);
     for (uint32_t i = 0; i < d->size / 8; i++)
-        if (payload[i] != word_of(t->post, i)) machine_violation("torn: word %u of post %u is %#llx", i, t->post, (unsigned long long)payload[i]);
-    if (strcmp(d->name, post->name) != 0) machine_violation("post %u was posted as \"%s\", and came as \"%s\"", t->post, post->name, d->name);
+        if (payload[i] != word_of(t->post, i))
+            machine_violation("torn: word %u of post %u is %#llx", i, t->post, (unsigned long long)payload[i]);
+    if (strcmp(d->name, post->name) != 0)
+        machine_violation("post %u was posted as \"%s\", and came as \"%s\"", t->post, post->name, d->name);
     if (!board_matches(w, post))
         machine_violation("post %u, as \"%s\", came to who looks at \"%s\"", t->post, post->name, w->name);
     if (post->known && post->sequence != d->sequence)
@@ -80,13 +85,16 @@ void board_note(watcher *w, const tidings_delivery *d) {
     if (t->kept) {
         // The newest that had been posted before it asked, or a newer one.
         for (uint32_t i = 0; i < board.post_count; i++)
-            if (board.posts[i].value && board.posts[i].known && board.posts[i].returned && board.posts[i].returned < w->adding &&
-                strcmp(board.posts[i].name, post->name) == 0 && board.posts[i].sequence > d->sequence)
-                machine_violation("%s was told of a kept value at %llu, older than the one at %llu", w->fiber->name, (unsigned long long)d->sequence,
-                                  (unsigned long long)board.posts[i].sequence);
+            if (board.posts[i].value && board.posts[i].known && board.posts[i].returned &&
+                board.posts[i].returned < w->adding && strcmp(board.posts[i].name, post->name) == 0 &&
+                board.posts[i].sequence > d->sequence)
+                machine_violation("%s was told of a kept value at %llu, older than the one at %llu", w->fiber->name,
+                                  (unsigned long long)d->sequence, (unsigned long long)board.posts[i].sequence);
         // Of many names in their order, and before what is posted.
         for (uint32_t i = 0; i + 1 < w->count; i++)
-            if (!w->told[i].kept || w->told[i].sequence >= d->sequence) machine_violation("%s was told of a kept value at %llu too late", w->fiber->name, (unsigned long long)d->sequence);
+            if (!w->told[i].kept || w->told[i].sequence >= d->sequence)
+                machine_violation("%s was told of a kept value at %llu too late", w->fiber->name,
+                                  (unsigned long long)d->sequence);
         return;
     }
     for (uint32_t i = 0; i + 1 < w->count; i++)
@@ -104,7 +112,8 @@ void board_rest(watcher *w, watcher *late) {
         result = tidings_next(w->observer, 0, &d);
     }
     if (result == 0)
-        machine_violation("%s slept on %s %llu", w->fiber->name, d.kind ? "a loss before" : "notification", (unsigned long long)d.sequence);
+        machine_violation("%s slept on %s %llu", w->fiber->name, d.kind ? "a loss before" : "notification",
+                          (unsigned long long)d.sequence);
     if (result != -EAGAIN) machine_violation("tidings_next without waiting: %d", result);
     board_leave(w);
 }
@@ -113,9 +122,12 @@ void board_watch(watcher *w) {
     tidings_delivery d;
     for (;;) {
         int result = tidings_next(w->observer, -1, &d);
-        if (result == 0) board_note(w, &d);
-        else if (result == -EINTR && machine.over) break;
-        else if (result != -EINTR) machine_violation("tidings_next: %d", result);
+        if (result == 0)
+            board_note(w, &d);
+        else if (result == -EINTR && machine.over)
+            break;
+        else if (result != -EINTR)
+            machine_violation("tidings_next: %d", result);
     }
     board_rest(w, w);
 }
@@ -128,10 +140,12 @@ void board_leave(watcher *w) {
 
 // MARK: Afterwards
 
-// Posts that may be at a place nobody has told us: their poster died inside, and nobody delivered them to anyone we know.
+// Posts that may be at a place nobody has told us: their poster died inside, and nobody delivered them to anyone we
+// know.
 static uint32_t unknown(const watcher *w) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < board.post_count; i++) count += !board.posts[i].known && !board.posts[i].returned && board_matches(w, &board.posts[i]);
+    for (uint32_t i = 0; i < board.post_count; i++)
+        count += !board.posts[i].known && !board.posts[i].returned && board_matches(w, &board.posts[i]);
     return count;
 }
 
@@ -141,7 +155,8 @@ static uint32_t between(const watcher *w, uint64_t low, uint64_t high, uint64_t 
     for (uint32_t i = 0; i < board.post_count; i++) {
         const board_post *post = &board.posts[i];
         if (!post->known || !board_matches(w, post) || post->sequence < low || post->sequence >= high) continue;
-        if (post->begun < since_begun || (until_returned && post->returned && post->returned < until_returned)) continue;
+        if (post->begun < since_begun || (until_returned && post->returned && post->returned < until_returned))
+            continue;
         count++;
     }
     return count;
@@ -156,11 +171,12 @@ static void account(const watcher *w) {
         // It may tell of a loss later than where it was: all in all it is as much.
         uint64_t told = 0;
         for (uint32_t i = 0; i < w->count; i++) told += w->told[i].missed ? w->told[i].missed : 1;
-        uint32_t least = between(w, from, UINT64_MAX, begun ? 0 : w->added, 0), most = between(w, from, UINT64_MAX, 0, begun ? 0 : w->adding) + maybe;
+        uint32_t least = between(w, from, UINT64_MAX, begun ? 0 : w->added, 0),
+                 most = between(w, from, UINT64_MAX, 0, begun ? 0 : w->adding) + maybe;
         if (w->removing) least = 0;
         if (told < least || told > most)
-            machine_violation("%s was told of %llu, or that it missed them; it is %u%s", w->fiber->name, (unsigned long long)told, least,
-                              least == most ? "" : " at least");
+            machine_violation("%s was told of %llu, or that it missed them; it is %u%s", w->fiber->name,
+                              (unsigned long long)told, least, least == most ? "" : " at least");
         return;
     }
     for (uint32_t i = 0; i <= w->count; i++) {
@@ -171,12 +187,15 @@ static void account(const watcher *w) {
         }
         if (!end && w->told[i].kept) continue;
         uint64_t to = end ? UINT64_MAX : w->told[i].sequence;
-        // Who registers meanwhile gets what began after it had registered, and nothing that had returned before it began to.
-        uint32_t least = between(w, from, to, begun ? 0 : w->added, 0), most = between(w, from, to, 0, begun || history ? 0 : w->adding) + maybe;
+        // Who registers meanwhile gets what began after it had registered, and nothing that had returned before it
+        // began to.
+        uint32_t least = between(w, from, to, begun ? 0 : w->added, 0),
+                 most = between(w, from, to, 0, begun || history ? 0 : w->adding) + maybe;
         if ((w->removing && end) || (history && from == w->first)) least = 0;
         if (missed < least || missed > most)
-            machine_violation("%s was told that it missed %llu from %llu to %lld; it is %u%s", w->fiber->name, (unsigned long long)missed,
-                              (unsigned long long)from, end ? -1LL : (long long)to, least, least == most ? "" : " at least");
+            machine_violation("%s was told that it missed %llu from %llu to %lld; it is %u%s", w->fiber->name,
+                              (unsigned long long)missed, (unsigned long long)from, end ? -1LL : (long long)to, least,
+                              least == most ? "" : " at least");
         missed = 0;
         begun = true;
         from = to + 1;
@@ -187,7 +206,9 @@ static void account(const watcher *w) {
 static bool replaced(const board_post *value) {
     for (uint32_t i = 0; i < board.post_count; i++) {
         const board_post *post = &board.posts[i];
-        if (post != value && post->value && strcmp(post->name, value->name) == 0 && (post->known ? post->sequence > value->sequence : !post->returned)) return true;
+        if (post != value && post->value && strcmp(post->name, value->name) == 0 &&
+            (post->known ? post->sequence > value->sequence : !post->returned))
+            return true;
     }
     return false;
 }
@@ -200,7 +221,9 @@ static void values_came(const watcher *w) {
         if (!post->value || !post->known || !board_matches(w, post) || replaced(post)) continue;
         bool told = false;
         for (uint32_t j = 0; j < w->count; j++) told |= w->told[j].missed > 0 || w->told[j].post == i;
-        if (!told) machine_violation("%s was never told of the value at %llu", w->fiber->name, (unsigned long long)post->sequence);
+        if (!told)
+            machine_violation("%s was never told of the value at %llu", w->fiber->name,
+                              (unsigned long long)post->sequence);
     }
 }
 
@@ -211,7 +234,8 @@ void board_verify(void) {
         for (uint32_t j = 0; j < board.post_count; j++) {
             const board_post *b = &board.posts[j];
             if (i == j || !b->known) continue;
-            if (a->sequence == b->sequence) machine_violation("posts %u and %u are both at %llu", i, j, (unsigned long long)a->sequence);
+            if (a->sequence == b->sequence)
+                machine_violation("posts %u and %u are both at %llu", i, j, (unsigned long long)a->sequence);
             if (a->returned && a->returned < b->begun && a->sequence > b->sequence)
                 machine_violation("post %u began after post %u had returned, and stands before it", j, i);
         }
@@ -233,8 +257,10 @@ void board_print(void) {
         const watcher *w = &board.watchers[i];
         printf("  %s, from %llu on:", w->fiber->name, (unsigned long long)w->first);
         for (uint32_t j = 0; j < w->count; j++) {
-            if (w->told[j].missed) printf(" %llu missed;", (unsigned long long)w->told[j].missed);
-            else printf(" %s%llu,", w->told[j].kept ? "kept " : "", (unsigned long long)w->told[j].sequence);
+            if (w->told[j].missed)
+                printf(" %llu missed;", (unsigned long long)w->told[j].missed);
+            else
+                printf(" %s%llu,", w->told[j].kept ? "kept " : "", (unsigned long long)w->told[j].sequence);
         }
         printf("\n");
     }

@@ -1,4 +1,5 @@
-// What was posted and what each was told, and whether the one follows from the other. All of it is put back between schedules.
+// What was posted and what each was told, and whether the one follows from the other. All of it is put back between
+// schedules.
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -50,13 +51,15 @@ extern struct board {
 
 // Posts one more under the topic's name; what `tidings_post` said.
 int board_send(tidings_publisher *publisher, const char *name, uint32_t size, const tidings_post_options *options);
-int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size, tidings_reservation *reservation);
+int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size,
+                        tidings_reservation *reservation);
 watcher *board_watcher(const char *name, uint32_t flags);
 
 // Notes what a watcher was told, and looks at what can be seen at once: nothing torn, in order, its own, and not twice.
 bool board_matches(const watcher *w, const board_post *post);
 void board_note(watcher *w, const tidings_delivery *d);
-// The last look, when it was interrupted: whatever it finds, it had slept on. `late` is who may hear of a loss that a reader couldn't know of before.
+// The last look, when it was interrupted: whatever it finds, it had slept on. `late` is who may hear of a loss that a
+// reader couldn't know of before.
 void board_rest(watcher *w, watcher *late);
 // Waits and notes until interrupted, then looks for the rest.
 void board_watch(watcher *w);

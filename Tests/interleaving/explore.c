@@ -25,7 +25,7 @@ static struct explorer {
     uint64_t priorities[FIBERS], change_at[CHANGE_POINTS], points, usual;
     uint32_t change_count, switch_one_in, time_one_in, late_one_in, drain_one_in, die_one_in, stop_one_in;
     bool by_priority;
-} *x;
+} * x;
 
 void explorer_boot(void) {
     x = mmap(NULL, sizeof *x, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -42,9 +42,12 @@ static bool affordable(const node *n, uint32_t option, uint32_t spent, uint32_t 
 }
 static void consume_budget(const node *n, uint32_t *spent, uint32_t *deaths, uint32_t *late) {
     if (n->chosen == 0 || n->free) return;
-    if (n->kinds[n->chosen] == DIE) ++*deaths;
-    else if (n->kinds[n->chosen] == STORE_LATE) ++*late;
-    else ++*spent;
+    if (n->kinds[n->chosen] == DIE)
+        ++*deaths;
+    else if (n->kinds[n->chosen] == STORE_LATE)
+        ++*late;
+    else
+        ++*spent;
 }
 
 void explorer_exhaust(uint32_t changes) {
@@ -83,7 +86,8 @@ static uint32_t exhaust(const option *options, uint32_t count, int self) {
         n->free = self < 0;
         for (uint32_t i = 0; i < count; i++) n->kinds[i] = options[i].kind;
     } else if (n->count != count) {
-        machine_violation("this test isn't deterministic: choice %u has %u options, and had %u", x->depth, count, n->count);
+        machine_violation("this test isn't deterministic: choice %u has %u options, and had %u", x->depth, count,
+                          n->count);
     }
     x->depth++;
     consume_budget(n, &x->spent, &x->deaths, &x->late);
@@ -98,9 +102,7 @@ static uint64_t chance(void) {
     x->state ^= x->state << 17;
     return x->state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
 }
-static bool one_in(uint64_t many) {
-    return many > 0 && chance() % many == 0;
-}
+static bool one_in(uint64_t many) { return many > 0 && chance() % many == 0; }
 
 void explorer_random(uint64_t seed, uint64_t usual_points) {
     x->mode = RANDOM;
@@ -110,7 +112,8 @@ void explorer_random(uint64_t seed, uint64_t usual_points) {
     x->points = 0;
     x->usual = usual_points ? usual_points : 100;
     for (int i = 0; i < 8; i++) chance();
-    // Half of them by priorities that change at a few points (whoever is left behind stays behind), half as a walk, of short or of long steps.
+    // Half of them by priorities that change at a few points (whoever is left behind stays behind), half as a walk, of
+    // short or of long steps.
     x->by_priority = one_in(2);
     x->change_count = (uint32_t)(chance() % CHANGE_POINTS);
     for (uint32_t i = 0; i < x->change_count; i++) x->change_at[i] = chance() % x->usual;
@@ -127,9 +130,7 @@ void explorer_random(uint64_t seed, uint64_t usual_points) {
     x->die_one_in = one_in(4) ? 0 : (uint32_t)(1 + x->usual / 3);
 }
 
-uint64_t explorer_points(void) {
-    return x->points;
-}
+uint64_t explorer_points(void) { return x->points; }
 
 static uint32_t at_random(const option *options, uint32_t count, int self) {
     if (self < 0) return (uint32_t)(chance() % count);

@@ -9,8 +9,8 @@
 
 void explorer_boot(void);
 
-// Every schedule that differs in at most `changes` places from "each goes on for as long as it can, then the next in turn". A death and a late store
-// come on top.
+// Every schedule that differs in at most `changes` places from "each goes on for as long as it can, then the next in
+// turn". A death and a late store come on top.
 void explorer_exhaust(uint32_t changes);
 bool explorer_next(void);  // the next one of these; false: that was all
 

@@ -1,5 +1,5 @@
-// The kernel: futexes, the barrier for all processors, locks that end with their holder, robust claims, time. In place of src/platform's files of
-// these names.
+// The kernel: futexes, the barrier for all processors, locks that end with their holder, robust claims, time. In place
+// of src/platform's files of these names.
 #include "kernel.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 
 // MARK: Futexes
 
-// A reader looks again after a second, lest others took it off its bells. Here nobody does, and a bell that isn't rung is to show.
+// A reader looks again after a second, lest others took it off its bells. Here nobody does, and a bell that isn't rung
+// is to show.
 #define FOR_EVER 1000000000
 
 int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
@@ -42,9 +43,7 @@ int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeo
 int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     return tidings__futex_wait_any(values, count, timeout_ns);
 }
-bool tidings__futex_takes_several(void) {
-    return true;
-}
+bool tidings__futex_takes_several(void) { return true; }
 
 static bool sleeps_on(const fiber *f, uintptr_t at) {
     if (f->state != ASLEEP) return false;
@@ -90,9 +89,7 @@ int32_t tidings__watch_add_directory(const char *path, void (*changed)(int32_t w
     (void)path, (void)changed;
     return 1;
 }
-void tidings__watch_remove(int32_t watch) {
-    (void)watch;
-}
+void tidings__watch_remove(int32_t watch) { (void)watch; }
 
 // MARK: Death
 
@@ -136,9 +133,7 @@ int tidings__lock_held(int fd, uint32_t index) {
 
 _Atomic uint32_t tidings__barrier_state;
 
-void tidings__barrier_register(void) {
-    tidings__barrier_state = machine.registered ? 1 : 2;
-}
+void tidings__barrier_register(void) { tidings__barrier_state = machine.registered ? 1 : 2; }
 void tidings__heavy_barrier(void) {
     machine_system_call(machine.registered ? "membarrier" : "drain time", NULL);
     // Where there is no such call, time does it.
@@ -148,12 +143,8 @@ void tidings__heavy_barrier(void) {
 
 // MARK: Time
 
-uint64_t tidings__monotonic_ns(void) {
-    return machine.now += 100;
-}
-uint64_t tidings__realtime_ns(void) {
-    return machine.now;
-}
+uint64_t tidings__monotonic_ns(void) { return machine.now += 100; }
+uint64_t tidings__realtime_ns(void) { return machine.now; }
 uint64_t tidings__stamp(tidings__thread *thread) {
     (void)thread;
     return machine.now;
@@ -167,15 +158,9 @@ void tidings__nap(int64_t ns) {
     f->wake_at = machine.now + (uint64_t)ns;
     machine_sleep();
 }
-void tidings__yield(void) {
-    machine_yield();
-}
-uint32_t tidings__processors(void) {
-    return 1;
-}
-uint32_t tidings__processors_refresh(void) {
-    return 1;
-}
+void tidings__yield(void) { machine_yield(); }
+uint32_t tidings__processors(void) { return 1; }
+uint32_t tidings__processors_refresh(void) { return 1; }
 
 // MARK: Threads
 

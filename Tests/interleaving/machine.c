@@ -12,7 +12,7 @@
 #include "storage.h"
 
 #define STACK (256 * 1024)
-#define STOPPED 400000000u  // longer than what any account waits for
+#define STOPPED 400000000u     // longer than what any account waits for
 #define A_LONG_TIME 70000000u  // longer than anybody has patience with a claim, shorter than what an account waits for
 
 struct machine machine;
@@ -29,9 +29,7 @@ static void leave(fiber *f) {
     f->thread = tidings__thread_state;
     machine.current = NULL;
 }
-static _Noreturn void enter(fiber *f) {
-    _longjmp(resumed(f)->here, 1);
-}
+static _Noreturn void enter(fiber *f) { _longjmp(resumed(f)->here, 1); }
 static void change_to(fiber *from, fiber *to) {
     if (from == to) return;
     leave(from);
@@ -77,7 +75,8 @@ static uint32_t others(const fiber *f, option *options, uint32_t count) {
     uint32_t limit = f ? machine.fiber_count - 1 : machine.fiber_count;
     for (uint32_t i = 0; i < limit; i++) {
         uint32_t at = (first + i) % machine.fiber_count;
-        if (machine.fibers[at].state == READY && machine.fibers[at].stopped_until == 0) options[count++] = (option){SWITCH, (uint8_t)at};
+        if (machine.fibers[at].state == READY && machine.fibers[at].stopped_until == 0)
+            options[count++] = (option){SWITCH, (uint8_t)at};
     }
     return count;
 }
@@ -110,7 +109,8 @@ static fiber *choose_next(fiber *f) {
         count++;
     }
     if (count == 0) return NULL;
-    uint32_t chosen = machine.over || count == 1 ? 0 : explorer_choose(options, count, f ? (int)(f - machine.fibers) : -1);
+    uint32_t chosen = machine.over || count == 1 ? 0
+                                                 : explorer_choose(options, count, f ? (int)(f - machine.fibers) : -1);
     fiber *next = &machine.fibers[options[chosen].fiber];
     return options[chosen].kind == TIME_OUT ? time_out(next, ready > 0) : next;
 }
@@ -189,7 +189,8 @@ void machine_drain(fiber *f) {
     f->late = false;
     for (uint32_t i = 0; i < f->buffered; i++) {
         const buffered_store *store = &f->buffer[i];
-        if (machine.trace) printf("        %s's store reaches memory: %#llx\n", f->name, (unsigned long long)store->value);
+        if (machine.trace)
+            printf("        %s's store reaches memory: %#llx\n", f->name, (unsigned long long)store->value);
         memcpy((void *)store->address, &store->value, store->size);
         if (machine_inside(store->address)) machine_dirty(store->address, store->size);
     }
@@ -211,7 +212,8 @@ void machine_sleep(void) {
     count_step();
     f->state = ASLEEP;
     f->ticket = ++machine.tickets;
-    if (machine.trace) trace(f, f->timed ? "sleeps a while" : "sleeps", f->word_count ? f->words[0] : 0, f->word_count ? 4 : 0);
+    if (machine.trace)
+        trace(f, f->timed ? "sleeps a while" : "sleeps", f->word_count ? f->words[0] : 0, f->word_count ? 4 : 0);
     go_elsewhere(f);
 }
 

@@ -1,5 +1,6 @@
-// A machine whose scheduler, store buffers, clock and kernel are ours. "Processes" are fibers of one process, each with a handle of its own; who
-// goes on, whose store is late, who dies and whose time is up is decided, access by access, by `explorer_choose`.
+// A machine whose scheduler, store buffers, clock and kernel are ours. "Processes" are fibers of one process, each with
+// a handle of its own; who goes on, whose store is late, who dies and whose time is up is decided, access by access, by
+// `explorer_choose`.
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -13,9 +14,9 @@
 #include "tidings.h"
 
 #define FIBERS 6
-#define BUFFER 8    // stores that a processor can hold back; real ones have room for some fifty
+#define BUFFER 8  // stores that a processor can hold back; real ones have room for some fifty
 #define HANDLES 8
-#define STEPS 60000 // of one schedule: more, and somebody goes round in circles
+#define STEPS 60000  // of one schedule: more, and somebody goes round in circles
 
 typedef enum fiber_state { READY, ASLEEP, ENDED, DEAD } fiber_state;
 
@@ -34,15 +35,15 @@ typedef struct fiber {
     fiber_state state;
     uintptr_t words[TIDINGS__FUTEX_WORDS];  // asleep on these; none: naps
     uint32_t word_count;
-    uint64_t ticket;     // who sleeps longest is woken first
+    uint64_t ticket;  // who sleeps longest is woken first
     bool timed;
     uint64_t stopped_until;  // not 0: no processor until then, or until nobody else can go on
     uint64_t wake_at;
     int answer;
     uint32_t buffered;
-    bool late;           // its stores stay in the buffer until something drains it
+    bool late;  // its stores stay in the buffer until something drains it
     buffered_store buffer[BUFFER];
-    uintptr_t pending;   // the robust list's pending operation
+    uintptr_t pending;  // the robust list's pending operation
     tidings__thread thread;
     jmp_buf here, entry;
     void *stack;
@@ -70,13 +71,13 @@ extern struct machine {
     uint32_t fiber_count;
     fiber *current;  // NULL: nobody; accesses are carried out as they come
     uint64_t now, tickets, steps;
-    bool buffers;    // stores may be late
+    bool buffers;  // stores may be late
     bool deaths;
-    bool focus;      // nothing but what threads of one process share is worth a switch
-    bool registered; // with the kernel, for its barrier
+    bool focus;           // nothing but what threads of one process share is worth a switch
+    bool registered;      // with the kernel, for its barrier
     uint32_t stops;       // how many may still be stopped
     uint32_t late_times;  // how often time may still run while others could go on
-    bool over;       // nobody chooses any more: each runs until it sleeps or ends
+    bool over;            // nobody chooses any more: each runs until it sleeps or ends
     bool trace;
     uint32_t holders[64];  // participants' locks: descriptor + 1
     long long live;        // allocations

@@ -27,7 +27,7 @@ static struct run {
     bool quiet, buffers;
     uint64_t schedules, usual;
     char told[512];  // what was wrong
-} *run;
+} * run;
 
 void machine_violation(const char *format, ...) {
     va_list arguments;
@@ -88,8 +88,12 @@ static bool once(void) {
 static void report(void) {
     char first[512];
     memcpy(first, run->told, sizeof first);
-    printf("Schedules: VIOLATION in %s, schedule %llu: %s\n", run->scene->name, (unsigned long long)run->schedules, first);
-    printf("Again: Schedules %s%s ", run->scene->name, run->buffers == run->scene->buffers ? "" : run->buffers ? " --late" : " --in-time");
+    printf("Schedules: VIOLATION in %s, schedule %llu: %s\n", run->scene->name, (unsigned long long)run->schedules,
+           first);
+    printf("Again: Schedules %s%s ", run->scene->name,
+           run->buffers == run->scene->buffers ? ""
+           : run->buffers                      ? " --late"
+                                               : " --in-time");
     explorer_describe(stdout);
     printf("\n");
     if (!run->quiet) {
@@ -145,8 +149,8 @@ static void everywhere(uint32_t changes, double limit) {
         more = words_settle();
     }
     printf("%-28s %u changes%s%s: %s%llu in %.0f s", run->scene->name, changes, run->scene->deaths ? ", a death" : "",
-           run->buffers ? ", late stores" : "",
-           all && !more ? "all " : "the first ", (unsigned long long)count, seconds() - begun);
+           run->buffers ? ", late stores" : "", all && !more ? "all " : "the first ", (unsigned long long)count,
+           seconds() - begun);
 }
 
 static void at_random(uint64_t seed, uint64_t most, double limit) {
@@ -172,12 +176,13 @@ static void forget(const char *directory) {
 }
 
 static int usage(void) {
-    fprintf(stderr,
-            "usage: Schedules --list\n"
-            "       Schedules SCENE [--changes N] [--everywhere SECONDS] [--seed N] [--at-random SECONDS | --schedules N]\n"
-            "                 [--late | --in-time] [--quiet]\n"
-            "       Schedules SCENE --seed N --schedules 1 [--trace]    one of those at random, once more\n"
-            "       Schedules SCENE --choices … [--trace]               one of the others\n");
+    fprintf(
+        stderr,
+        "usage: Schedules --list\n"
+        "       Schedules SCENE [--changes N] [--everywhere SECONDS] [--seed N] [--at-random SECONDS | --schedules N]\n"
+        "                 [--late | --in-time] [--quiet]\n"
+        "       Schedules SCENE --seed N --schedules 1 [--trace]    one of those at random, once more\n"
+        "       Schedules SCENE --choices … [--trace]               one of the others\n");
     return 2;
 }
 
@@ -199,17 +204,28 @@ int main(int count, char **arguments) {
     int late = -1;
     for (int i = 2; i < count; i++) {
         const char *option = arguments[i], *value = i + 1 < count ? arguments[i + 1] : "";
-        if (strcmp(option, "--changes") == 0) changes = (uint32_t)strtoul(value, NULL, 10), i++;
-        else if (strcmp(option, "--seed") == 0) seed = strtoull(value, NULL, 10), i++;
-        else if (strcmp(option, "--schedules") == 0) many = strtoull(value, NULL, 10), random_for = 0, i++;
-        else if (strcmp(option, "--everywhere") == 0) everywhere_for = strtod(value, NULL), i++;
-        else if (strcmp(option, "--at-random") == 0) random_for = strtod(value, NULL), i++;
-        else if (strcmp(option, "--choices") == 0) choices = value, i++;
-        else if (strcmp(option, "--late") == 0) late = 1;
-        else if (strcmp(option, "--in-time") == 0) late = 0;
-        else if (strcmp(option, "--trace") == 0) trace = true;
-        else if (strcmp(option, "--quiet") == 0) quiet = true;
-        else return usage();
+        if (strcmp(option, "--changes") == 0)
+            changes = (uint32_t)strtoul(value, NULL, 10), i++;
+        else if (strcmp(option, "--seed") == 0)
+            seed = strtoull(value, NULL, 10), i++;
+        else if (strcmp(option, "--schedules") == 0)
+            many = strtoull(value, NULL, 10), random_for = 0, i++;
+        else if (strcmp(option, "--everywhere") == 0)
+            everywhere_for = strtod(value, NULL), i++;
+        else if (strcmp(option, "--at-random") == 0)
+            random_for = strtod(value, NULL), i++;
+        else if (strcmp(option, "--choices") == 0)
+            choices = value, i++;
+        else if (strcmp(option, "--late") == 0)
+            late = 1;
+        else if (strcmp(option, "--in-time") == 0)
+            late = 0;
+        else if (strcmp(option, "--trace") == 0)
+            trace = true;
+        else if (strcmp(option, "--quiet") == 0)
+            quiet = true;
+        else
+            return usage();
     }
 
     char directory[] = "/dev/shm/schedules.XXXXXX";
@@ -239,14 +255,18 @@ int main(int count, char **arguments) {
     run->buffers = late < 0 ? scene->buffers : late;
     if (choices || many == 1) {
         machine.trace = trace;
-        if (choices) explorer_replay(choices);
-        else explorer_random(seed, run->usual), run->buffers = seed % 2;
+        if (choices)
+            explorer_replay(choices);
+        else
+            explorer_random(seed, run->usual), run->buffers = seed % 2;
         bool good = once();
         printf("%s: %s\n", scene->name, good ? "nothing wrong" : run->told);
         return !good;
     }
-    if (everywhere_for >= 0 || random_for < 0) everywhere(changes, everywhere_for < 0 ? 0 : everywhere_for);
-    else printf("%-28s", run->scene->name);
+    if (everywhere_for >= 0 || random_for < 0)
+        everywhere(changes, everywhere_for < 0 ? 0 : everywhere_for);
+    else
+        printf("%-28s", run->scene->name);
     if (random_for >= 0) at_random(seed, many ? many : UINT64_MAX, random_for);
     printf("; nothing wrong\n");
     return 0;

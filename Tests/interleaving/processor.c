@@ -1,6 +1,6 @@
-// The processor: every access to memory that the compiler reports (-fsanitize=thread, with these functions in place of that sanitizer's) is a point
-// at which fibers may change places, and every store that is not a full barrier may be late, as on x86: a store buffer per fiber, first in, first
-// out.
+// The processor: every access to memory that the compiler reports (-fsanitize=thread, with these functions in place of
+// that sanitizer's) is a point at which fibers may change places, and every store that is not a full barrier may be
+// late, as on x86: a store buffer per fiber, first in, first out.
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,11 +9,10 @@
 
 // MARK: Atomic accesses
 
-static void full_barrier(void) {
-    machine_drain(machine.current);
-}
+static void full_barrier(void) { machine_drain(machine.current); }
 
-// The newest of our own stores to this address, if it is still on its way. One that overlaps otherwise goes to memory first.
+// The newest of our own stores to this address, if it is still on its way. One that overlaps otherwise goes to memory
+// first.
 static const buffered_store *forwarded(uintptr_t at, uint32_t size) {
     fiber *f = machine.current;
     for (uint32_t i = f->buffered; i-- > 0;) {
@@ -46,61 +45,66 @@ static bool held_back(uintptr_t at, uint64_t value, uint32_t size, int order) {
     return true;
 }
 
-#define ATOMICS(bits, type) \
-    type __tsan_atomic##bits##_load(const volatile type *word, int order) { \
-        (void)order; \
-        machine_point("load", word, sizeof(type), false); \
-        const buffered_store *own = machine.current && machine.current->buffered ? forwarded(machine_canonical(word), sizeof(type)) : NULL; \
-        return own ? (type)own->value : *word; \
-    } \
-    void __tsan_atomic##bits##_store(volatile type *word, type value, int order) { \
-        machine_point("store", word, sizeof(type), true); \
-        uintptr_t at = machine_canonical(word); \
-        if (held_back(at, value, sizeof(type), order)) return; \
-        if (machine_inside(at)) machine_dirty(at, sizeof(type)); \
-        *word = value; \
-        if (machine.trace && machine.current) printf("        = %#llx\n", (unsigned long long)value); \
-    } \
-    static void __attribute__((unused)) changing##bits(volatile type *word, const char *what) { \
-        machine_point(what, word, sizeof(type), true); \
-        full_barrier(); \
-        uintptr_t at = machine_canonical(word); \
-        if (machine_inside(at)) machine_dirty(at, sizeof(type)); \
-    } \
-    CHANGE(bits, type, exchange, value) \
-    CHANGE(bits, type, fetch_add, before + value) \
-    CHANGE(bits, type, fetch_sub, before - value) \
-    CHANGE(bits, type, fetch_and, before & value) \
-    CHANGE(bits, type, fetch_or, before | value) \
-    CHANGE(bits, type, fetch_xor, before ^ value) \
-    type __tsan_atomic##bits##_compare_exchange_val(volatile type *word, type expected, type desired, int order, int failed) { \
-        (void)order, (void)failed; \
-        changing##bits(word, "compare, swap"); \
-        type before = *word; \
-        if (before == expected) *word = desired; \
-        if (machine.trace && machine.current) \
-            printf("        %s %#llx\n", before == expected ? "=" : "not", (unsigned long long)(before == expected ? desired : expected)); \
-        return before; \
-    } \
-    int __tsan_atomic##bits##_compare_exchange_strong(volatile type *word, type *expected, type desired, int order, int failed) { \
-        type before = __tsan_atomic##bits##_compare_exchange_val(word, *expected, desired, order, failed); \
-        bool done = before == *expected; \
-        *expected = before; \
-        return done; \
-    } \
-    int __tsan_atomic##bits##_compare_exchange_weak(volatile type *word, type *expected, type desired, int order, int failed) { \
-        return __tsan_atomic##bits##_compare_exchange_strong(word, expected, desired, order, failed); \
+#define ATOMICS(bits, type)                                                                                            \
+    type __tsan_atomic##bits##_load(const volatile type *word, int order) {                                            \
+        (void)order;                                                                                                   \
+        machine_point("load", word, sizeof(type), false);                                                              \
+        const buffered_store *own = machine.current && machine.current->buffered                                       \
+                                        ? forwarded(machine_canonical(word), sizeof(type))                             \
+                                        : NULL;                                                                        \
+        return own ? (type)own->value : *word;                                                                         \
+    }                                                                                                                  \
+    void __tsan_atomic##bits##_store(volatile type *word, type value, int order) {                                     \
+        machine_point("store", word, sizeof(type), true);                                                              \
+        uintptr_t at = machine_canonical(word);                                                                        \
+        if (held_back(at, value, sizeof(type), order)) return;                                                         \
+        if (machine_inside(at)) machine_dirty(at, sizeof(type));                                                       \
+        *word = value;                                                                                                 \
+        if (machine.trace && machine.current) printf("        = %#llx\n", (unsigned long long)value);                  \
+    }                                                                                                                  \
+    static void __attribute__((unused)) changing##bits(volatile type *word, const char *what) {                        \
+        machine_point(what, word, sizeof(type), true);                                                                 \
+        full_barrier();                                                                                                \
+        uintptr_t at = machine_canonical(word);                                                                        \
+        if (machine_inside(at)) machine_dirty(at, sizeof(type));                                                       \
+    }                                                                                                                  \
+    CHANGE(bits, type, exchange, value)                                                                                \
+    CHANGE(bits, type, fetch_add, before + value)                                                                      \
+    CHANGE(bits, type, fetch_sub, before - value)                                                                      \
+    CHANGE(bits, type, fetch_and, before &value)                                                                       \
+    CHANGE(bits, type, fetch_or, before | value)                                                                       \
+    CHANGE(bits, type, fetch_xor, before ^ value)                                                                      \
+    type __tsan_atomic##bits##_compare_exchange_val(volatile type *word, type expected, type desired, int order,       \
+                                                    int failed) {                                                      \
+        (void)order, (void)failed;                                                                                     \
+        changing##bits(word, "compare, swap");                                                                         \
+        type before = *word;                                                                                           \
+        if (before == expected) *word = desired;                                                                       \
+        if (machine.trace && machine.current)                                                                          \
+            printf("        %s %#llx\n", before == expected ? "=" : "not",                                             \
+                   (unsigned long long)(before == expected ? desired : expected));                                     \
+        return before;                                                                                                 \
+    }                                                                                                                  \
+    int __tsan_atomic##bits##_compare_exchange_strong(volatile type *word, type *expected, type desired, int order,    \
+                                                      int failed) {                                                    \
+        type before = __tsan_atomic##bits##_compare_exchange_val(word, *expected, desired, order, failed);             \
+        bool done = before == *expected;                                                                               \
+        *expected = before;                                                                                            \
+        return done;                                                                                                   \
+    }                                                                                                                  \
+    int __tsan_atomic##bits##_compare_exchange_weak(volatile type *word, type *expected, type desired, int order,      \
+                                                    int failed) {                                                      \
+        return __tsan_atomic##bits##_compare_exchange_strong(word, expected, desired, order, failed);                  \
     }
-#define CHANGE(bits, type, verb, result) \
-    type __tsan_atomic##bits##_##verb(volatile type *word, type value, int order) { \
-        (void)order; \
-        changing##bits(word, #verb); \
-        type before = *word; \
-        *word = (type)(result); \
-        if (machine.trace && machine.current) printf("        = %#llx\n", (unsigned long long)*word); \
-        return before; \
+#define CHANGE(bits, type, verb, result)                                                                               \
+    type __tsan_atomic##bits##_##verb(volatile type *word, type value, int order) {                                    \
+        (void)order;                                                                                                   \
+        changing##bits(word, #verb);                                                                                   \
+        type before = *word;                                                                                           \
+        *word = (type)(result);                                                                                        \
+        if (machine.trace && machine.current) printf("        = %#llx\n", (unsigned long long)*word);                  \
+        return before;                                                                                                 \
     }
-
 
 ATOMICS(8, uint8_t)
 ATOMICS(16, uint16_t)
@@ -110,9 +114,7 @@ ATOMICS(64, uint64_t)
 void __tsan_atomic_thread_fence(int order) {
     if (order == __ATOMIC_SEQ_CST) full_barrier();
 }
-void __tsan_atomic_signal_fence(int order) {
-    (void)order;
-}
+void __tsan_atomic_signal_fence(int order) { (void)order; }
 
 void machine_pair(_Atomic uint64_t *pair) {
     machine_point("swap a pair", pair, 8, true);
@@ -124,11 +126,10 @@ void machine_pair(_Atomic uint64_t *pair) {
 
 // MARK: Plain accesses
 
-void machine_reading(const void *from) {
-    machine_system_call("copy out", from);
-}
+void machine_reading(const void *from) { machine_system_call("copy out", from); }
 
-// Told before it happens, and carried out by the program itself: never late. What is written plainly in shared memory are payloads, in chunks.
+// Told before it happens, and carried out by the program itself: never late. What is written plainly in shared memory
+// are payloads, in chunks.
 static void plain_write(void *address, uint32_t size) {
     fiber *f = machine.current;
     uintptr_t at = machine_canonical(address);
@@ -141,10 +142,10 @@ static void plain_write(void *address, uint32_t size) {
 }
 
 void __tsan_init(void) {}
-#define PLAIN(size) \
-    void __tsan_read##size(void *address) { (void)address; } \
-    void __tsan_unaligned_read##size(void *address) { (void)address; } \
-    void __tsan_write##size(void *address) { plain_write(address, size); } \
+#define PLAIN(size)                                                                                                    \
+    void __tsan_read##size(void *address) { (void)address; }                                                           \
+    void __tsan_unaligned_read##size(void *address) { (void)address; }                                                 \
+    void __tsan_write##size(void *address) { plain_write(address, size); }                                             \
     void __tsan_unaligned_write##size(void *address) { plain_write(address, size); }
 PLAIN(1)
 PLAIN(2)

@@ -18,5 +18,4 @@ typedef struct scenario {
 extern const scenario scenarios[];
 extern const uint32_t scenario_count;
 
-
 #endif

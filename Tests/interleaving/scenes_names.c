@@ -39,7 +39,8 @@ void prefixes_in_a_full_ring(void) {
 static void look_and_leave(void *argument) {
     tidings_observer *observer;
     uint32_t subscription;
-    if (tidings_observer_open(argument, 0, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, TIDINGS_ADD_PREFIX, &subscription) != 0)
+    if (tidings_observer_open(argument, 0, &observer) != 0 ||
+        tidings_observer_add(observer, "n", 1, NULL, 0, TIDINGS_ADD_PREFIX, &subscription) != 0)
         machine_violation("can't look by prefix: %s", tidings_last_error());
     tidings_observer_close(observer);
 }
@@ -68,7 +69,8 @@ void history(void) {
     add_newcomer("observer X", "n", TIDINGS_ADD_HISTORY);
 }
 
-// Two threads of one handle, with one topic, while somebody registers: what the name stands for is resolved once and kept.
+// Two threads of one handle, with one topic, while somebody registers: what the name stands for is resolved once and
+// kept.
 void one_publisher(void) {
     open_center();
     tidings_center *shared = handle();
@@ -178,9 +180,11 @@ void names_come_and_go(void) {
     watcher *y = add_newcomer("observer Y", "n", 0);
     add_newcomer("observer X", "n", 0)->fiber->body = come_and_go;
     if (both_come_and_go) y->fiber->body = come_and_go;
-    // Two places for three names; one more for two who add, as each may have prepared an entry beside the one that it joins.
+    // Two places for three names; one more for two who add, as each may have prepared an entry beside the one that it
+    // joins.
     director->segment.shape.names = TIDINGS__NAME_FIRST + (both_come_and_go ? 3 : 2);
-    for (uint32_t i = 0; i < machine.fiber_count; i++) machine.fibers[i].center->segment.shape.names = director->segment.shape.names;
+    for (uint32_t i = 0; i < machine.fiber_count; i++)
+        machine.fibers[i].center->segment.shape.names = director->segment.shape.names;
 }
 
 void names_come_and_go_twice(void) {
@@ -188,9 +192,7 @@ void names_come_and_go_twice(void) {
     names_come_and_go();
 }
 
-static void interrupt(void *argument) {
-    tidings_observer_interrupt(((watcher *)argument)->observer);
-}
+static void interrupt(void *argument) { tidings_observer_interrupt(((watcher *)argument)->observer); }
 static void watch_until_interrupted(void *argument) {
     watcher *w = argument;
     tidings_delivery d;

@@ -13,9 +13,7 @@ void two_and_two(void) {
     add_watcher("observer Y", "n");
 }
 
-void late_stores(void) {
-    two_and_two();
-}
+void late_stores(void) { two_and_two(); }
 
 void two_names(void) {
     open_center();
@@ -95,7 +93,8 @@ void dead_poster_to_a_wake_group(void) {
     machine.fibers[4].mortal = true;
 }
 
-// Somebody has died before all this, with a lossless observer, a chunk and a name; and who tidies up after it may die of that.
+// Somebody has died before all this, with a lossless observer, a chunk and a name; and who tidies up after it may die
+// of that.
 static void reclaim(void *argument) {
     int result = tidings_reclaim(argument);
     if (result < 0) machine_violation("tidings_reclaim: %d", result);
@@ -106,7 +105,8 @@ void dead_tidier(void) {
     tidings_observer *observer;
     uint32_t subscription;
     tidings_reservation reservation;
-    if (tidings_observer_open(dead, TIDINGS_OBSERVE_LOSSLESS, &observer) != 0 || tidings_observer_add(observer, "n", 1, NULL, 0, 0, &subscription) != 0 ||
+    if (tidings_observer_open(dead, TIDINGS_OBSERVE_LOSSLESS, &observer) != 0 ||
+        tidings_observer_add(observer, "n", 1, NULL, 0, 0, &subscription) != 0 ||
         tidings_reserve(dead, 100, &reservation) != 0)
         machine_violation("%s", tidings_last_error());
     machine.holders[dead->participant] = 0;
@@ -123,8 +123,10 @@ static void fill_and_post(void *argument) {
         tidings_reservation reservation;
         int result = tidings_reserve(p->publisher->center, p->size, &reservation);
         if (result == -EAGAIN) continue;
-        if (result == 0 && i % 2 == 0) tidings_abandon(p->publisher->center, &reservation);
-        else if (result == 0) result = board_send_reserved(p->publisher, p->name, p->size, &reservation);
+        if (result == 0 && i % 2 == 0)
+            tidings_abandon(p->publisher->center, &reservation);
+        else if (result == 0)
+            result = board_send_reserved(p->publisher, p->name, p->size, &reservation);
         if (result != 0) machine_violation("a reservation: %d", result);
     }
 }

@@ -39,7 +39,8 @@ void values_outlive(void) {
 void the_newest_is_kept(void) {
     const board_post *newest = NULL;
     for (uint32_t i = 0; i < board.post_count; i++)
-        if (board.posts[i].value && board.posts[i].known && (!newest || board.posts[i].sequence > newest->sequence)) newest = &board.posts[i];
+        if (board.posts[i].value && board.posts[i].known && (!newest || board.posts[i].sequence > newest->sequence))
+            newest = &board.posts[i];
     if (!newest) return;
     tidings_publisher *asked = publisher(director, newest->name);
     uint64_t sequence = 0, payload[64];
@@ -47,7 +48,8 @@ void the_newest_is_kept(void) {
     int result = tidings_state_get(asked, payload, &size, NULL, &sequence);
     if (result != 0) machine_violation("no value is kept: %d", result);
     if (sequence != newest->sequence)
-        machine_violation("the value of %llu is kept, the newest is at %llu", (unsigned long long)sequence, (unsigned long long)newest->sequence);
+        machine_violation("the value of %llu is kept, the newest is at %llu", (unsigned long long)sequence,
+                          (unsigned long long)newest->sequence);
     tidings_publisher_close(asked);
 }
 

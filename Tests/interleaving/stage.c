@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "center/center.h"
-#include "receiving/observer.h"
 #include "platform/clock.h"
+#include "receiving/observer.h"
 #include "registry/observers.h"
 #include "ring/chunk.h"
 #include "segment/eviction.h"
@@ -16,11 +16,17 @@
 tidings_center *director;
 uint32_t mode;
 
-// A handle decides by its own copy of the shape, so a small part of a small center is made by lying to it: as many slots as the protocol can live
-// with (eviction is by a quarter of the ring), and so few chunks, observers and names that all run out.
+// A handle decides by its own copy of the shape, so a small part of a small center is made by lying to it: as many
+// slots as the protocol can live with (eviction is by a quarter of the ring), and so few chunks, observers and names
+// that all run out.
 static tidings_center *handle_for(uint32_t flags) {
-    const tidings_configuration smallest = {.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000,
-                                            .mode = mode, .flags = flags};
+    const tidings_configuration smallest = {.slots = 256,
+                                            .participants = 8,
+                                            .observers = 8,
+                                            .names = 64,
+                                            .maximum_payload = 1000,
+                                            .mode = mode,
+                                            .flags = flags};
     tidings_center *center = machine_open(&smallest);
     tidings__segment *s = &center->segment;
     s->shape.slots = SLOTS;
@@ -34,13 +40,12 @@ static tidings_center *handle_for(uint32_t flags) {
     for (uint32_t i = 0; i < CHUNKS && s->writable; i++) tidings__back_chunk(s, i, s->geometry.classes[0].size);
     return center;
 }
-tidings_center *handle(void) {
-    return handle_for(0);
-}
+tidings_center *handle(void) { return handle_for(0); }
 
 tidings_publisher *publisher(tidings_center *center, const char *name) {
     tidings_publisher *result;
-    if (tidings_publisher_open(center, name, strlen(name), NULL, 0, &result) != 0) machine_violation("%s", tidings_last_error());
+    if (tidings_publisher_open(center, name, strlen(name), NULL, 0, &result) != 0)
+        machine_violation("%s", tidings_last_error());
     return result;
 }
 
@@ -55,13 +60,15 @@ static void post(void *argument) {
         bool rare = p->rare && i == p->rarely;
         int result = board_send(rare ? p->rare : p->publisher, rare ? "k" : p->name, p->size, &p->options);
         // Chunks may run out while others fill theirs.
-        if (result != 0 && !(result == -EAGAIN && (p->size > 200 || p->may_be_refused))) machine_violation("tidings_post: %d", result);
+        if (result != 0 && !(result == -EAGAIN && (p->size > 200 || p->may_be_refused)))
+            machine_violation("tidings_post: %d", result);
     }
 }
 
 poster *add_poster_of(const char *who, tidings_center *center, const char *name, uint32_t posts) {
     poster *p = &posters[poster_count++];
-    *p = (poster){.publisher = publisher(center, name), .name = name, .posts = posts, .size = 24, .options = {.deadline_ns = -1}};
+    *p = (poster){
+        .publisher = publisher(center, name), .name = name, .posts = posts, .size = 24, .options = {.deadline_ns = -1}};
     p->fiber = machine_fiber(who, center, post, p);
     return p;
 }
@@ -71,9 +78,7 @@ poster *add_poster(const char *who, const char *name, uint32_t posts) {
 
 // MARK: Observers
 
-static void watch(void *argument) {
-    board_watch(argument);
-}
+static void watch(void *argument) { board_watch(argument); }
 
 void begin_watching(watcher *w) {
     int result = tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer);
@@ -82,7 +87,8 @@ void begin_watching(watcher *w) {
     w->adding = machine.current ? ++board.events : 0;
     // In a full table: until whoever takes entries out, or has died doing so, is done with them.
     for (int tries = 0; result == 0 && tries < 30; tries++) {
-        result = tidings_observer_add(w->observer, w->name, w->name ? strlen(w->name) : 0, NULL, 0, w->flags, &w->subscription);
+        result = tidings_observer_add(w->observer, w->name, w->name ? strlen(w->name) : 0, NULL, 0, w->flags,
+                                      &w->subscription);
         if (result != -ENOSPC || tries == 29) break;
         result = 0;
         tidings__yield();
@@ -102,9 +108,7 @@ watcher *add_watcher_of(const char *who, tidings_center *center, const char *nam
     begin_watching(w);
     return w;
 }
-watcher *add_watcher(const char *who, const char *name) {
-    return add_watcher_of(who, handle(), name, false);
-}
+watcher *add_watcher(const char *who, const char *name) { return add_watcher_of(who, handle(), name, false); }
 
 void register_and_watch(void *argument) {
     begin_watching(argument);
@@ -133,9 +137,7 @@ void prefill(const char *name, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) board_send(before, name, 16, NULL);
 }
 
-void open_center(void) {
-    director = handle();
-}
+void open_center(void) { director = handle(); }
 
 // MARK: What is left
 
@@ -148,11 +150,14 @@ static void count_of_each_name(const tidings__segment *s) {
         for (uint32_t j = 0; j < board.post_count; j++) {
             const board_post *post = &board.posts[j];
             if (post->begun <= w->entry_since || !board_matches(w, post)) continue;
-            if (post->known) least++;
-            else if (!post->returned) maybe++;
+            if (post->known)
+                least++;
+            else if (!post->returned)
+                maybe++;
         }
         if (count < least || count > least + maybe)
-            machine_violation("%llu of \"%s\" were counted, of %llu", (unsigned long long)count, w->name, (unsigned long long)least);
+            machine_violation("%llu of \"%s\" were counted, of %llu", (unsigned long long)count, w->name,
+                              (unsigned long long)least);
     }
 }
 
@@ -168,10 +173,12 @@ void stage_orphans(void) {
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
         fiber *f = &machine.fibers[i];
         if (f->state != DEAD || !f->center->segment.writable) continue;
-        if (tidings__relaxed(&s->participants[f->center->participant].instance) != 0) machine_violation("%s was not tidied up after", f->name);
+        if (tidings__relaxed(&s->participants[f->center->participant].instance) != 0)
+            machine_violation("%s was not tidied up after", f->name);
     }
     for (uint32_t i = 0; i < SLOTS; i++)
-        if (tidings__busy(s->cells[i].claim, s->cells[i].commit, s->cells[i].verdict)) machine_violation("slot %u is held for ever", i);
+        if (tidings__busy(s->cells[i].claim, s->cells[i].commit, s->cells[i].verdict))
+            machine_violation("slot %u is held for ever", i);
     // The ring still works, and forgets all that was.
     tidings_publisher *last = publisher(director, "z");
     for (uint32_t i = 0; i < 2 * SLOTS; i++) {
@@ -185,13 +192,16 @@ void stage_orphans(void) {
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
         if (s->header->asleep[i] || s->header->lossless[i]) machine_violation("bits of observers that have gone");
     for (uint32_t i = 0; i < s->shape.observers; i++)
-        if (s->observers[i].owner || *tidings__doorbell(s, i) & 1) machine_violation("observer place %u was left behind", i);
+        if (s->observers[i].owner || *tidings__doorbell(s, i) & 1)
+            machine_violation("observer place %u was left behind", i);
     uint32_t kept = 0, retained = 0;
     for (uint32_t i = TIDINGS__NAME_ALL; i < s->shape.names; i++) {
         uint32_t state = (uint32_t)s->names[i].state & 0xf, chunk = (uint32_t)s->names[i].retained & 0xffff;
         // (A free one is cleared when it is taken.)
-        if (state != TIDINGS__NAME_FREE && tidings__name_members(&s->names[i])) machine_violation("name entry %u still has members", i);
-        if (state == TIDINGS__NAME_PREPARING || state == TIDINGS__NAME_LEAVING) machine_violation("name entry %u is half made", i);
+        if (state != TIDINGS__NAME_FREE && tidings__name_members(&s->names[i]))
+            machine_violation("name entry %u still has members", i);
+        if (state == TIDINGS__NAME_PREPARING || state == TIDINGS__NAME_LEAVING)
+            machine_violation("name entry %u is half made", i);
         kept += chunk != 0 && chunk != TIDINGS__RETAINED_EXPECTED;
     }
     tidings_reclaim(director);
@@ -200,7 +210,8 @@ void stage_orphans(void) {
         uint32_t state = tidings__chunk_state(word);
         retained += state == TIDINGS__CHUNK_RETAINED;
         if (state == TIDINGS__CHUNK_OWNED) machine_violation("chunk %u is still somebody's", i);
-        if (state == TIDINGS__CHUNK_IN_RING && !tidings__chunk_before(word, oldest)) machine_violation("chunk %u is still in the ring", i);
+        if (state == TIDINGS__CHUNK_IN_RING && !tidings__chunk_before(word, oldest))
+            machine_violation("chunk %u is still in the ring", i);
     }
     if (retained != kept) machine_violation("%u chunks are kept, for %u values", retained, kept);
 }

@@ -20,7 +20,7 @@ void prefill(const char *name, uint32_t count);
 typedef struct poster {
     tidings_publisher *publisher, *rare;
     const char *name;
-    uint32_t rarely;    // this one of its posts is under the rare name
+    uint32_t rarely;  // this one of its posts is under the rare name
     bool may_be_refused;
     uint32_t posts, size;
     tidings_post_options options;
@@ -35,7 +35,7 @@ poster *add_poster_of(const char *who, tidings_center *center, const char *name,
 watcher *add_watcher(const char *who, const char *name);
 watcher *add_watcher_of(const char *who, tidings_center *center, const char *name, bool lossless);
 watcher *add_newcomer(const char *who, const char *name, uint32_t flags);  // registers while the others post
-watcher *add_reader(const char *who, const char *name, bool later);        // may read and not write, and nobody knows of it
+watcher *add_reader(const char *who, const char *name, bool later);  // may read and not write, and nobody knows of it
 void begin_watching(watcher *w);
 void register_and_watch(void *w);
 

@@ -1,4 +1,5 @@
-// The memory that a schedule changes: the center, the core's heap, and all globals, put back as they were for the next one.
+// The memory that a schedule changes: the center, the core's heap, and all globals, put back as they were for the next
+// one.
 #include "storage.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static struct start {
     uint8_t *globals, *arena, *center, *writers_file;
     uint8_t *dirty;  // by line
     uint32_t *lines, line_count;
-} *start;
+} * start;
 
 extern char __data_start, _end;
 static char *globals(void) {
@@ -37,7 +38,8 @@ void *pages(size_t size) {
     return bytes;
 }
 
-// The core's own memory: from one place that can be put back as a whole. What was freed or never written reads as neither 0 nor anything true.
+// The core's own memory: from one place that can be put back as a whole. What was freed or never written reads as
+// neither 0 nor anything true.
 void *__wrap_malloc(size_t size) {
     size_t whole = (size + 16 + 127) / 128 * 128;
     if (!arena || arena_used + whole > ARENA) return NULL;
@@ -53,9 +55,7 @@ void *__wrap_calloc(size_t count, size_t size) {
     if (bytes) memset(bytes, 0, count * size);
     return bytes;
 }
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-    return alignment <= 128 ? __wrap_malloc(size) : NULL;
-}
+void *__wrap_aligned_alloc(size_t alignment, size_t size) { return alignment <= 128 ? __wrap_malloc(size) : NULL; }
 static size_t size_of(uint8_t *bytes) {
     // Its size stands at the end of its last line.
     for (size_t whole = 128;; whole += 128) {
@@ -92,7 +92,8 @@ bool in_writers_file(uintptr_t canonical) {
     return writers_file_count > 0 && canonical - (uintptr_t)writers_files[0].base < writers_files[0].length;
 }
 bool machine_inside(uintptr_t canonical) {
-    return (mapping_count > 0 && canonical - (uintptr_t)mappings[0].base < mappings[0].length) || in_writers_file(canonical);
+    return (mapping_count > 0 && canonical - (uintptr_t)mappings[0].base < mappings[0].length) ||
+           in_writers_file(canonical);
 }
 
 void machine_dirty(uintptr_t canonical, size_t size) {
@@ -105,9 +106,7 @@ void machine_dirty(uintptr_t canonical, size_t size) {
     }
 }
 
-static size_t globals_size(void) {
-    return (size_t)(&_end - &__data_start);
-}
+static size_t globals_size(void) { return (size_t)(&_end - &__data_start); }
 
 void machine_ready(void) {
     start->center = pages(mappings[0].length);
@@ -147,5 +146,6 @@ void storage_boot(void) {
 void storage_map(const tidings_center *center) {
     mappings[mapping_count].base = center->segment.base;
     mappings[mapping_count++].length = center->segment.size;
-    if (center->segment.writers_file_base) writers_files[writers_file_count++] = (mapping){center->segment.writers_file_base, TIDINGS__PAGE};
+    if (center->segment.writers_file_base)
+        writers_files[writers_file_count++] = (mapping){center->segment.writers_file_base, TIDINGS__PAGE};
 }

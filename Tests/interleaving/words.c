@@ -14,15 +14,11 @@ typedef struct shared_word {
 static struct words {
     shared_word all[WORDS];
     bool everything, grown;
-} *words;
+} * words;
 
-void words_boot(void) {
-    words = pages(sizeof *words);
-}
+void words_boot(void) { words = pages(sizeof *words); }
 
-void words_share_all(bool everything) {
-    words->everything = everything;
-}
+void words_share_all(bool everything) { words->everything = everything; }
 bool words_settle(void) {
     bool more = words->grown;
     words->grown = false;

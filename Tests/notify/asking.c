@@ -24,8 +24,10 @@ void the_first_check_is_1_and_then_only_what_is_new_is(void) {
 void each_token_has_its_own_memory(void) {
     int tokens[8];
     for (int i = 0; i < 8; i++) {
-        if (i % 2) tokens[i] = check_of("com.example.a");
-        else (void)descriptor_of("com.example.a", &tokens[i]);
+        if (i % 2)
+            tokens[i] = check_of("com.example.a");
+        else
+            (void)descriptor_of("com.example.a", &tokens[i]);
     }
     for (int i = 0; i < 8; i++) CHECK(is_new(tokens[i]), "the first of token %d", i);
     OK(notify_post("com.example.a"));
@@ -84,7 +86,8 @@ static void forbid_system_calls(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog filter = {sizeof program / sizeof program[0], program};
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "errno %d", errno);
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0,
+          "errno %d", errno);
 }
 
 void asking_for_what_is_not_new_makes_no_system_call(void) {
@@ -104,7 +107,8 @@ void asking_for_what_is_not_new_makes_no_system_call(void) {
         for (int k = 0; k < 3; k++) CHECK(!is_new(tokens[k]), "nothing was posted");
         OK(notify_get_state(plain, &state));
         OK(notify_peek(plain, &again));
-        CHECK(state == 5 && again == count && notify_is_valid_token(plain), "state %llu, count %u", (unsigned long long)state, again);
+        CHECK(state == 5 && again == count && notify_is_valid_token(plain), "state %llu, count %u",
+              (unsigned long long)state, again);
     }
     _exit(0);
 }
@@ -143,7 +147,8 @@ void what_is_missing_or_cant_be_is_said(void) {
     char name[514];
     memset(name, 'x', sizeof name);
     name[512] = 0;
-    // As Apple's manual says: a name, token or descriptor that is NULL has the code of one that is invalid, and anything else that is NULL has NULL_INPUT.
+    // As Apple's manual says: a name, token or descriptor that is NULL has the code of one that is invalid, and
+    // anything else that is NULL has NULL_INPUT.
     EXPECT(NOTIFY_STATUS_INVALID_NAME, notify_post(NULL));
     EXPECT(NOTIFY_STATUS_INVALID_NAME, notify_simple_post(NULL));
     EXPECT(NOTIFY_STATUS_INVALID_NAME, notify_post(""));
@@ -202,11 +207,11 @@ void switched_off_all_of_it_says_so(void) {
     CHECK(is_new(token), "and now");
 }
 
-#define FAILS(status, call)                                                                          \
-    do {                                                                                             \
-        tidings_last_error_set("");                                                                  \
-        EXPECT(status, call);                                                                        \
-        CHECK(strncmp(tidings_last_error(), "can't ", 6) == 0, "the line \"%s\"", tidings_last_error()); \
+#define FAILS(status, call)                                                                                            \
+    do {                                                                                                               \
+        tidings_last_error_set("");                                                                                    \
+        EXPECT(status, call);                                                                                          \
+        CHECK(strncmp(tidings_last_error(), "can't ", 6) == 0, "the line \"%s\"", tidings_last_error());               \
     } while (0)
 
 void every_failure_has_a_line(void) {
@@ -227,7 +232,8 @@ void every_failure_has_a_line(void) {
     FAILS(NOTIFY_STATUS_INVALID_SIGNAL, notify_register_signal("com.example.a", 4711, &check));
     FAILS(NOTIFY_STATUS_INVALID_PORT, notify_register_mach_port("com.example.a", NULL, 0, &check));
     FAILS(NOTIFY_STATUS_INVALID_FILE, notify_register_file_descriptor("com.example.a", NULL, 0, &check));
-    FAILS(NOTIFY_STATUS_INVALID_FILE, notify_register_file_descriptor("com.example.a", &descriptor, NOTIFY_REUSE, &check));
+    FAILS(NOTIFY_STATUS_INVALID_FILE,
+          notify_register_file_descriptor("com.example.a", &descriptor, NOTIFY_REUSE, &check));
     FAILS(NOTIFY_STATUS_INVALID_REQUEST, notify_register_file_descriptor("com.example.a", &descriptor, 64, &check));
     FAILS(NOTIFY_STATUS_NULL_INPUT, notify_check(token, NULL));
     FAILS(NOTIFY_STATUS_NULL_INPUT, notify_peek(token, NULL));

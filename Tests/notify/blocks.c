@@ -15,9 +15,9 @@ void a_block_runs_for_each_post_on_its_queue(void) {
     dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     static int token;
     OK(notify_register_dispatch("com.example.a", &token, queue, ^(int given) {
-        if (given != token) wrong++;
-        count++;
-        sem_post(&ran);
+      if (given != token) wrong++;
+      count++;
+      sem_post(&ran);
     }));
     for (int i = 1; i <= 100; i++) {
         OK(notify_post("com.example.a"));
@@ -39,14 +39,15 @@ void siblings_on_one_name_have_their_own_memory_and_blocks(void) {
     int tokens[20];
     for (int i = 0; i < 20; i++)
         OK(notify_register_dispatch("com.example.a", &tokens[i], queue, ^(int given) {
-            (void)given;
-            counts[i]++;
-            sem_post(&ran);
+          (void)given;
+          counts[i]++;
+          sem_post(&ran);
         }));
     for (int i = 0; i < 20; i++) CHECK(is_new(tokens[i]) && !is_new(tokens[i]), "first of %d", i);
     OK(notify_post("com.example.a"));
     for (int i = 0; i < 20; i++) wait_for(&ran);
-    for (int i = 0; i < 20; i++) CHECK(counts[i] == 1 && is_new(tokens[i]) && !is_new(tokens[i]), "%d ran %d times", i, counts[i]);
+    for (int i = 0; i < 20; i++)
+        CHECK(counts[i] == 1 && is_new(tokens[i]) && !is_new(tokens[i]), "%d ran %d times", i, counts[i]);
     for (int i = 0; i < 20; i++) OK(notify_cancel(tokens[i]));
     dispatch_release(queue);
 }
@@ -61,16 +62,16 @@ void blocks_of_one_token_run_one_at_a_time_on_a_concurrent_queue(void) {
     dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     int token, other;
     OK(notify_register_dispatch("com.example.a", &token, dispatch_get_global_queue(0, 0), ^(int given) {
-        (void)given;
-        if (inside++ != 0) wrong++;
-        // The first of a round runs until all others have been handed to the queue, which has threads for them.
-        if (atomic_exchange(&begins, false)) wait_for(&all_sent);
-        inside--;
-        sem_post(&ran);
+      (void)given;
+      if (inside++ != 0) wrong++;
+      // The first of a round runs until all others have been handed to the queue, which has threads for them.
+      if (atomic_exchange(&begins, false)) wait_for(&all_sent);
+      inside--;
+      sem_post(&ran);
     }));
     OK(notify_register_dispatch("com.example.a", &other, queue, ^(int given) {
-        (void)given;
-        if (++sent == POSTS) sem_post(&all_sent);
+      (void)given;
+      if (++sent == POSTS) sem_post(&all_sent);
     }));
     for (int round = 0; round < (SANITIZED ? 20 : 100); round++) {
         sent = 0, begins = true;
@@ -95,8 +96,8 @@ void blocks_on_one_queue_run_in_the_order_of_posts(void) {
     for (int i = 0; i < NAMES; i++) {
         snprintf(names[i], sizeof names[i], "com.example.%d", i);
         OK(notify_register_dispatch(names[i], &tokens[i], queue, ^(int given) {
-            order[count++] = given;
-            sem_post(&ran);
+          order[count++] = given;
+          sem_post(&ran);
         }));
     }
     for (int round = 0; round < 20; round++) {
@@ -109,7 +110,8 @@ void blocks_on_one_queue_run_in_the_order_of_posts(void) {
         }
         for (int i = 0; i < POSTS; i++) wait_for(&ran);
         dispatch_sync(queue, ^{});
-        for (int i = 0; i < POSTS; i++) CHECK(order[i] == posted[i], "round %d, post %d: token %d, not %d", round, i, order[i], posted[i]);
+        for (int i = 0; i < POSTS; i++)
+            CHECK(order[i] == posted[i], "round %d, post %d: token %d, not %d", round, i, order[i], posted[i]);
     }
     for (int i = 0; i < NAMES; i++) OK(notify_cancel(tokens[i]));
     dispatch_release(queue);
@@ -122,18 +124,18 @@ void a_block_cancels_its_own_token(void) {
     dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     int other;
     OK(notify_register_dispatch("com.example.a", &other, queue, ^(int given) {
-        (void)given;
-        sem_post(&other_ran);
+      (void)given;
+      sem_post(&other_ran);
     }));
     for (int i = 0; i < 200; i++) {
         static _Atomic int count;
         static int token;
         count = 0;
         OK(notify_register_dispatch("com.example.a", &token, queue, ^(int given) {
-            count++;
-            OK(notify_cancel(given));
-            CHECK(!notify_is_valid_token(given), "canceled");
-            sem_post(&ran);
+          count++;
+          OK(notify_cancel(given));
+          CHECK(!notify_is_valid_token(given), "canceled");
+          sem_post(&ran);
         }));
         for (int k = 0; k < 5; k++) OK(notify_post("com.example.a"));
         wait_for(&ran);
@@ -157,8 +159,8 @@ void no_block_begins_after_its_cancel(void) {
         dispatch_semaphore_t gate = dispatch_semaphore_create(0);
         dispatch_async(queue, ^{ dispatch_semaphore_wait(gate, DISPATCH_TIME_FOREVER); });
         OK(notify_register_dispatch("com.example.a", &token, queue, ^(int given) {
-            (void)given;
-            *wrong = true;
+          (void)given;
+          *wrong = true;
         }));
         OK(notify_post("com.example.a"));
         if (i % 2) CHECK(is_new(token), "posted");
@@ -181,13 +183,13 @@ void a_suspended_block_runs_once_at_the_end(void) {
     dispatch_queue_t queue = dispatch_queue_create("scenario", NULL);
     int token, other;
     OK(notify_register_dispatch("com.example.a", &token, queue, ^(int given) {
-        (void)given;
-        count++;
-        sem_post(&ran);
+      (void)given;
+      count++;
+      sem_post(&ran);
     }));
     OK(notify_register_dispatch("com.example.a", &other, queue, ^(int given) {
-        (void)given;
-        sem_post(&other_ran);
+      (void)given;
+      sem_post(&other_ran);
     }));
     OK(notify_suspend(token));
     for (int i = 0; i < 20; i++) OK(notify_post("com.example.a"));
@@ -198,7 +200,8 @@ void a_suspended_block_runs_once_at_the_end(void) {
     dispatch_sync(queue, ^{});
     CHECK(count == 1, "ran %d times", count);
     EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_register_dispatch("com.example.a", &other, queue, NULL));
-    EXPECT(NOTIFY_STATUS_NULL_INPUT, notify_register_dispatch("com.example.a", &other, NULL, ^(int given) { (void)given; }));
+    EXPECT(NOTIFY_STATUS_NULL_INPUT,
+           notify_register_dispatch("com.example.a", &other, NULL, ^(int given) { (void)given; }));
     dispatch_release(queue);
 }
 #endif

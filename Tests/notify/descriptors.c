@@ -58,8 +58,10 @@ void a_full_pipe_coalesces_and_loses_nothing(void) {
     while (got_b == 0) {
         const int one = read_token(descriptor);
         CHECK(one == token || one == second, "%d", one);
-        if (one == token) got_a++;
-        else got_b++;
+        if (one == token)
+            got_a++;
+        else
+            got_b++;
     }
     CHECK(got_a >= 1024, "%d", got_a);
     OK(notify_cancel(second));

@@ -28,7 +28,8 @@ void a_monitored_file_is_told_of_until_it_isnt(void) {
     // Posts come as well, and to the other token nothing else has come.
     OK(notify_post("com.example.a"));
     CHECK(read_token(second) == other && !is_readable(second), "the other one follows no file");
-    // The first follows it no longer, the second does from now on, and is told of a change: so the first would have been. Whoever delivers holds what a suspension takes, and is done with all then.
+    // The first follows it no longer, the second does from now on, and is told of a change: so the first would have
+    // been. Whoever delivers holds what a suspension takes, and is done with all then.
     OK(notify_suspend(other));
     OK(notify_resume(other));
     while (is_readable(descriptor)) CHECK(read_token(descriptor) == token, "the post");
@@ -44,13 +45,15 @@ void a_monitored_file_is_told_of_until_it_isnt(void) {
     unlink(path);
 }
 
-// Each step changes the file in ways that were not asked for, then in one that was: the delivery is for that one, as the token of all events shows.
+// Each step changes the file in ways that were not asked for, then in one that was: the delivery is for that one, as
+// the token of all events shows.
 void a_monitored_file_is_told_of_for_the_events_that_were_asked_for(void) {
     char path[512], moved[520];
     snprintf(path, sizeof path, "%s/watched", getenv("TIDINGS_DIRECTORY"));
     snprintf(moved, sizeof moved, "%s.moved", path);
     int all, gone, longer, attributes, unknown;
-    const int of_all = descriptor_of("com.example.a", &all), of_gone = descriptor_of("com.example.a", &gone), of_longer = descriptor_of("com.example.a", &longer),
+    const int of_all = descriptor_of("com.example.a", &all), of_gone = descriptor_of("com.example.a", &gone),
+              of_longer = descriptor_of("com.example.a", &longer),
               of_attributes = descriptor_of("com.example.a", &attributes);
     OK(notify_monitor_file(all, path, 0));
     OK(notify_monitor_file(gone, path, NOTIFY_FILE_DELETE | NOTIFY_FILE_RENAME | 0x40000000));

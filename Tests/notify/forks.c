@@ -74,7 +74,8 @@ static void *posts(void *argument) {
 static void short_life(void) {
     int check;
     OK(notify_check(token, &check));
-    // Where the ring has gone round since the fork, nobody knows what was in it; so this may be new here, but then only once.
+    // Where the ring has gone round since the fork, nobody knows what was in it; so this may be new here, but then only
+    // once.
     (void)is_new(silent);
     CHECK(!is_new(silent), "never posted");
     OK(notify_post("com.example.b"));
@@ -155,9 +156,7 @@ void executed(const char *what) {
     if (strcmp(what, "first") == 0) execute("second");
 }
 
-static void executes(void) {
-    execute("first");
-}
+static void executes(void) { execute("first"); }
 
 void fork_and_exec_and_exec(void) {
     const int first = check_of("com.example.first"), second = check_of("com.example.second");

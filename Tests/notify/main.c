@@ -23,7 +23,8 @@ void executed(const char *what);  // forks.c
 int main(int count, char **arguments) {
     own_executable = arguments[0];
     if (count == 2 && strcmp(arguments[1], "--list") == 0) {
-        for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) printf("%s %s\n", scenarios[i].kind, scenarios[i].name);
+        for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)
+            printf("%s %s\n", scenarios[i].kind, scenarios[i].name);
         return 0;
     }
     if (count == 3 && strcmp(arguments[1], "--executed") == 0) {
@@ -33,7 +34,8 @@ int main(int count, char **arguments) {
     }
     const bool serves = count == 4 && strcmp(arguments[1], "--serve") == 0;
     if (count != 4) {
-        fprintf(stderr, "usage: NotifyPeer --list | NotifyPeer SCENARIO SEED DIRECTORY | NotifyPeer --serve SEED DIRECTORY\n");
+        fprintf(stderr,
+                "usage: NotifyPeer --list | NotifyPeer SCENARIO SEED DIRECTORY | NotifyPeer --serve SEED DIRECTORY\n");
         return 64;
     }
     seed = strtoull(arguments[2], NULL, 10);

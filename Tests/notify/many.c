@@ -12,8 +12,10 @@ void a_hundred_thousand_registrations_live_side_by_side(void) {
     int descriptor = descriptor_of("com.example.one", &shared);
     for (int i = 0; i < COUNT; i++) {
         snprintf(name, sizeof name, i % 2 ? "com.example.%d" : "com.example.one", i);
-        if (i % 100 < 2) OK(notify_register_file_descriptor(name, &descriptor, NOTIFY_REUSE, &tokens[i]));
-        else OK(notify_register_check(name, &tokens[i]));
+        if (i % 100 < 2)
+            OK(notify_register_file_descriptor(name, &descriptor, NOTIFY_REUSE, &tokens[i]));
+        else
+            OK(notify_register_check(name, &tokens[i]));
     }
     for (int i = 0; i < COUNT; i++) CHECK(is_new(tokens[i]), "first of %d", i);
     OK(notify_post("com.example.one"));
@@ -48,8 +50,10 @@ void a_hundred_thousand_registrations_are_canceled_in_a_second(void) {
         struct timespec begun, ended;
         for (int i = 0; i < COUNT; i++) {
             snprintf(name, sizeof name, "com.example.%d", one ? 0 : i);
-            if (delivers) OK(notify_register_file_descriptor(name, &descriptor, i ? NOTIFY_REUSE : 0, &tokens[i]));
-            else OK(notify_register_check(name, &tokens[i]));
+            if (delivers)
+                OK(notify_register_file_descriptor(name, &descriptor, i ? NOTIFY_REUSE : 0, &tokens[i]));
+            else
+                OK(notify_register_check(name, &tokens[i]));
         }
         // More than the pipe holds: most of them wait for room.
         if (full) {
@@ -196,7 +200,8 @@ void what_was_lapped_is_delivered_and_nothing_else(void) {
     ends_well(pid);
     OK(notify_post("com.example.last"));
     int told = 0;
-    for (int one; (one = read_token(descriptor)) != last; told++) CHECK(one == tokens[7] || one == tokens[1999], "%d of nobody", one);
+    for (int one; (one = read_token(descriptor)) != last; told++)
+        CHECK(one == tokens[7] || one == tokens[1999], "%d of nobody", one);
     CHECK(told == 2, "%d", told);
 }
 

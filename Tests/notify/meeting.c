@@ -26,8 +26,10 @@ void plain_and_typed_posts_meet_in_one_order(void) {
     tidings_publisher *publishers[2] = {publisher_of(center, "com.example.a"), publisher_of(center, "com.example.b")};
     for (int i = 0; i < 1000; i++) {
         const int which = (int)random_below(2), plain = (int)random_below(2);
-        if (plain) OK(notify_post(which ? "com.example.b" : "com.example.a"));
-        else CHECK(tidings_post(publishers[which], "payload", 7, NULL, NULL) == 0, "post %d", i);
+        if (plain)
+            OK(notify_post(which ? "com.example.b" : "com.example.a"));
+        else
+            CHECK(tidings_post(publishers[which], "payload", 7, NULL, NULL) == 0, "post %d", i);
         tidings_delivery delivery;
         CHECK(tidings_next(observer, -1, &delivery) == 0, "next");
         CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.subscriptions[0] == (which ? b : a), "post %d", i);
@@ -95,9 +97,7 @@ void a_removed_center_is_said_or_replaced(void) {
     CHECK(is_new(late), "registered in a fourth");
 }
 
-static void posts_once(void) {
-    OK(notify_post("com.example.a"));
-}
+static void posts_once(void) { OK(notify_post("com.example.a")); }
 
 void who_only_listens_goes_on_in_the_successor_of_a_removed_center(void) {
     const int early = check_of("com.example.a");
@@ -132,7 +132,8 @@ void deliveries_begin_again_once_there_is_room_for_a_thread(void) {
     pthread_attr_t before, huge;
     CHECK(pthread_getattr_default_np(&before) == 0 && pthread_attr_init(&huge) == 0, "no attributes");
     // No address space has room for such a stack.
-    CHECK(pthread_attr_setstacksize(&huge, SIZE_MAX / 4 / 4096 * 4096) == 0 && pthread_setattr_default_np(&huge) == 0, "no attributes");
+    CHECK(pthread_attr_setstacksize(&huge, SIZE_MAX / 4 / 4096 * 4096) == 0 && pthread_setattr_default_np(&huge) == 0,
+          "no attributes");
     CHECK(tidings_remove("default", NULL) == 0, "not removed");
     // Something may have been lost, so each token is told, after the try.
     CHECK(read_token(descriptor) == delivered, "the removal");
@@ -143,7 +144,8 @@ void deliveries_begin_again_once_there_is_room_for_a_thread(void) {
     CHECK(read_token(descriptor) == delivered, "what is posted now");
 }
 
-// The kernel reports an unlinked file before its path leads nowhere, and on two processors a thread that hears of it may look in between. Here the first looks of each thread do.
+// The kernel reports an unlinked file before its path leads nowhere, and on two processors a thread that hears of it
+// may look in between. Here the first looks of each thread do.
 static char slow_path[512];
 static struct stat slow_file;
 static _Atomic bool slow;
@@ -156,9 +158,7 @@ static int status_of(const char *path, struct stat *status, int flags) {
     *status = slow_file;
     return 0;
 }
-int stat(const char *restrict path, struct stat *restrict status) {
-    return status_of(path, status, 0);
-}
+int stat(const char *restrict path, struct stat *restrict status) { return status_of(path, status, 0); }
 int lstat(const char *restrict path, struct stat *restrict status) {
     return status_of(path, status, AT_SYMLINK_NOFOLLOW);
 }
@@ -187,7 +187,8 @@ static void listens_on(void) {
     while (!is_new(told_by_child)) sched_yield();
 }
 
-// Until this process's other threads sleep: the address sanitizer's allocator, of gcc 12, has locks that a fork copies as they are, and a child in which one is held waits for it for ever.
+// Until this process's other threads sleep: the address sanitizer's allocator, of gcc 12, has locks that a fork copies
+// as they are, and a child in which one is held waits for it for ever.
 static void others_sleep(void) {
     for (int asleep = 0; asleep < 3; usleep(1000)) {
         DIR *tasks = opendir("/proc/self/task");

@@ -18,20 +18,36 @@ void names_up_to_511_bytes_are_told_apart(void) {
         }
         for (int i = 0; i < (length > 1 ? 3 : 2); i++) {
             OK(notify_post(names[i]));
-            for (int k = 0; k < (length > 1 ? 3 : 2); k++) CHECK(is_new(tokens[k]) == (i == k), "length %zu, posted %d, token %d", length, i, k);
+            for (int k = 0; k < (length > 1 ? 3 : 2); k++)
+                CHECK(is_new(tokens[k]) == (i == k), "length %zu, posted %d, token %d", length, i, k);
         }
         OK(notify_set_state(tokens[0], length));
         uint64_t a, b;
         OK(notify_get_state(tokens[0], &a));
         OK(notify_get_state(tokens[1], &b));
-        CHECK(a == length && b == 0, "length %zu: states %llu, %llu", length, (unsigned long long)a, (unsigned long long)b);
+        CHECK(a == length && b == 0, "length %zu: states %llu, %llu", length, (unsigned long long)a,
+              (unsigned long long)b);
         OK(notify_set_state(tokens[0], 0));
         for (int i = 0; i < (length > 1 ? 3 : 2); i++) OK(notify_cancel(tokens[i]));
     }
 }
 
 void odd_names_are_names(void) {
-    const char *names[] = {"\xff\xfe", "\xc0\xaf", "caf\xc3\xa9", "caf\xe9", "tidings.notify#", "tidings.notify.state/com.example.a", "a\nb", " ", "\xed\xa0\x80", "\xf4\x90\x80\x80", "self", "user.uid", "user.uid-", "selfish", "com.apple.systematic"};
+    const char *names[] = {"\xff\xfe",
+                           "\xc0\xaf",
+                           "caf\xc3\xa9",
+                           "caf\xe9",
+                           "tidings.notify#",
+                           "tidings.notify.state/com.example.a",
+                           "a\nb",
+                           " ",
+                           "\xed\xa0\x80",
+                           "\xf4\x90\x80\x80",
+                           "self",
+                           "user.uid",
+                           "user.uid-",
+                           "selfish",
+                           "com.apple.systematic"};
     const size_t count = sizeof names / sizeof names[0];
     int tokens[sizeof names / sizeof names[0]];
     for (size_t i = 0; i < count; i++) {
@@ -76,7 +92,8 @@ static bool of_same_hash(const char *name, char *other) {
     memcpy(&first, name, 8);
     memcpy(&second, name + 8, 8);
     memcpy(&changed, other, 8);
-    // With no second word the hash of eight bytes is almost that of the first: what is mixed in after it is the same for both.
+    // With no second word the hash of eight bytes is almost that of the first: what is mixed in after it is the same
+    // for both.
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t a = (16 * factor ^ first) * factor, b = (16 * factor ^ changed) * factor;
     a ^= a >> 32;
@@ -97,7 +114,8 @@ void names_of_one_hash_are_told_apart(void) {
         do {
             for (int i = 0; i < 8; i++) other[i] = (char)('a' + random_below(26));
         } while (!of_same_hash(name, other));
-        CHECK(strcmp(name, other) != 0 && notify__hash(name, 16) == notify__hash(other, 16), "the scenario is out of date with the hash");
+        CHECK(strcmp(name, other) != 0 && notify__hash(name, 16) == notify__hash(other, 16),
+              "the scenario is out of date with the hash");
         tokens[0] = check_of(name);
         tokens[1] = check_of(other);
         CHECK(is_new(tokens[0]) && is_new(tokens[1]), "first");
@@ -108,14 +126,16 @@ void names_of_one_hash_are_told_apart(void) {
         OK(notify_set_state(tokens[1], 7));
         OK(notify_get_state(tokens[0], &states[0]));
         OK(notify_get_state(tokens[1], &states[1]));
-        CHECK(states[0] == 0 && states[1] == 7, "%llu, %llu", (unsigned long long)states[0], (unsigned long long)states[1]);
+        CHECK(states[0] == 0 && states[1] == 7, "%llu, %llu", (unsigned long long)states[0],
+              (unsigned long long)states[1]);
         OK(notify_set_state(tokens[1], 0));
         OK(notify_cancel(tokens[0]));
         OK(notify_cancel(tokens[1]));
     }
 }
 
-// Against another implementation's answers, around the lengths at which a block more is needed; the standard's own example; and that the center knows a long name by this and by nothing shorter.
+// Against another implementation's answers, around the lengths at which a block more is needed; the standard's own
+// example; and that the center knows a long name by this and by nothing shorter.
 void a_long_name_is_its_sha_256_in_the_center(void) {
     static const struct {
         size_t length;
@@ -185,7 +205,8 @@ void names_of_self_stay_in_the_process(void) {
     // Nothing of it is in the center that all share.
     tidings_center *center = default_center();
     tidings_name_info info;
-    for (uint32_t i = 0; tidings_name(center, i, &info) != -ERANGE; i++) CHECK(strncmp(info.name, "self.", 5) != 0, "\"%s\"", info.name);
+    for (uint32_t i = 0; tidings_name(center, i, &info) != -ERANGE; i++)
+        CHECK(strncmp(info.name, "self.", 5) != 0, "\"%s\"", info.name);
     tidings_close(center);
 }
 
@@ -207,7 +228,9 @@ void a_users_names_are_in_that_users_center(void) {
 }
 
 void names_of_no_user_are_not_authorized(void) {
-    const char *const names[] = {"user.uid.", "user.uid.x", "user.uid..a", "user.uid.0a", "user.uid.00", "user.uid.007.a", "user.uid.-1", "user.uid. 0", "user.uid.4294967295", "user.uid.99999999999.a"};
+    const char *const names[] = {
+        "user.uid.",      "user.uid.x",  "user.uid..a", "user.uid.0a",         "user.uid.00",
+        "user.uid.007.a", "user.uid.-1", "user.uid. 0", "user.uid.4294967295", "user.uid.99999999999.a"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         int token, descriptor;
         EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post(names[i]));

@@ -12,11 +12,13 @@ static channel ready, go;
 static char theirs[64];
 
 static void become(uint32_t user, gid_t group) {
-    CHECK(setgroups(1, &group) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0, "errno %d", errno);
+    CHECK(setgroups(1, &group) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0, "errno %d",
+          errno);
 }
 
 static void become_other(void) {
-    CHECK(setgroups(0, NULL) == 0 && setresgid(OTHER, OTHER, OTHER) == 0 && setresuid(OTHER, OTHER, OTHER) == 0, "errno %d", errno);
+    CHECK(setgroups(0, NULL) == 0 && setresgid(OTHER, OTHER, OTHER) == 0 && setresuid(OTHER, OTHER, OTHER) == 0,
+          "errno %d", errno);
 }
 
 static void write_configuration(const char *mode) {
@@ -26,7 +28,8 @@ static void write_configuration(const char *mode) {
     snprintf(path, sizeof path, "%s/notify.conf", directory);
     FILE *file = fopen(path, "w");
     CHECK(file != NULL, "errno %d", errno);
-    fprintf(file, "# the system's names\ncenter = notify\n directory=%s # here\nowner = 0\ngroup = %u\nmode = %s\n", directory, GROUP, mode);
+    fprintf(file, "# the system's names\ncenter = notify\n directory=%s # here\nowner = 0\ngroup = %u\nmode = %s\n",
+            directory, GROUP, mode);
     fclose(file);
     chmod(path, 0644);
     setenv("TIDINGS_NOTIFY_CONFIGURATION", path, 1);

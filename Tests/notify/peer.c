@@ -12,9 +12,7 @@ uint64_t random_next(void) {
     return state;
 }
 
-uint64_t random_below(uint64_t limit) {
-    return random_next() % limit;
-}
+uint64_t random_below(uint64_t limit) { return random_next() % limit; }
 
 int check_of(const char *name) {
     int token;
@@ -81,9 +79,7 @@ channel channel_open(void) {
     return c;
 }
 
-void tell(const channel *c) {
-    CHECK(write(c->ends[1], "x", 1) == 1, "errno %d", errno);
-}
+void tell(const channel *c) { CHECK(write(c->ends[1], "x", 1) == 1, "errno %d", errno); }
 
 void told(const channel *c) {
     char byte;

@@ -1,5 +1,6 @@
-// Scenarios of notify(3), a process each: `NotifyPeer SCENARIO SEED DIRECTORY`. One ends with exit status 0, or with one line that says what was not so. Scenarios wait for events; an alarm ends what
-// hangs. "Nothing comes" is never waited for: something else is posted after it, and that nothing came before it is what is looked at.
+// Scenarios of notify(3), a process each: `NotifyPeer SCENARIO SEED DIRECTORY`. One ends with exit status 0, or with
+// one line that says what was not so. Scenarios wait for events; an alarm ends what hangs. "Nothing comes" is never
+// waited for: something else is posted after it, and that nothing came before it is what is looked at.
 #ifndef NOTIFY_PEER_H
 #define NOTIFY_PEER_H
 
@@ -18,7 +19,9 @@
 #include "notify_private.h"
 #include "tidings.h"
 
-#define WATCHDOG 120u  // seconds; four times what the longest takes under the thread sanitizer, but for the soak, which asks for more
+#define WATCHDOG                                                                                                       \
+    120u  // seconds; four times what the longest takes under the thread sanitizer, but for the soak, which asks for
+          // more
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
@@ -31,19 +34,19 @@
 #define SANITIZED 0
 #endif
 
-#define CHECK(condition, ...)                                                                                        \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            fprintf(stderr, "%s:%d: not so: %s: ", strrchr("/" __FILE__, '/') + 1, __LINE__, #condition);            \
-            fprintf(stderr, __VA_ARGS__);                                                                            \
-            fprintf(stderr, " [seed %llu, last error: %s]\n", (unsigned long long)seed, tidings_last_error());       \
-            _exit(1);                                                                                                \
-        }                                                                                                            \
+#define CHECK(condition, ...)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: not so: %s: ", strrchr("/" __FILE__, '/') + 1, __LINE__, #condition);              \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fprintf(stderr, " [seed %llu, last error: %s]\n", (unsigned long long)seed, tidings_last_error());         \
+            _exit(1);                                                                                                  \
+        }                                                                                                              \
     } while (0)
-#define EXPECT(status, call)                                                                    \
-    do {                                                                                        \
-        uint32_t answer_ = (call);                                                              \
-        CHECK(answer_ == (status), "%s answers %u, not %u", #call, answer_, (uint32_t)(status)); \
+#define EXPECT(status, call)                                                                                           \
+    do {                                                                                                               \
+        uint32_t answer_ = (call);                                                                                     \
+        CHECK(answer_ == (status), "%s answers %u, not %u", #call, answer_, (uint32_t)(status));                       \
     } while (0)
 #define OK(call) EXPECT(NOTIFY_STATUS_OK, call)
 
@@ -51,11 +54,11 @@ extern uint64_t seed;
 uint64_t random_next(void);
 uint64_t random_below(uint64_t limit);
 
-int check_of(const char *name);      // a token
+int check_of(const char *name);  // a token
 int descriptor_of(const char *name, int *token);
-bool is_new(int token);              // notify_check
-int read_token(int descriptor);      // waits for one
-bool is_readable(int descriptor);    // without waiting
+bool is_new(int token);            // notify_check
+int read_token(int descriptor);    // waits for one
+bool is_readable(int descriptor);  // without waiting
 tidings_center *default_center(void);
 
 pid_t start(void (*body)(void));

@@ -1,4 +1,5 @@
-// `NotifyPeer --serve SEED DIRECTORY`: a program that knows notify.h and nothing else, and does what a Swift test tells it, a line each on standard input. It answers each with one line on standard output.
+// `NotifyPeer --serve SEED DIRECTORY`: a program that knows notify.h and nothing else, and does what a Swift test tells
+// it, a line each on standard input. It answers each with one line on standard output.
 //
 //   post NAME                 → posted
 //   posts NAME NAME N         posts N times one or the other, by chance → posted
@@ -52,7 +53,8 @@ static void do_as_told(const char *command, char *rest) {
     } else if (strcmp(command, "plain") == 0) {
         say_registered(notify_register_plain(rest, &token), token);
     } else if (strcmp(command, "descriptor") == 0) {
-        const uint32_t status = notify_register_file_descriptor(rest, &descriptor, descriptor < 0 ? 0 : NOTIFY_REUSE, &token);
+        const uint32_t status = notify_register_file_descriptor(rest, &descriptor, descriptor < 0 ? 0 : NOTIFY_REUSE,
+                                                                &token);
         say_registered(status, token);
     } else if (strcmp(command, "signal") == 0) {
         say_registered(notify_register_signal(rest, SIGUSR1, &token), token);

@@ -26,7 +26,8 @@ void a_signal_comes_for_a_post(void) {
     sem_init(&arrived, 0, 0);
     catch_signal(SIGUSR1, handler);
     catch_signal(SIGUSR2, handler);
-    // Each once by itself: the thread sanitizer keeps a thread's first signal if another thread sends it. (As strace has it: sent, received, our handler not called.)
+    // Each once by itself: the thread sanitizer keeps a thread's first signal if another thread sends it. (As strace
+    // has it: sent, received, our handler not called.)
     raise(SIGUSR1);
     raise(SIGUSR2);
     for (int i = 0; i < 2; i++) wait_for_one();
@@ -37,10 +38,12 @@ void a_signal_comes_for_a_post(void) {
     for (int i = 1; i <= 20; i++) {
         OK(notify_post("com.example.a"));
         wait_for_one();
-        CHECK(handled[SIGUSR1] == i && handled[SIGUSR2] == i - 1, "round %d: %d, %d", i, handled[SIGUSR1], handled[SIGUSR2]);
+        CHECK(handled[SIGUSR1] == i && handled[SIGUSR2] == i - 1, "round %d: %d, %d", i, handled[SIGUSR1],
+              handled[SIGUSR2]);
         OK(notify_post("com.example.b"));
         wait_for_one();
-        CHECK(handled[SIGUSR1] == i && handled[SIGUSR2] == i, "round %d: %d, %d", i, handled[SIGUSR1], handled[SIGUSR2]);
+        CHECK(handled[SIGUSR1] == i && handled[SIGUSR2] == i, "round %d: %d, %d", i, handled[SIGUSR1],
+              handled[SIGUSR2]);
     }
     OK(notify_cancel(first));
     OK(notify_post("com.example.a"));
@@ -59,9 +62,13 @@ static void asks(int number) {
     int check;
     uint64_t state;
     const int saved = errno;
-    if (notify_check(asked, &check) != NOTIFY_STATUS_OK || notify_get_state(asked, &state) != NOTIFY_STATUS_OK || state != 42) wrong++;
+    if (notify_check(asked, &check) != NOTIFY_STATUS_OK || notify_get_state(asked, &state) != NOTIFY_STATUS_OK ||
+        state != 42)
+        wrong++;
     if (check) news++;
-    if (notify_post("com.example.from.a.handler") != NOTIFY_STATUS_OK || notify_post("com.example.b") != NOTIFY_STATUS_OK) wrong++;
+    if (notify_post("com.example.from.a.handler") != NOTIFY_STATUS_OK ||
+        notify_post("com.example.b") != NOTIFY_STATUS_OK)
+        wrong++;
     rounds++;
     errno = saved;
 }

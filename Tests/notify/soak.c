@@ -10,15 +10,13 @@ typedef struct model_token {
     bool unheard;           // since the last check
     uint32_t suspensions;
     bool due;
-    uint32_t expected;      // deliveries that must come through the pipe
+    uint32_t expected;  // deliveries that must come through the pipe
 } model_token;
 
 static model_token tokens[TOKENS];
 static int count;
 static uint64_t states[NAMES];
-static struct {
-    int descriptor, users;
-} pipes[PIPES];
+static struct { int descriptor, users; } pipes[PIPES];
 static char names[NAMES][512];
 
 static void make_names(void) {
@@ -56,7 +54,8 @@ static void add(void) {
     if (random_below(3) == 0) {
         t->pipe = (int)random_below(PIPES);
         const bool reuse = pipes[t->pipe].users > 0;
-        OK(notify_register_file_descriptor(names[t->name], &pipes[t->pipe].descriptor, reuse ? NOTIFY_REUSE : 0, &t->token));
+        OK(notify_register_file_descriptor(names[t->name], &pipes[t->pipe].descriptor, reuse ? NOTIFY_REUSE : 0,
+                                           &t->token));
         pipes[t->pipe].users++;
     } else if (random_below(4) == 0) {
         OK(notify_register_plain(names[t->name], &t->token));
@@ -83,8 +82,10 @@ static void post(void) {
         if (t->name != name) continue;
         t->unheard = true;
         if (t->pipe < 0) continue;
-        if (t->suspensions > 0) t->due = true;
-        else t->expected++;
+        if (t->suspensions > 0)
+            t->due = true;
+        else
+            t->expected++;
     }
 }
 
@@ -105,8 +106,10 @@ static void resume(model_token *t) {
             model_token *o = &tokens[i];
             if (o->name != t->name) continue;
             o->unheard = true;
-            if (o->pipe >= 0 && o->suspensions == 0) o->expected++;
-            else if (o->pipe >= 0) o->due = true;
+            if (o->pipe >= 0 && o->suspensions == 0)
+                o->expected++;
+            else if (o->pipe >= 0)
+                o->due = true;
         }
         CHECK(read_token(descriptor) == barrier, "barrier");
         OK(notify_cancel(barrier));
@@ -126,7 +129,8 @@ static void ask(model_token *t) {
 static void look_at_state(const model_token *t) {
     uint64_t state;
     OK(notify_get_state(t->token, &state));
-    CHECK(state == states[t->name], "\"%s\": %llu, not %llu", names[t->name], (unsigned long long)state, (unsigned long long)states[t->name]);
+    CHECK(state == states[t->name], "\"%s\": %llu, not %llu", names[t->name], (unsigned long long)state,
+          (unsigned long long)states[t->name]);
 }
 
 void a_million_random_actions_do_what_a_model_says(void) {
@@ -138,12 +142,24 @@ void a_million_random_actions_do_what_a_model_says(void) {
     for (uint64_t action = 0; action < wanted; action++) {
         model_token *t = count > 0 ? &tokens[random_below((uint64_t)count)] : NULL;
         switch (random_below(16)) {
-            case 0: case 1: add(); break;
-            case 2: if (t && (count > TOKENS / 2 || random_below(2))) drop((int)(t - tokens)); break;
-            case 3: case 4: case 5: post(); break;
-            case 6: if (t) suspend(t); break;
-            case 7: case 8: if (t && t->suspensions > 0) resume(t); break;
-            case 9: if (t) look_at_state(t); break;
+            case 0:
+            case 1: add(); break;
+            case 2:
+                if (t && (count > TOKENS / 2 || random_below(2))) drop((int)(t - tokens));
+                break;
+            case 3:
+            case 4:
+            case 5: post(); break;
+            case 6:
+                if (t) suspend(t);
+                break;
+            case 7:
+            case 8:
+                if (t && t->suspensions > 0) resume(t);
+                break;
+            case 9:
+                if (t) look_at_state(t);
+                break;
             case 10:
                 if (t && random_below(8) == 0) {
                     states[t->name] = random_below(3) ? random_next() : 0;
@@ -151,7 +167,9 @@ void a_million_random_actions_do_what_a_model_says(void) {
                 }
                 break;
             case 11: settle((int)random_below(PIPES)); break;
-            default: if (t) ask(t); break;
+            default:
+                if (t) ask(t);
+                break;
         }
     }
     while (count > 0) drop(count - 1);

@@ -105,7 +105,10 @@ void where_no_more_states_fit_it_is_said_and_all_else_goes_on(void) {
     EXPECT(NOTIFY_STATUS_FAILED, notify_set_state(tokens[set + 1], 4712));
     for (int i = 0; i < MOST; i++) {
         OK(notify_get_state(tokens[i], &state));
-        CHECK(state == (i == set ? 4711 : i > 0 && i < set ? (uint64_t)i + 5000 : 0), "%d has %llu", i, (unsigned long long)state);
+        CHECK(state == (i == set           ? 4711
+                        : i > 0 && i < set ? (uint64_t)i + 5000
+                                           : 0),
+              "%d has %llu", i, (unsigned long long)state);
     }
     for (int i = 0; i <= set; i++) OK(notify_set_state(tokens[i], 0));
     set = 0;

@@ -1,4 +1,5 @@
-// Threads that register, cancel, post and ask, for all they are worth: each with tokens of its own, and all with the same.
+// Threads that register, cancel, post and ask, for all they are worth: each with tokens of its own, and all with the
+// same.
 #include <pthread.h>
 
 #include "peer.h"
@@ -56,7 +57,8 @@ static void *races(void *argument) {
 
 void a_million_races_of_register_cancel_and_post_from_eight_threads(void) {
     pthread_t threads[THREADS];
-    for (uintptr_t i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, races, (void *)i) == 0, "no thread");
+    for (uintptr_t i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, races, (void *)i) == 0, "no thread");
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }
 
@@ -78,8 +80,10 @@ static void *cancels(void *argument) {
         uint32_t status;
         if (token == 0) {
             int descriptor = -1;
-            if (next_of(&state) % 8 == 0) OK(notify_register_file_descriptor(name, &descriptor, 0, &token));
-            else OK(notify_register_check(name, &token));
+            if (next_of(&state) % 8 == 0)
+                OK(notify_register_file_descriptor(name, &descriptor, 0, &token));
+            else
+                OK(notify_register_check(name, &token));
             registered++;
             if (atomic_compare_exchange_strong(place, &none, token)) continue;
             OK(notify_cancel(token));
@@ -106,12 +110,14 @@ static void *cancels(void *argument) {
 
 void a_token_that_many_threads_cancel_is_canceled_once(void) {
     pthread_t threads[RACERS];
-    for (uintptr_t i = 0; i < RACERS; i++) CHECK(pthread_create(&threads[i], NULL, cancels, (void *)i) == 0, "no thread");
+    for (uintptr_t i = 0; i < RACERS; i++)
+        CHECK(pthread_create(&threads[i], NULL, cancels, (void *)i) == 0, "no thread");
     for (int i = 0; i < RACERS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < PLACES; i++) {
         if (shared[i] == 0) continue;
         OK(notify_cancel(shared[i]));
         canceled++;
     }
-    CHECK(registered == canceled, "%llu registered, %llu canceled", (unsigned long long)registered, (unsigned long long)canceled);
+    CHECK(registered == canceled, "%llu registered, %llu canceled", (unsigned long long)registered,
+          (unsigned long long)canceled);
 }

@@ -9,7 +9,8 @@
 #define GROUP ((gid_t)65533)
 
 static void become_member(void) {
-    CHECK(setgroups(1, (const gid_t[]){GROUP}) == 0 && setresgid(ANOTHER_USER, ANOTHER_USER, ANOTHER_USER) == 0 && setresuid(ANOTHER_USER, ANOTHER_USER, ANOTHER_USER) == 0,
+    CHECK(setgroups(1, (const gid_t[]){GROUP}) == 0 && setresgid(ANOTHER_USER, ANOTHER_USER, ANOTHER_USER) == 0 &&
+              setresuid(ANOTHER_USER, ANOTHER_USER, ANOTHER_USER) == 0,
           "%s", strerror(errno));
 }
 
@@ -21,16 +22,23 @@ static void opens_as_a_member(void) {
 static void is_refused_as_a_stranger(void) {
     become(ANOTHER_USER);
     tidings_center *center;
-    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}, &center), EACCES, "neither post nor observe");
-    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY}, &center), EACCES, "neither post nor observe");
-    REFUSED(tidings_open("mine", &(tidings_configuration){.flags = TIDINGS_OPEN_GROUP, .group = GROUP}, &center), EPERM, "a member of");
-    REFUSED(tidings_create_sealed("mine", &(tidings_configuration){.flags = TIDINGS_OPEN_GROUP, .group = GROUP}, &center), EPERM, "a member of");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}, &center), EACCES,
+            "neither post nor observe");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY},
+                         &center),
+            EACCES, "neither post nor observe");
+    REFUSED(tidings_open("mine", &(tidings_configuration){.flags = TIDINGS_OPEN_GROUP, .group = GROUP}, &center), EPERM,
+            "a member of");
+    REFUSED(
+        tidings_create_sealed("mine", &(tidings_configuration){.flags = TIDINGS_OPEN_GROUP, .group = GROUP}, &center),
+        EPERM, "a member of");
 }
 
 // Posts and observes like its owner; who isn't in the group learns nothing.
 void a_center_can_be_shared_with_a_group(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
-    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
+    tidings_center *center = join_center_with(
+        (tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
     CHECK(files_there() == 1, "no companion where all who may read may write");
     ends_well(start(opens_as_a_member));
     ends_well(start(is_refused_as_a_stranger));
@@ -45,14 +53,18 @@ static void tries_to_remove(void) {
     become_member();
     tidings_center *center = join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_OWNER});
     tell(&go);
-    for (uint32_t i = 0; i < 300; i++) REFUSED(tidings_remove("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}), EPERM, "only its owner, user 0");
+    for (uint32_t i = 0; i < 300; i++)
+        REFUSED(tidings_remove("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER}), EPERM,
+                "only its owner, user 0");
     post_number(publisher_of(center, "end"), 1);
 }
 
-// In a directory where each may delete only what is his (/dev/shm): posters aren't told, not even for a moment, that their center is gone.
+// In a directory where each may delete only what is his (/dev/shm): posters aren't told, not even for a moment, that
+// their center is gone.
 void who_may_write_and_not_delete_removes_nothing(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
-    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
+    tidings_center *center = join_center_with(
+        (tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
     tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *end = observer_of(center, "end");
     tidings_delivery delivery;
@@ -62,7 +74,9 @@ void who_may_write_and_not_delete_removes_nothing(void) {
     siginfo_t ended = {0};
     while (tidings_next(end, 0, &delivery) != 0) {
         post_number(publisher, 1);
-        CHECK(waitid(P_PID, (id_t)member, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && (ended.si_pid == 0 || ended.si_status == 0), "the member failed");
+        CHECK(waitid(P_PID, (id_t)member, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                  (ended.si_pid == 0 || ended.si_status == 0),
+              "the member failed");
     }
     ends_well(member);
     OK(tidings_remove("scenario", NULL));
@@ -80,7 +94,8 @@ static const char *writers_file_path(void) {
     DIR *directory = opendir(getenv("TIDINGS_DIRECTORY"));
     CHECK(directory, "%s", strerror(errno));
     const char *path = NULL;
-    for (const struct dirent *entry; !path && (entry = readdir(directory)) != NULL;) path = is_writers_file(entry->d_name) ? path_of(entry->d_name) : NULL;
+    for (const struct dirent *entry; !path && (entry = readdir(directory)) != NULL;)
+        path = is_writers_file(entry->d_name) ? path_of(entry->d_name) : NULL;
     closedir(directory);
     CHECK(path, "there is no companion");
     return path;
@@ -88,7 +103,8 @@ static const char *writers_file_path(void) {
 
 static void finds_no_way_to_write(void) {
     become(ANOTHER_USER);
-    CHECK(open(writers_file_path(), O_RDONLY | O_CLOEXEC) < 0 && open(writers_file_path(), O_RDWR | O_CLOEXEC) < 0, "it is for those who may post");
+    CHECK(open(writers_file_path(), O_RDONLY | O_CLOEXEC) < 0 && open(writers_file_path(), O_RDWR | O_CLOEXEC) < 0,
+          "it is for those who may post");
 }
 
 // Deleted, another user's, another inode: who would post is refused, who only observes needs none.

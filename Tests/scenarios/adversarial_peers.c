@@ -18,7 +18,8 @@ static _Atomic uint32_t *passes;
 static void take_away_for_ever(const uint8_t *bytes, size_t size) {
     uint32_t *mine = shared_memory(sizeof *mine);
     for (;;) {
-        for (size_t at = 0; at < size; at += 64) syscall(SYS_futex, bytes + at, FUTEX_REQUEUE, 0, (void *)(uintptr_t)1000000, mine, 0);
+        for (size_t at = 0; at < size; at += 64)
+            syscall(SYS_futex, bytes + at, FUTEX_REQUEUE, 0, (void *)(uintptr_t)1000000, mine, 0);
         if (atomic_fetch_add(passes, 1) == 0) tell(&ready);
     }
 }

@@ -41,10 +41,12 @@ void a_hundred_creators_of_one_name_end_on_one_center(void) {
         for (uint32_t i = 0; i < CREATORS; i++) tell(&go);
         for (uint32_t i = 0; i < CREATORS; i++) told(&opened);
         tidings_center *center = join_center_with((tidings_configuration){.flags = TIDINGS_OPEN_EXISTING});
-        CHECK(statistics_of(center).participants == CREATORS + 1 && statistics_of(center).posted == CREATORS, "%u are here, %lu posts", statistics_of(center).participants,
+        CHECK(statistics_of(center).participants == CREATORS + 1 && statistics_of(center).posted == CREATORS,
+              "%u are here, %lu posts", statistics_of(center).participants,
               (unsigned long)statistics_of(center).posted);
         for (uint32_t i = 0; i < CREATORS; i++) {
-            CHECK(borns->instance[i] == center->segment.instance && borns->inode[i] == center->segment.inode, "number %u opened another", i);
+            CHECK(borns->instance[i] == center->segment.instance && borns->inode[i] == center->segment.inode,
+                  "number %u opened another", i);
             tell(&leave);
         }
         for (uint32_t i = 0; i < CREATORS; i++) ends_well(pids[i]);
@@ -59,7 +61,8 @@ static void creates_alone(void) {
     tell(&ready);
     told(&go);
     tidings_center *center;
-    const int result = tidings_open("scenario", &(tidings_configuration){.slots = 256, .flags = TIDINGS_OPEN_EXCLUSIVE}, &center);
+    const int result = tidings_open("scenario", &(tidings_configuration){.slots = 256, .flags = TIDINGS_OPEN_EXCLUSIVE},
+                                    &center);
     CHECK(result == 0 || (result == -EEXIST && !center), "%d", result);
     if (result == 0) atomic_fetch_add(&borns->exclusive, 1);
     tidings_close(center);
@@ -98,16 +101,19 @@ void a_center_is_born_with_its_memory_and_touches_little(void) {
         const uint64_t base = center->segment.geometry.base_size, pages = base / 4096;
         struct stat status;
         CHECK(stat(tidings_path(center), &status) == 0, "%s", strerror(errno));
-        CHECK((uint64_t)status.st_blocks * 512 >= base, "%lu bytes, needs %lu", (unsigned long)status.st_blocks * 512, (unsigned long)base);
+        CHECK((uint64_t)status.st_blocks * 512 >= base, "%lu bytes, needs %lu", (unsigned long)status.st_blocks * 512,
+              (unsigned long)base);
         // The first one also has the program's own pages.
         CHECK(round == 0 || faults < pages / 4, "%lu faults, %lu pages", (unsigned long)faults, (unsigned long)pages);
         tidings_observer *observer = observer_of(center, NAME);
         tidings_publisher *publisher = publisher_of(center, NAME);
         for (uint32_t i = 0; i < 2 * center->segment.shape.slots; i++) post_number(publisher, i);
         const account account = drain(observer);
-        CHECK(account.received + account.missed == 2 * center->segment.shape.slots, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+        CHECK(account.received + account.missed == 2 * center->segment.shape.slots, "%lu + %lu",
+              (unsigned long)account.received, (unsigned long)account.missed);
         struct stat used;
-        CHECK(stat(tidings_path(center), &used) == 0 && used.st_blocks == status.st_blocks, "%lu blocks, then %lu", (unsigned long)status.st_blocks, (unsigned long)used.st_blocks);
+        CHECK(stat(tidings_path(center), &used) == 0 && used.st_blocks == status.st_blocks, "%lu blocks, then %lu",
+              (unsigned long)status.st_blocks, (unsigned long)used.st_blocks);
         tidings_close(center);
         OK(tidings_remove("scenario", NULL));
     }

@@ -8,17 +8,17 @@
 #include <time.h>
 
 #include "center/center.h"
-#include "receiving/observer.h"
 #include "peer.h"
+#include "posting/publisher.h"
+#include "receiving/observer.h"
 #include "registry/name_table.h"
 #include "registry/tally.h"
 #include "ring/chunk.h"
 #include "segment/eviction.h"
 #include "segment/position.h"
-#include "posting/publisher.h"
 
-// The bounds hold for optimized code where this is developed. What is asserted leaves room for a machine of a quarter of its speed, and for code that is not
-// optimized. The faults that this looks for took 50 to 400 times the bound.
+// The bounds hold for optimized code where this is developed. What is asserted leaves room for a machine of a quarter
+// of its speed, and for code that is not optimized. The faults that this looks for took 50 to 400 times the bound.
 #ifdef __OPTIMIZE__
 #define PLAIN_SLOWER 4.0
 #else
@@ -43,17 +43,19 @@ static void untouched(void) {
 }
 
 static void within(double used, double bound, const char *call) {
-    const char *figures = getenv("TIDINGS_TEST_FIGURES");  // prints what takes at least so many milliseconds, and goes on
+    const char *figures =
+        getenv("TIDINGS_TEST_FIGURES");  // prints what takes at least so many milliseconds, and goes on
     if (figures && used >= atof(figures)) printf("%-24s %9.3f ms of %3.0f  %s\n", world, used, bound, call);
-    CHECK(figures || used <= bound * SLOWER, "%s: %s took %.1f ms of processor time, more than %.0f", world, call, used, bound);
+    CHECK(figures || used <= bound * SLOWER, "%s: %s took %.1f ms of processor time, more than %.0f", world, call, used,
+          bound);
 }
 
-#define MEASURED(bound, call)                      \
-    do {                                           \
-        untouched();                               \
-        const double before = processor_ms();      \
-        (void)(call);                              \
-        within(processor_ms() - before, bound, #call); \
+#define MEASURED(bound, call)                                                                                          \
+    do {                                                                                                               \
+        untouched();                                                                                                   \
+        const double before = processor_ms();                                                                          \
+        (void)(call);                                                                                                  \
+        within(processor_ms() - before, bound, #call);                                                                 \
     } while (0)
 #define BOUNDED(call) MEASURED(bound_ms, call)
 
@@ -228,7 +230,8 @@ static void of_names_that_go(void) {
         atomic_store(&name->hash, 0);
         atomic_store(&name->next, TIDINGS__NEXT_MARK | (i + 1 < s->shape.names ? i + 1 : TIDINGS__NAME_NONE));
     }
-    for (uint32_t i = 0; i < s->shape.buckets; i++) atomic_store(&s->buckets[i], TIDINGS__NEXT_MARK | TIDINGS__NAME_FIRST);
+    for (uint32_t i = 0; i < s->shape.buckets; i++)
+        atomic_store(&s->buckets[i], TIDINGS__NEXT_MARK | TIDINGS__NAME_FIRST);
 }
 
 // Each asks whether the ring holds its value, and nobody can tell.
@@ -294,7 +297,8 @@ static void of_claims_by(bool honest) {
         // Honest ones have nothing to say of positions as yet. The others say that a later one has been committed, so
         // that no revoking ends them.
         atomic_store(&cell->commit, honest ? !phase : UINT64_MAX - 2 * (uint64_t)s->shape.slots + !phase - 1);
-        atomic_store(&cell->claim, tidings__lap_at(s, p) << TIDINGS__W_LAP_SHIFT | (uint64_t)!phase << 32 | TIDINGS__W_FOREIGN | center->participant);
+        atomic_store(&cell->claim, tidings__lap_at(s, p) << TIDINGS__W_LAP_SHIFT | (uint64_t)!phase << 32 |
+                                       TIDINGS__W_FOREIGN | center->participant);
     }
 }
 
@@ -315,7 +319,8 @@ static void of_observers_ahead(void) {
     for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
         atomic_store(&s->header->lossless[word], UINT64_MAX);
         atomic_store(&s->names[TIDINGS__NAME_ALL].members[word], word == 0 ? UINT64_MAX >> 1 : UINT64_MAX);
-        for (uint32_t i = 40; i < 40 + TIDINGS_PREFIXES_MAX; i++) atomic_store(&s->names[i].members[word], word == 0 ? UINT64_MAX >> 1 : UINT64_MAX);
+        for (uint32_t i = 40; i < 40 + TIDINGS_PREFIXES_MAX; i++)
+            atomic_store(&s->names[i].members[word], word == 0 ? UINT64_MAX >> 1 : UINT64_MAX);
     }
 }
 
@@ -336,7 +341,8 @@ static void of_chunks(void) {
     fill_dead();
     tidings__segment *s = &center->segment;
     for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
-        atomic_store(&s->chunk_words[i], tidings__chunk_word(i, i % s->shape.participants, i % 2 ? TIDINGS__CHUNK_OWNED : TIDINGS__CHUNK_RETAINED));
+        atomic_store(&s->chunk_words[i], tidings__chunk_word(i, i % s->shape.participants,
+                                                             i % 2 ? TIDINGS__CHUNK_OWNED : TIDINGS__CHUNK_RETAINED));
 }
 
 // A value that is where it can't be found: each look at the ring ends at a chunk of another position.
@@ -450,8 +456,9 @@ static void observes_and_dies(void) {
 static void remain(tidings_center *own, uint32_t participants, uint32_t observers, uint32_t names) {
     tidings_orphans orphans;
     OK(tidings_orphans_get(own, &orphans));
-    CHECK(orphans.participants == participants && orphans.observers == observers && orphans.names == names, "%u dead with %u observers of %u names, not %u, %u, %u",
-          orphans.participants, orphans.observers, orphans.names, participants, observers, names);
+    CHECK(orphans.participants == participants && orphans.observers == observers && orphans.names == names,
+          "%u dead with %u observers of %u names, not %u, %u, %u", orphans.participants, orphans.observers,
+          orphans.names, participants, observers, names);
 }
 
 static tidings_center *after_the_deaths(uint32_t names) {
@@ -546,7 +553,8 @@ static void makes_dead_observers(void) {
 void a_peer_that_makes_dead_lossless_observers_holds_no_post(void) {
     world = "dead observers without end";
     bound_ms = DEFAULT_MS;
-    center = join_center_with((tidings_configuration){.slots = ROUNDS(4096) < 4096 ? 512 : 4096, .names = ROUNDS(131072)});
+    center =
+        join_center_with((tidings_configuration){.slots = ROUNDS(4096) < 4096 ? 512 : 4096, .names = ROUNDS(131072)});
     // To reclaim one takes a walk along many names: time enough for the peer to make the next.
     tidings__segment *s = &center->segment;
     OK(tidings__back_names(s, s->shape.names));
@@ -569,7 +577,9 @@ void a_peer_that_makes_dead_lossless_observers_holds_no_post(void) {
 
 void each_call_ends_within_its_bound(void) {
     // A sanitizer looks for other faults here: in a small center.
-    each_call_in_each_world(SANITIZED ? (tidings_configuration){.slots = 512, .names = 4096} : (tidings_configuration){0}, DEFAULT_MS, false);
+    each_call_in_each_world(SANITIZED ? (tidings_configuration){.slots = 512, .names = 4096}
+                                      : (tidings_configuration){0},
+                            DEFAULT_MS, false);
 }
 
 static tidings_configuration largest_there_is_room_for(void) {
@@ -618,7 +628,9 @@ static void sealed_in_each_world(tidings_configuration configuration, double bou
 }
 
 void each_call_of_a_sealed_center_ends_within_its_bound(void) {
-    sealed_in_each_world(SANITIZED ? (tidings_configuration){.slots = 512, .names = 4096, .mode = 0644} : (tidings_configuration){.mode = 0644}, DEFAULT_MS, false);
+    sealed_in_each_world(SANITIZED ? (tidings_configuration){.slots = 512, .names = 4096, .mode = 0644}
+                                   : (tidings_configuration){.mode = 0644},
+                         DEFAULT_MS, false);
     tidings_configuration configuration = largest_there_is_room_for();
     configuration.mode = 0644;
     sealed_in_each_world(configuration, LARGEST_MS, true);

@@ -1,7 +1,7 @@
 #include "by_hand.h"
 
-#include "ring/verdict.h"
 #include "eviction/evict.h"
+#include "ring/verdict.h"
 
 uint64_t claim_by(tidings_center *center, uint64_t owner) {
     tidings__segment *s = &center->segment;
@@ -21,7 +21,8 @@ void write_record(tidings_center *center, uint64_t position) {
     tidings__set_relaxed(&cell->size_pid, tidings__relaxed(&model->size_pid));
     tidings__set_relaxed(&cell->poster, tidings__relaxed(&model->poster));
     tidings__set_relaxed(&cell->route, tidings__relaxed(&model->route));
-    for (uint32_t i = 0; i < TIDINGS__BODY_WORDS; i++) tidings__set_relaxed(&cell->body[i], tidings__relaxed(&model->body[i]));
+    for (uint32_t i = 0; i < TIDINGS__BODY_WORDS; i++)
+        tidings__set_relaxed(&cell->body[i], tidings__relaxed(&model->body[i]));
 }
 
 void commit_at(tidings_center *center, uint64_t position) {

@@ -42,19 +42,22 @@ static void joins(void) {
     tell(&got);
 }
 
-// While it stands anywhere in that, the middle one of the chain goes, the ring turns, and the middle one's entry serves names of other chains. The name
-// that is joined must still be one name: who posts it reaches those who joined before and those who join now.
+// While it stands anywhere in that, the middle one of the chain goes, the ring turns, and the middle one's entry serves
+// names of other chains. The name that is joined must still be one name: who posts it reaches those who joined before
+// and those who join now.
 void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
     choose_names();
     stage = shared_memory(4096);
     got = pipe_open();
-    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 128, .names = 64});
+    tidings_center *center =
+        join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 128, .names = 64});
     tidings_publisher *publisher = publisher_of(center, chain[0]), *filler = publisher_of(center, "filler");
     uint64_t length = 0;
     uint32_t stops = 1;
     for (uint32_t stop = 0; stop <= stops; stop++) {
         // The chain from its head: 2, 1, 0.
-        tidings_observer *last = observer_of(center, chain[0]), *middle = observer_of(center, chain[1]), *head = observer_of(center, chain[2]);
+        tidings_observer *last = observer_of(center, chain[0]), *middle = observer_of(center, chain[1]),
+                         *head = observer_of(center, chain[2]);
         atomic_store(stage, 0);
         const pid_t pid = start_traced(joins);
         const uint64_t done = step(pid, stop == 0 ? UINT64_MAX : moment(stop - 1, stops, length), false);
@@ -71,7 +74,8 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
             while (used < 64) {
                 uint32_t subscription;
                 tidings_observer *observer = observer_of_nothing(center);
-                if (tidings_observer_add(observer, elsewhere[used], strlen(elsewhere[used]), NULL, 0, 0, &subscription) != 0) {
+                if (tidings_observer_add(observer, elsewhere[used], strlen(elsewhere[used]), NULL, 0, 0,
+                                         &subscription) != 0) {
                     tidings_observer_close(observer);
                     break;
                 }
@@ -85,7 +89,8 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
             usleep(100);
             int status;
             if (waitpid(pid, &status, WNOHANG) == 0) continue;
-            CHECK(false, "stopped after %lu of %lu: it could not join (%x)", (unsigned long)done, (unsigned long)length, (unsigned)status);
+            CHECK(false, "stopped after %lu of %lu: it could not join (%x)", (unsigned long)done, (unsigned long)length,
+                  (unsigned)status);
         }
         while (atomic_load(stage) == 0) usleep(100);
         while (used > 0) tidings_observer_close(users[--used]);
@@ -96,8 +101,10 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
         ends_well(pid);
         uint32_t entries = 0;
         tidings_name_info info;
-        for (uint32_t i = 0; tidings_name(center, i, &info) != -ERANGE; i++) entries += strcmp(info.name, chain[0]) == 0;
-        CHECK(entries <= 1, "stopped after %lu of %lu: %u entries of one name", (unsigned long)done, (unsigned long)length, entries);
+        for (uint32_t i = 0; tidings_name(center, i, &info) != -ERANGE; i++)
+            entries += strcmp(info.name, chain[0]) == 0;
+        CHECK(entries <= 1, "stopped after %lu of %lu: %u entries of one name", (unsigned long)done,
+              (unsigned long)length, entries);
         tidings_observer_close(last);
         tidings_observer_close(head);
         CHECK(tidings_reclaim(center) == 1, "it left without closing");
@@ -117,7 +124,8 @@ static void sets_a_value(void) {
 // A value cleared earlier leaves the ring, and its name the table, while a new one is being set, stopped anywhere.
 void a_value_set_while_its_name_is_being_cleared_away_is_kept(void) {
     choose_names();
-    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 128, .names = 64});
+    tidings_center *center =
+        join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 128, .names = 64});
     tidings_publisher *publisher = publisher_of(center, NAME), *filler = publisher_of(center, "filler");
     uint64_t length = 0;
     uint32_t stops = 1;
@@ -145,8 +153,9 @@ void a_value_set_while_its_name_is_being_cleared_away_is_kept(void) {
             char value[8];
             size_t size = sizeof value;
             const int result = tidings_state_get(publisher, value, &size, NULL, NULL);
-            CHECK(result == 0 && size == 4 && memcmp(value, "kept", 4) == 0, "stopped after %lu of %lu, turn %d: %d, %zu bytes", (unsigned long)done,
-                  (unsigned long)length, turn, result, size);
+            CHECK(result == 0 && size == 4 && memcmp(value, "kept", 4) == 0,
+                  "stopped after %lu of %lu, turn %d: %d, %zu bytes", (unsigned long)done, (unsigned long)length, turn,
+                  result, size);
             for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
         }
         CHECK(tidings_reclaim(center) == 1, "it left without closing");

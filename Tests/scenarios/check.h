@@ -1,4 +1,5 @@
-// What the scenarios and the storm say when something is not so: one line, with the library's own last word, and the process ends.
+// What the scenarios and the storm say when something is not so: one line, with the library's own last word, and the
+// process ends.
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -8,19 +9,19 @@
 
 #include "tidings.h"
 
-#define CHECK(condition, ...)                                                                                        \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            fprintf(stderr, "%s:%d: not so: %s: ", strrchr("/" __FILE__, '/') + 1, __LINE__, #condition);            \
-            fprintf(stderr, __VA_ARGS__);                                                                            \
-            fprintf(stderr, " [last error: %s]\n", tidings_last_error());                                            \
-            _exit(1);                                                                                                \
-        }                                                                                                            \
+#define CHECK(condition, ...)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: not so: %s: ", strrchr("/" __FILE__, '/') + 1, __LINE__, #condition);              \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fprintf(stderr, " [last error: %s]\n", tidings_last_error());                                              \
+            _exit(1);                                                                                                  \
+        }                                                                                                              \
     } while (0)
-#define OK(call)                                         \
-    do {                                                 \
-        int result_ = (call);                            \
-        CHECK(result_ == 0, "it answers %d", result_);   \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        int result_ = (call);                                                                                          \
+        CHECK(result_ == 0, "it answers %d", result_);                                                                 \
     } while (0)
 
 #endif

@@ -1,9 +1,10 @@
-// Who looks at what harm does to others: posts that return at once, one order without a gap, exact counts, nobody who spins, nothing that is left.
+// Who looks at what harm does to others: posts that return at once, one order without a gap, exact counts, nobody who
+// spins, nothing that is left.
 #include <sys/resource.h>
 #include <time.h>
 
-#include "receiving/observer.h"
 #include "faults.h"
+#include "receiving/observer.h"
 
 #define BATCH 32u
 // Processor time. Ten times what a batch takes on a slow machine, and by far less than waiting for somebody.
@@ -60,7 +61,8 @@ static uint64_t processor_ns(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-// How often it went to sleep, but for pages of the program that the kernel had dropped and fetches again: for the page, and for who is fetching it.
+// How often it went to sleep, but for pages of the program that the kernel had dropped and fetches again: for the page,
+// and for who is fetching it.
 static long naps(void) {
     struct rusage usage;
     CHECK(getrusage(RUSAGE_THREAD, &usage) == 0, "%s", strerror(errno));
@@ -70,13 +72,15 @@ static long naps(void) {
 // One delivery to `prompt`.
 static void see(const tidings_delivery *delivery) {
     SO(delivery->kind == TIDINGS_DELIVERY_MESSAGE, "missed %lu of everything", (unsigned long)delivery->missed);
-    SO(delivery->sequence > last_sequence || seen == 0, "%lu after %lu", (unsigned long)delivery->sequence, (unsigned long)last_sequence);
+    SO(delivery->sequence > last_sequence || seen == 0, "%lu after %lu", (unsigned long)delivery->sequence,
+       (unsigned long)last_sequence);
     last_sequence = delivery->sequence;
     if (delivery->size == 0) {
         world.empties++;
         return;
     }
-    SO(payload_is_whole(delivery->payload, delivery->size), "torn: %zu bytes at %lu", delivery->size, (unsigned long)delivery->sequence);
+    SO(payload_is_whole(delivery->payload, delivery->size), "torn: %zu bytes at %lu", delivery->size,
+       (unsigned long)delivery->sequence);
     const stamp stamp = stamp_of(delivery);
     switch (stamp.poster) {
         case 0:
@@ -84,12 +88,13 @@ static void see(const tidings_delivery *delivery) {
             seen++;
             break;
         case 1:
-            SO(stamp.number == world.of_target && delivery->size == operation->size, "the victim's %u, %zu bytes, came after %u", stamp.number,
-               delivery->size, world.of_target);
+            SO(stamp.number == world.of_target && delivery->size == operation->size,
+               "the victim's %u, %zu bytes, came after %u", stamp.number, delivery->size, world.of_target);
             world.of_target++;
             break;
         case 2:
-            SO(stamp.number == world.of_child, "the forked child's %u came after %u of them", stamp.number, world.of_child);
+            SO(stamp.number == world.of_child, "the forked child's %u came after %u of them", stamp.number,
+               world.of_child);
             world.of_child++;
             break;
         default: break;  // part of a scene
@@ -145,7 +150,8 @@ void listen(void) {
             atomic_fetch_add(&board->lost, delivery.missed);
             continue;
         }
-        SO(delivery.sequence > last || last == 0, "the listener heard %lu after %lu", (unsigned long)delivery.sequence, (unsigned long)last);
+        SO(delivery.sequence > last || last == 0, "the listener heard %lu after %lu", (unsigned long)delivery.sequence,
+           (unsigned long)last);
         last = delivery.sequence;
         atomic_fetch_add(&board->heard, 1);
     }
@@ -165,7 +171,8 @@ void listener_rests(void) {
     checker_sees();
     const uint64_t heard = atomic_load(&board->heard), lost = atomic_load(&board->lost);
     const uint32_t posted = posted_under_name();
-    SO(heard + lost == posted, "asleep, having heard %lu and missed %lu of %u", (unsigned long)heard, (unsigned long)lost, posted);
+    SO(heard + lost == posted, "asleep, having heard %lu and missed %lu of %u", (unsigned long)heard,
+       (unsigned long)lost, posted);
 }
 
 void child_lives(tidings_center *center, tidings_publisher *publisher) {
@@ -188,9 +195,11 @@ void child_lives(tidings_center *center, tidings_publisher *publisher) {
     }
     tidings_delivery delivery;
     while (result == 0) {
-        SO(tidings_next(observer, (int64_t)patience_ns(), &delivery) == 0, "a forked child's own post does not come to it");
+        SO(tidings_next(observer, (int64_t)patience_ns(), &delivery) == 0,
+           "a forked child's own post does not come to it");
         if (delivery.kind == TIDINGS_DELIVERY_MISSED || delivery.size == 0) continue;
-        SO(payload_is_whole(delivery.payload, delivery.size), "torn: %zu bytes at %lu", delivery.size, (unsigned long)delivery.sequence);
+        SO(payload_is_whole(delivery.payload, delivery.size), "torn: %zu bytes at %lu", delivery.size,
+           (unsigned long)delivery.sequence);
         if (stamp_of(&delivery).poster == 2) break;
     }
     tidings_observer_close(observer);
@@ -200,8 +209,8 @@ void child_lives(tidings_center *center, tidings_publisher *publisher) {
 
 static void account_is_exact(tidings_observer *observer, uint64_t expected, const char *name) {
     const account account = drain(observer);
-    SO(account.received + account.missed == expected, "%s: %lu received and %lu missed of %lu", name, (unsigned long)account.received,
-       (unsigned long)account.missed, (unsigned long)expected);
+    SO(account.received + account.missed == expected, "%s: %lu received and %lu missed of %lu", name,
+       (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)expected);
 }
 
 static void once_around(void) {
@@ -215,8 +224,10 @@ void nothing_is_lost_nor_left(uint32_t participants) {
     tidings_center *center = world.center;
     tidings__segment *s = &center->segment;
     SO(tidings_reclaim(center) >= 0, "can't tidy up");
-    if (operation->flags & TIDINGS_POST_RETAIN) SO(tidings_state_set(world.publisher, NULL, 0, NULL) == 0, "can't clear the value");
-    // Once around without a look at them, so that nothing that is over holds a chunk; and once more, when every slot has to serve.
+    if (operation->flags & TIDINGS_POST_RETAIN)
+        SO(tidings_state_set(world.publisher, NULL, 0, NULL) == 0, "can't clear the value");
+    // Once around without a look at them, so that nothing that is over holds a chunk; and once more, when every slot
+    // has to serve.
     once_around();
     tidings_statistics before, now = statistics_of(center);
     // On a busy machine one of these posts may be revoked, and take another position: around again then.
@@ -226,23 +237,26 @@ void nothing_is_lost_nor_left(uint32_t participants) {
         once_around();
         now = statistics_of(center);
     } while (now.revoked != before.revoked && ++rounds < 10);
-    SO(now.posted == before.posted + SLOTS, "%lu positions for %u posts: a slot is held", (unsigned long)(now.posted - before.posted), SLOTS);
+    SO(now.posted == before.posted + SLOTS, "%lu positions for %u posts: a slot is held",
+       (unsigned long)(now.posted - before.posted), SLOTS);
     listener_rests();
     SO(tidings_reclaim(center) == 0, "nobody died since");
     SO(now.participants == participants, "%u participants instead of %u", now.participants, participants);
-    SO(now.observers == 4 && now.observers_lossless == 0, "%u observers instead of 4, %u of them lossless", now.observers, now.observers_lossless);
+    SO(now.observers == 4 && now.observers_lossless == 0, "%u observers instead of 4, %u of them lossless",
+       now.observers, now.observers_lossless);
     for (uint32_t i = 0; now.chunks_used > 0 && i < s->geometry.chunk_count; i++) {
         const uint64_t word = atomic_load(&s->chunk_words[i]), state = word & 0xf;
         const bool over = word >> 16 != TIDINGS__CHUNK_NOWHERE && (int64_t)(word - (now.retained_from << 16)) < 0;
-        SO(state == TIDINGS__CHUNK_FREE || (state == TIDINGS__CHUNK_IN_RING && over), "chunk %u is left as %lx, the oldest is %lx", i,
-           (unsigned long)word, (unsigned long)now.retained_from);
+        SO(state == TIDINGS__CHUNK_FREE || (state == TIDINGS__CHUNK_IN_RING && over),
+           "chunk %u is left as %lx, the oldest is %lx", i, (unsigned long)word, (unsigned long)now.retained_from);
     }
     SO(now.chunks_used == 0, "%u chunks in use", now.chunks_used);
     const uint32_t names = operation->prefixes ? 3 : 2;
     SO(now.names == names, "%u names instead of %u", now.names, names);
     for (uint32_t i = TIDINGS__NAME_FIRST; i < atomic_load(&s->header->names_used.word); i++) {
         const uint64_t state = atomic_load(&s->names[i].state) & 0xf;
-        SO(state == TIDINGS__NAME_FREE || state == TIDINGS__NAME_LINKED, "name entry %u is left in state %lu", i, (unsigned long)state);
+        SO(state == TIDINGS__NAME_FREE || state == TIDINGS__NAME_LINKED, "name entry %u is left in state %lu", i,
+           (unsigned long)state);
     }
     account_is_exact(world.sluggish, posted_under_name(), NAME);
     account_is_exact(world.seldom, 1, "rare");

@@ -9,10 +9,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "receiving/observer.h"
-#include "platform/clock.h"
 #include "peer.h"
+#include "platform/clock.h"
 #include "privileges.h"
+#include "receiving/observer.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -21,8 +21,10 @@
 #define VARIABLE "CTESTPEER_CONDITION"  // which one holds already, for whom this program executes
 #define UNNAMED (O_TMPFILE & ~O_DIRECTORY)
 
-#define ALWAYS(call, error) {call, error, 0, 0, 0, 0}
-#define WITH(call, error, which, mask, value) {call, error, which, mask, value, 0}
+#define ALWAYS(call, error)                                                                                            \
+    { call, error, 0, 0, 0, 0 }
+#define WITH(call, error, which, mask, value)                                                                          \
+    { call, error, which, mask, value, 0 }
 #define NO_MEMBARRIER ALWAYS(SYS_membarrier, ENOSYS)
 #define NO_ROBUST_LISTS ALWAYS(SYS_get_robust_list, ENOSYS), ALWAYS(SYS_set_robust_list, ENOSYS)
 #define NO_UNNAMED_FILES(error) WITH(SYS_openat, error, 2, UNNAMED, UNNAMED)
@@ -38,10 +40,18 @@ static const refusal no_holes[] = {NO_HOLES};
 #define FUTEX_WAITV 449  // not in the headers of systems that it is to be tried for
 // As the kernel says where a user has as many instances as it may.
 static const refusal no_inotify[] = {ALWAYS(SYS_inotify_init1, EMFILE)};
-static const refusal old_kernel[] = {NO_MEMBARRIER, ALWAYS(SYS_close_range, ENOSYS), NO_ROBUST_LISTS, NO_UNNAMED_FILES(EISDIR), NO_HOLES, NO_POPULATE,
-                                     ALWAYS(SYS_getrandom, ENOSYS), ALWAYS(SYS_renameat2, ENOSYS), ALWAYS(FUTEX_WAITV, ENOSYS)};
-// Who waits with a limit must not mean the clock that somebody may set: such a wait kills here. (Failing it would only keep who waits busy. glibc waits
-// without a limit on that clock, for a thread's end. A sleep for a time, not until one, is nobody's to shorten.)
+static const refusal old_kernel[] = {NO_MEMBARRIER,
+                                     ALWAYS(SYS_close_range, ENOSYS),
+                                     NO_ROBUST_LISTS,
+                                     NO_UNNAMED_FILES(EISDIR),
+                                     NO_HOLES,
+                                     NO_POPULATE,
+                                     ALWAYS(SYS_getrandom, ENOSYS),
+                                     ALWAYS(SYS_renameat2, ENOSYS),
+                                     ALWAYS(FUTEX_WAITV, ENOSYS)};
+// Who waits with a limit must not mean the clock that somebody may set: such a wait kills here. (Failing it would only
+// keep who waits busy. glibc waits without a limit on that clock, for a thread's end. A sleep for a time, not until
+// one, is nobody's to shorten.)
 static const refusal no_wall_clock[] = {{SYS_futex, 0, 1, FUTEX_CLOCK_REALTIME, FUTEX_CLOCK_REALTIME, 3},
                                         WITH(SYS_clock_nanosleep, 0, 1, TIMER_ABSTIME, TIMER_ABSTIME)};
 
@@ -104,27 +114,35 @@ static void sleeps_by_the_wall_clock(void) { syscall(SYS_clock_nanosleep, CLOCK_
 static void dies_of_it(void (*body)(void)) {
     int status;
     const pid_t pid = start(body);
-    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "status %x", (unsigned)status);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "status %x",
+          (unsigned)status);
 }
 
 // What the filter says, asked directly: a scenario that would be told under no condition at all proves nothing.
 static void check_refusals(void) {
     if (refuses(SYS_membarrier)) CHECK(syscall(SYS_membarrier, 0, 0, 0) < 0 && errno == ENOSYS, "%s", strerror(errno));
     if (refuses(SYS_inotify_init1)) CHECK(inotify_init1(0) < 0 && errno == EMFILE, "%s", strerror(errno));
-    if (refuses(SYS_close_range)) CHECK(syscall(SYS_close_range, 700, 700, 0) < 0 && errno == ENOSYS, "%s", strerror(errno));
+    if (refuses(SYS_close_range))
+        CHECK(syscall(SYS_close_range, 700, 700, 0) < 0 && errno == ENOSYS, "%s", strerror(errno));
     void *head;
     size_t size;
-    if (refuses(SYS_get_robust_list)) CHECK(syscall(SYS_get_robust_list, 0, &head, &size) < 0 && errno == ENOSYS, "%s", strerror(errno));
-    if (refuses(SYS_openat)) CHECK(open(getenv("TIDINGS_DIRECTORY"), O_TMPFILE | O_RDWR, 0600) < 0 && (errno == EOPNOTSUPP || errno == EISDIR), "%s", strerror(errno));
+    if (refuses(SYS_get_robust_list))
+        CHECK(syscall(SYS_get_robust_list, 0, &head, &size) < 0 && errno == ENOSYS, "%s", strerror(errno));
+    if (refuses(SYS_openat))
+        CHECK(open(getenv("TIDINGS_DIRECTORY"), O_TMPFILE | O_RDWR, 0600) < 0 &&
+                  (errno == EOPNOTSUPP || errno == EISDIR),
+              "%s", strerror(errno));
     const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     if (refuses(SYS_fallocate)) CHECK(fallocate(fd, 0, 0, 1) < 0 && errno == EOPNOTSUPP, "%s", strerror(errno));
-    if (refuses(SYS_lseek)) CHECK(lseek(fd, 0, SEEK_HOLE) < 0 && errno == EINVAL && lseek(fd, 0, SEEK_SET) == 0, "%s", strerror(errno));
+    if (refuses(SYS_lseek))
+        CHECK(lseek(fd, 0, SEEK_HOLE) < 0 && errno == EINVAL && lseek(fd, 0, SEEK_SET) == 0, "%s", strerror(errno));
     close(fd);
     if (refuses(SYS_clock_nanosleep)) {
         dies_of_it(waits_by_the_wall_clock);
         dies_of_it(sleeps_by_the_wall_clock);
         uint32_t word = 0;
-        CHECK(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &past, NULL, 0) < 0 && errno == ETIMEDOUT, "%s", strerror(errno));
+        CHECK(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &past, NULL, 0) < 0 && errno == ETIMEDOUT, "%s",
+              strerror(errno));
     }
 }
 
@@ -132,7 +150,9 @@ void under_condition(const char *told, char **arguments) {
     const char *slash = strchr(told, '/'), *before = getenv(VARIABLE);
     if (!slash) return;
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
-        if (strlen(conditions[i].name) == (size_t)(slash - told) && strncmp(conditions[i].name, told, (size_t)(slash - told)) == 0) holds = &conditions[i];
+        if (strlen(conditions[i].name) == (size_t)(slash - told) &&
+            strncmp(conditions[i].name, told, (size_t)(slash - told)) == 0)
+            holds = &conditions[i];
     }
     CHECK(holds, "there is no such condition");
     if (!before || strcmp(before, holds->name) != 0) {
@@ -151,8 +171,11 @@ void under_condition(const char *told, char **arguments) {
 void condition_is_noticed(const tidings_center *center) {
     if (!holds) return;
     CHECK(tidings__barrier_registered() != refuses(SYS_membarrier), "barrier %u", atomic_load(&tidings__barrier_state));
-    CHECK((tidings__thread_self()->pending == NULL) == refuses(SYS_get_robust_list), "the kernel would mark our claims, or wouldn't");
-    if (holds->bring_about == without_proc) CHECK(access("/proc/self", F_OK) != 0 && !center->in_creation_pid_namespace, "whose numbers these are can't be known");
+    CHECK((tidings__thread_self()->pending == NULL) == refuses(SYS_get_robust_list),
+          "the kernel would mark our claims, or wouldn't");
+    if (holds->bring_about == without_proc)
+        CHECK(access("/proc/self", F_OK) != 0 && !center->in_creation_pid_namespace,
+              "whose numbers these are can't be known");
     if (holds->bring_about == one_processor) CHECK(tidings__processors() == 1, "%u processors", tidings__processors());
 }
 

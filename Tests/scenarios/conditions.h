@@ -1,4 +1,5 @@
-// Circumstances that a scenario can be told in: a kernel that lacks something, one processor, strangers to each other's process numbers or clocks.
+// Circumstances that a scenario can be told in: a kernel that lacks something, one processor, strangers to each other's
+// process numbers or clocks.
 #ifndef CONDITIONS_H
 #define CONDITIONS_H
 
@@ -7,7 +8,8 @@
 
 #include "tidings.h"
 
-// "CONDITION/SCENARIO": brings the condition about and executes this program anew, so that it holds from the first instruction on. Then, or without a condition, it returns.
+// "CONDITION/SCENARIO": brings the condition about and executes this program anew, so that it holds from the first
+// instruction on. Then, or without a condition, it returns.
 void under_condition(const char *told, char **arguments);
 // The core has noticed, too.
 void condition_is_noticed(const tidings_center *center);
@@ -15,8 +17,8 @@ void condition_is_noticed(const tidings_center *center);
 pid_t fork_into_condition(void);
 bool under_any_condition(void);
 
-// A system call that fails with `error` (0: that kills, by SIGSYS), for this process and all to come: always (mask 0), or if argument `which` has `value` in the bits of `mask`. With
-// `given`, only if that argument isn't NULL either.
+// A system call that fails with `error` (0: that kills, by SIGSYS), for this process and all to come: always (mask 0),
+// or if argument `which` has `value` in the bits of `mask`. With `given`, only if that argument isn't NULL either.
 typedef struct refusal {
     int call, error, which;
     unsigned mask, value;

@@ -1,16 +1,17 @@
-// Words of a living center that contradict each other, written once and left alone: whatever is asked of it then comes to an end. Bounds that multiply (names by the ring, observers by
-// prefixes) are beyond what fuzzing sees, whose centers are small.
+// Words of a living center that contradict each other, written once and left alone: whatever is asked of it then comes
+// to an end. Bounds that multiply (names by the ring, observers by prefixes) are beyond what fuzzing sees, whose
+// centers are small.
 #include <sys/resource.h>
 
 #include "center/center.h"
-#include "receiving/observer.h"
+#include "eviction/evict.h"
 #include "peer.h"
+#include "receiving/observer.h"
 #include "registry/doorbell.h"
 #include "registry/name_table.h"
 #include "registry/participants.h"
 #include "segment/eviction.h"
 #include "segment/position.h"
-#include "eviction/evict.h"
 
 // Each takes hundredths of it, and took more, or never ended. Of processor time: the machine may be busy.
 #define ENDS_IN (SANITIZED ? 40.0 : 2.0)
@@ -18,14 +19,15 @@
 static double used(void) {
     struct rusage usage;
     CHECK(getrusage(RUSAGE_SELF, &usage) == 0, "%s", strerror(errno));
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-#define ENDS(call)                                                                      \
-    do {                                                                                \
-        const double before = used();                                                   \
-        (void)(call);                                                                   \
-        CHECK(used() - before < ENDS_IN, #call " took %.1f s", used() - before);        \
+#define ENDS(call)                                                                                                     \
+    do {                                                                                                               \
+        const double before = used();                                                                                  \
+        (void)(call);                                                                                                  \
+        CHECK(used() - before < ENDS_IN, #call " took %.1f s", used() - before);                                       \
     } while (0)
 
 static void fill(tidings_center *center) {
@@ -50,7 +52,8 @@ static tidings__name *endless_prefix(tidings__segment *s) {
     return name;
 }
 
-// A revoked claim whose owner goes on holds its slot. All at once can only be if as many threads have been stopped, or somebody has written so.
+// A revoked claim whose owner goes on holds its slot. All at once can only be if as many threads have been stopped, or
+// somebody has written so.
 void posting_where_each_slot_looks_held_is_refused(void) {
     for (int how = 0; how < 2; how++) {
         tidings_center *center = join_center(256);
@@ -59,8 +62,10 @@ void posting_where_each_slot_looks_held_is_refused(void) {
         fill(center);
         for (uint32_t i = 0; i < s->shape.slots; i++) {
             tidings__cell *cell = &s->cells[i];
-            if (how == 0) atomic_store(&cell->verdict, tidings__v_of(atomic_load(&cell->commit) >> 1, TIDINGS__V_DEAD));
-            else atomic_fetch_xor(&cell->commit, 1);
+            if (how == 0)
+                atomic_store(&cell->verdict, tidings__v_of(atomic_load(&cell->commit) >> 1, TIDINGS__V_DEAD));
+            else
+                atomic_fetch_xor(&cell->commit, 1);
         }
         tidings_publisher *publisher = publisher_of(center, "refused");
         const int result = tidings_post(publisher, "x", 1, NULL, NULL);
@@ -141,7 +146,8 @@ void a_participant_with_all_observers_is_looked_at_once(void) {
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) atomic_store(&s->header->lossless[i], UINT64_MAX);
     tidings_participant_observers observers;
     ENDS(tidings_participant_observers_get(center, center->participant, &observers));
-    CHECK(observers.observers == s->shape.observers && observers.lossless == observers.observers, "%u", observers.observers);
+    CHECK(observers.observers == s->shape.observers && observers.lossless == observers.observers, "%u",
+          observers.observers);
 }
 
 // Each name is observed by all, and they are of a participant that is asked after by system calls.
@@ -157,10 +163,12 @@ void names_that_all_observe_are_counted_without_asking_for_each(void) {
     }
     tidings_orphans orphans;
     ENDS(tidings_orphans_get(center, &orphans));
-    CHECK(orphans.observers == 0 && orphans.names == 0, "%u observers, %u names of nobody dead", orphans.observers, orphans.names);
+    CHECK(orphans.observers == 0 && orphans.names == 0, "%u observers, %u names of nobody dead", orphans.observers,
+          orphans.names);
 }
 
-// Of three prefixes in a ring one is nobody's, so that the bound of the walk is reached in the middle of those that are counted together.
+// Of three prefixes in a ring one is nobody's, so that the bound of the walk is reached in the middle of those that are
+// counted together.
 void a_ring_of_prefixes_is_left_by_who_evicts(void) {
     tidings_center *center = join_center(256);
     tidings__segment *s = &center->segment;
@@ -202,9 +210,11 @@ void lossless_observers_of_nobody_are_asked_after_once_a_range(void) {
     CHECK(tidings__oldest(s) >= slots, "evicted to %lu", (unsigned long)tidings__oldest(s));
 }
 
-// Bits of observers that there is no place for, as members and as asleep: what lies behind the places is not taken for their doorbells.
+// Bits of observers that there is no place for, as members and as asleep: what lies behind the places is not taken for
+// their doorbells.
 void who_has_no_place_is_not_rung(void) {
-    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .participants = 4, .observers = 100});
+    tidings_center *center =
+        join_center_with((tidings_configuration){.slots = 256, .participants = 4, .observers = 100});
     tidings__segment *s = &center->segment;
     tidings_observer *observer = observer_of(center, NAME);
     const uint32_t places = s->shape.observers;

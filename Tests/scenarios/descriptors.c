@@ -1,10 +1,11 @@
-// Descriptors that somebody else in the process closes, or makes something else of: errors, or no difference; never a crash, a hang, or damage to what they are now.
+// Descriptors that somebody else in the process closes, or makes something else of: errors, or no difference; never a
+// crash, a hang, or damage to what they are now.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 
-#include "receiving/observer.h"
 #include "foreign.h"
+#include "receiving/observer.h"
 #include "registry/doorbell.h"
 
 #define MOST 64
@@ -76,7 +77,8 @@ static void posts_from_outside(void) {
     for (uint32_t i = 0; i < 100; i++) post_number(own_publisher, i);
     for (int i = 0; i < 8; i++) {
         const account account = drain(observers[i]);
-        CHECK(account.received == 100 && account.missed == 0, "observer %d got %lu", i, (unsigned long)account.received);
+        CHECK(account.received == 100 && account.missed == 0, "observer %d got %lu", i,
+              (unsigned long)account.received);
     }
     tell(&done);
 }
@@ -89,19 +91,22 @@ static void posts_are_true_to_their_word(void) {
     uint64_t posted = 0;
     tidings_observer *witness = NULL;
     uint32_t subscription;
-    if (tidings_observer_open(center, 0, &witness) != 0 || tidings_observer_add(witness, NAME, strlen(NAME), NULL, 0, 0, &subscription) != 0) {
+    if (tidings_observer_open(center, 0, &witness) != 0 ||
+        tidings_observer_add(witness, NAME, strlen(NAME), NULL, 0, 0, &subscription) != 0) {
         CHECK(strlen(tidings_last_error()) > 20, "and says why");
         witness = NULL;
     }
     const size_t sizes[] = {8, 300, 5000, 100000, 8};
     for (int i = 0; i < 5; i++) {
-        const int result = tidings_post(publisher, bytes, sizes[i], &(tidings_post_options){.flags = i == 4 ? TIDINGS_POST_RETAIN : 0}, NULL);
+        const int result = tidings_post(publisher, bytes, sizes[i],
+                                        &(tidings_post_options){.flags = i == 4 ? TIDINGS_POST_RETAIN : 0}, NULL);
         CHECK(permitted(result), "%zu bytes: %d", sizes[i], result);
         posted += result == 0;
     }
     if (!witness) return;
     const account account = drain(witness);
-    CHECK(account.received + account.missed == posted, "%lu + %lu of %lu", (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)posted);
+    CHECK(account.received + account.missed == posted, "%lu + %lu of %lu", (unsigned long)account.received,
+          (unsigned long)account.missed, (unsigned long)posted);
     tidings_observer_close(witness);
 }
 
@@ -133,7 +138,8 @@ static void inherits(void) {
 
 static bool also_the_observers = true;
 
-// What `spoil` makes of each descriptor, all that can be called is called; then again after others took the participant for dead.
+// What `spoil` makes of each descriptor, all that can be called is called; then again after others took the participant
+// for dead.
 static void spoiled(void (*spoil)(int fd)) {
     go = pipe_open();
     done = pipe_open();
@@ -165,8 +171,8 @@ static void spoiled(void (*spoil)(int fd)) {
     CHECK(account.received == 1 && account.missed == 0, "the keeper got %lu", (unsigned long)account.received);
     CHECK(tidings_reclaim(keeper) >= 0, "tidy");
     const tidings_statistics statistics = statistics_of(keeper);
-    CHECK(statistics.participants == 1 && statistics.observers == 1 && statistics.observers_asleep == 0, "%u participants, %u observers are left", statistics.participants,
-          statistics.observers);
+    CHECK(statistics.participants == 1 && statistics.observers == 1 && statistics.observers_asleep == 0,
+          "%u participants, %u observers are left", statistics.participants, statistics.observers);
 }
 
 static void closes(int fd) { CHECK(close(fd) == 0, "%s", strerror(errno)); }
@@ -214,51 +220,65 @@ static void runs_without_standard_descriptors(void) {
 }
 
 // A daemon's: what it, or the next library, prints must not end up in a center, or ring a doorbell.
-void standard_descriptors_that_are_closed_stay_free(void) {
-    ends_well(start(runs_without_standard_descriptors));
-}
+void standard_descriptors_that_are_closed_stay_free(void) { ends_well(start(runs_without_standard_descriptors)); }
 
-// Its place as a participant and as an observer is another's now, who sleeps: whatever the one that was taken for dead goes on to do, the other's entry stays as it is.
+// Its place as a participant and as an observer is another's now, who sleeps: whatever the one that was taken for dead
+// goes on to do, the other's entry stays as it is.
 void who_was_taken_for_dead_leaves_its_successor_alone(void) {
     tidings_center *dead = join_center(256);
     tidings__segment *s = &dead->segment;
     tidings_publisher *own_publisher = publisher_of(dead, NAME);
-    tidings_observer *of_dead = observer_with(dead, NAME, TIDINGS_OBSERVE_LOSSLESS, 0), *second = observer_of(dead, NAME);
+    tidings_observer *of_dead = observer_with(dead, NAME, TIDINGS_OBSERVE_LOSSLESS, 0),
+                     *second = observer_of(dead, NAME);
     uint32_t subscription;
     OK(tidings_observer_add(second, "other", 5, NULL, 0, 0, &subscription));
     tidings_observer_spin(of_dead, 0);
     CHECK(close(s->fd) == 0, "%s", strerror(errno));
     tidings_center *living = join_center(0);
     CHECK(tidings_reclaim(living) > 0, "it was taken for dead");
-    tidings_observer *successors[2] = {observer_with(living, NAME, TIDINGS_OBSERVE_LOSSLESS, 0), observer_of(living, NAME)};
-    CHECK(successors[0]->index == of_dead->index && successors[1]->index == second->index, "%u and %u, not %u and %u", successors[0]->index, successors[1]->index, of_dead->index, second->index);
+    tidings_observer *successors[2] = {observer_with(living, NAME, TIDINGS_OBSERVE_LOSSLESS, 0),
+                                       observer_of(living, NAME)};
+    CHECK(successors[0]->index == of_dead->index && successors[1]->index == second->index, "%u and %u, not %u and %u",
+          successors[0]->index, successors[1]->index, of_dead->index, second->index);
     OK(tidings_observer_add(successors[1], "other", 5, NULL, 0, 0, &subscription));
     tidings__observer_entry before[2], after[2];
     for (int i = 0; i < 2; i++) tidings__doorbell_announce(&living->segment, successors[i]->index);
     memcpy(before, &s->observers[of_dead->index], sizeof before);
     const uint64_t asleep = atomic_load(&s->header->asleep[0]), lossless = atomic_load(&s->header->lossless[0]);
-    const uint32_t entry = tidings__relaxed(&successors[1]->table)->of[0]->entry, other = tidings__relaxed(&successors[1]->table)->of[1]->entry;
+    const uint32_t entry = tidings__relaxed(&successors[1]->table)->of[0]->entry,
+                   other = tidings__relaxed(&successors[1]->table)->of[1]->entry;
     tidings_observer *both[2] = {of_dead, second};
     for (int act = 0; act < 7; act++) {
         tidings_delivery delivery;
         switch (act) {
-        case 0: (void)tidings_post(own_publisher, "x", 1, NULL, NULL); break;
-        case 1: while (tidings_next(of_dead, 0, &delivery) == 0) {} break;
-        case 2:
-            for (int i = 0; i < 2; i++) CHECK(tidings_next(both[i], -1, &delivery) == (i == 0 ? -EBADF : 0), "%d sleeps on another's doorbell", i);
-            CHECK(tidings_next(second, -1, &delivery) == -EBADF, "it sleeps on another's doorbell");
-            break;
-        case 3: CHECK(tidings_observer_add(second, "third", 5, NULL, 0, 0, &subscription) == -EBADF, "it observes in another's place"); break;
-        case 4: OK(tidings_observer_remove(second, 2)); break;
-        case 5: for (int i = 0; i < 2; i++) tidings_observer_close(both[i]); break;
-        default: tidings_publisher_close(own_publisher), tidings_close(dead), s = &living->segment;
+            case 0: (void)tidings_post(own_publisher, "x", 1, NULL, NULL); break;
+            case 1:
+                while (tidings_next(of_dead, 0, &delivery) == 0) {}
+                break;
+            case 2:
+                for (int i = 0; i < 2; i++)
+                    CHECK(tidings_next(both[i], -1, &delivery) == (i == 0 ? -EBADF : 0),
+                          "%d sleeps on another's doorbell", i);
+                CHECK(tidings_next(second, -1, &delivery) == -EBADF, "it sleeps on another's doorbell");
+                break;
+            case 3:
+                CHECK(tidings_observer_add(second, "third", 5, NULL, 0, 0, &subscription) == -EBADF,
+                      "it observes in another's place");
+                break;
+            case 4: OK(tidings_observer_remove(second, 2)); break;
+            case 5:
+                for (int i = 0; i < 2; i++) tidings_observer_close(both[i]);
+                break;
+            default: tidings_publisher_close(own_publisher), tidings_close(dead), s = &living->segment;
         }
         memcpy(after, &s->observers[successors[0]->index], sizeof after);
         // The post rings them, as it should.
         if (act == 0) memcpy(before, after, sizeof before);
-        CHECK(memcmp(before, after, sizeof before) == 0 && atomic_load(&s->header->asleep[0]) == asleep && atomic_load(&s->header->lossless[0]) == lossless, "act %d changes the other's entry",
-              act);
-        CHECK(tidings__name_members(&s->names[entry]) == 2 && tidings__name_members(&s->names[other]) == 1, "act %d takes the other's name away", act);
+        CHECK(memcmp(before, after, sizeof before) == 0 && atomic_load(&s->header->asleep[0]) == asleep &&
+                  atomic_load(&s->header->lossless[0]) == lossless,
+              "act %d changes the other's entry", act);
+        CHECK(tidings__name_members(&s->names[entry]) == 2 && tidings__name_members(&s->names[other]) == 1,
+              "act %d takes the other's name away", act);
         CHECK(statistics_of(living).participants == 1, "act %d takes the other's place", act);
     }
     for (int i = 0; i < 2; i++) {

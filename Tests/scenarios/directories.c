@@ -104,9 +104,12 @@ void a_directory_that_comes_and_goes_faults_nobody(void) {
     uint32_t opened = 0, refused = 0;
     for (uint32_t i = 0; i < ROUNDS(20000); i++) {
         const int result = try_open_in(beside, ways[i % WAYS]);
-        if (result == 0) opened++;
-        else if (result == -EPERM) refused++;
-        else CHECK(result == -ENOENT || result == -EEXIST, "%d", result);
+        if (result == 0)
+            opened++;
+        else if (result == -EPERM)
+            refused++;
+        else
+            CHECK(result == -ENOENT || result == -EEXIST, "%d", result);
     }
     CHECK(opened > 0 && refused > 0, "%u opened, %u refused", opened, refused);
     *ended = true;
@@ -128,7 +131,8 @@ void the_default_directory_is_told(void) {
     CHECK(strcmp(tidings_default_directory(), variable) == 0, "%s", tidings_default_directory());
     tidings_center *opened;
     OK(tidings_open("scenario", NULL, &opened));
-    CHECK(strncmp(tidings_path(opened), tidings_default_directory(), strlen(variable)) == 0, "%s", tidings_path(opened));
+    CHECK(strncmp(tidings_path(opened), tidings_default_directory(), strlen(variable)) == 0, "%s",
+          tidings_path(opened));
     tidings_close(opened);
     CHECK(setenv("TIDINGS_DIRECTORY", "", 1) == 0, "%s", strerror(errno));
     CHECK(strcmp(tidings_default_directory(), "/dev/shm") == 0, "%s", tidings_default_directory());

@@ -19,8 +19,10 @@ static void bring_about(end how) {
     const char *path = center_path();
     if (how == REMOVED) OK(tidings_remove("scenario", NULL));
     if (how == UNLINKED) CHECK(unlink(path) == 0, "unlink: %s", strerror(errno));
-    // The kernel reports the changed link count before the path leads nowhere, and reports nothing afterwards. (The second name comes last: nobody opens a file with two.)
-    if (how == UNLINKED_OF_TWO) CHECK(link(path, path_of("elsewhere")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
+    // The kernel reports the changed link count before the path leads nowhere, and reports nothing afterwards. (The
+    // second name comes last: nobody opens a file with two.)
+    if (how == UNLINKED_OF_TWO)
+        CHECK(link(path, path_of("elsewhere")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
     if (how == RENAMED) CHECK(rename(path, path_of("elsewhere")) == 0, "rename: %s", strerror(errno));
     if (how == REPLACED) {
         make_file(path_of("other"), "another file", 12);
@@ -73,9 +75,7 @@ static void each_end_with(void (*body)(void)) {
     }
 }
 
-void each_end_wakes_a_sleeping_observer(void) {
-    each_end_with(sleeps_until_the_end);
-}
+void each_end_wakes_a_sleeping_observer(void) { each_end_with(sleeps_until_the_end); }
 
 static void polls_until_the_end(void) {
     tidings_center *center = join_center(0);
@@ -89,7 +89,8 @@ static void polls_until_the_end(void) {
     CHECK(poll(&waiting, 1, -1) == 1, "poll: %s", strerror(errno));
     // It may have become readable for nothing.
     int result;
-    while ((result = tidings_next(observer, 0, &delivery)) == -EAGAIN) CHECK(poll(&waiting, 1, -1) == 1, "poll: %s", strerror(errno));
+    while ((result = tidings_next(observer, 0, &delivery)) == -EAGAIN)
+        CHECK(poll(&waiting, 1, -1) == 1, "poll: %s", strerror(errno));
     CHECK(result == -ESTALE, "%d", result);
     for (int i = 0; i < 3; i++) {
         CHECK(poll(&waiting, 1, 0) == 1, "the descriptor is not readable any more");
@@ -99,9 +100,7 @@ static void polls_until_the_end(void) {
     tidings_close(center);
 }
 
-void each_end_makes_the_descriptor_readable(void) {
-    each_end_with(polls_until_the_end);
-}
+void each_end_makes_the_descriptor_readable(void) { each_end_with(polls_until_the_end); }
 
 // What was posted before the end comes before it.
 void what_was_posted_before_the_end_comes_first(void) {
@@ -113,7 +112,8 @@ void what_was_posted_before_the_end_comes_first(void) {
         bring_about(ends[i]);
         REFUSED(tidings_ended(center), ESTALE, "scenario");
         const account account = drain(observer);
-        CHECK(account.received + account.missed == 300 && account.received > 0, "%lu and %lu missed", (unsigned long)account.received, (unsigned long)account.missed);
+        CHECK(account.received + account.missed == 300 && account.received > 0, "%lu and %lu missed",
+              (unsigned long)account.received, (unsigned long)account.missed);
         told_of_the_end(observer);
         tidings_observer_close(observer);
         tidings_publisher_close(publisher);
@@ -122,7 +122,8 @@ void what_was_posted_before_the_end_comes_first(void) {
     }
 }
 
-// A poster that has no observer, and so no thread that watches. Within a second of its next post: here it posts until it is told, and the watchdog ends what isn't.
+// A poster that has no observer, and so no thread that watches. Within a second of its next post: here it posts until
+// it is told, and the watchdog ends what isn't.
 void each_end_is_told_to_posters(void) {
     static uint8_t large[5000];
     for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
@@ -137,7 +138,8 @@ void each_end_is_told_to_posters(void) {
                 if (kind == 0) result = tidings_post(publisher, "x", 1, NULL, NULL);
                 if (kind == 1) result = tidings_post(publisher, large, sizeof large, NULL, NULL);
                 if (kind == 2) result = tidings_state_set(publisher, "x", 1, NULL);
-                if (kind == 3 && (result = tidings_reserve(center, 5000, &reservation)) == 0) result = tidings_post_reserved(publisher, &reservation, 5000, NULL, NULL);
+                if (kind == 3 && (result = tidings_reserve(center, 5000, &reservation)) == 0)
+                    result = tidings_post_reserved(publisher, &reservation, 5000, NULL, NULL);
             }
             REFUSED(result, ESTALE, "scenario");
             REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), ESTALE, "scenario");
@@ -198,7 +200,8 @@ void a_directory_that_is_moved_away_takes_its_center_along(void) {
     CHECK(stamp_of(&delivery).number == 1, "another post");
 }
 
-// A path that leads into another file system says nothing of the center, also where the directory is a link and the mount is over what it leads to.
+// A path that leads into another file system says nothing of the center, also where the directory is a link and the
+// mount is over what it leads to.
 void a_mount_over_the_directory_is_not_the_end(void) {
     own_mounts();
     char real[512], through[512];
@@ -236,7 +239,8 @@ static void *marks_and_takes_back(void *center) {
     return NULL;
 }
 
-// A remover that can't unlink takes its mark back, and a hostile peer does so as often as it likes: nothing is delivered that was not posted.
+// A remover that can't unlink takes its mark back, and a hostile peer does so as often as it likes: nothing is
+// delivered that was not posted.
 void a_mark_that_is_taken_back_delivers_nothing(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of(center, NAME);
@@ -441,7 +445,9 @@ static uint64_t switches_of(pid_t pid, uint32_t *threads) {
         (*threads)++;
         unsigned long count;
         while (fgets(line, sizeof line, status))
-            if (sscanf(line, "voluntary_ctxt_switches: %lu", &count) == 1 || sscanf(line, "nonvoluntary_ctxt_switches: %lu", &count) == 1) sum += count;
+            if (sscanf(line, "voluntary_ctxt_switches: %lu", &count) == 1 ||
+                sscanf(line, "nonvoluntary_ctxt_switches: %lu", &count) == 1)
+                sum += count;
         (void)fclose(status);
     }
     (void)closedir(tasks);
@@ -466,7 +472,8 @@ static void nap_ms(long ms) {
     (void)nanosleep(&nap, NULL);
 }
 
-// No time-out, no timer, no thread that looks. A minute of 100 processes with TIDINGS_TEST_FULL=1; a second and a half of 20 otherwise, three times what the fallback sleeps at most.
+// No time-out, no timer, no thread that looks. A minute of 100 processes with TIDINGS_TEST_FULL=1; a second and a half
+// of 20 otherwise, three times what the fallback sleeps at most.
 void sleeping_observers_use_no_processor(void) {
     const uint32_t count = full() ? IDLE_PROCESSES : 20;
     ready = pipe_open();
@@ -479,8 +486,8 @@ void sleeping_observers_use_no_processor(void) {
     for (uint32_t i = 0; i < count; i++) until_asleep(pids[i], center, count);
     uint32_t watching;
     uint64_t before = 0, now = switches_of_all(pids, count, &watching);
-    // Where the kernel refuses inotify to some (128 instances a user by default), those look twice a second: told in the scenario of the fallback.
-    // And sanitizers have threads of their own.
+    // Where the kernel refuses inotify to some (128 instances a user by default), those look twice a second: told in
+    // the scenario of the fallback. And sanitizers have threads of their own.
     const bool all = watching == count && !SANITIZED;
     while (all && before != now) {
         before = now;
@@ -490,7 +497,9 @@ void sleeping_observers_use_no_processor(void) {
     nap_ms(full() ? 60000 : 1500);
     const uint64_t after = switches_of_all(pids, count, &watching);
     CHECK(!all || after == now, "%lu context switches of %u sleeping processes", (unsigned long)(after - now), count);
-    if (full()) printf("%u processes asleep for a minute, %u of them watching: %lu context switches\n", count, watching, (unsigned long)(after - now));
+    if (full())
+        printf("%u processes asleep for a minute, %u of them watching: %lu context switches\n", count, watching,
+               (unsigned long)(after - now));
     bring_about(UNLINKED);
     for (uint32_t i = 0; i < count; i++) ends_well(pids[i]);
     tidings_close(center);

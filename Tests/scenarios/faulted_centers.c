@@ -1,4 +1,5 @@
-// Centers that are made and removed by somebody who is harmed at any moment of it: there is one, or none, and who comes next has one.
+// Centers that are made and removed by somebody who is harmed at any moment of it: there is one, or none, and who comes
+// next has one.
 #include "center/center.h"
 #include "foreign.h"
 #include "trace.h"
@@ -9,18 +10,24 @@ static struct {
     _Atomic uint32_t done;
     _Atomic int32_t result;
     _Atomic uint64_t instance;
-} *target;
+} * target;
 static uint32_t mode;
 static uint64_t at, length;
 static bool stopped;
 static tidings_center *center;
 
-#define SO(condition, ...) CHECK(condition, "%s after %lu of %lu, mode %o: %s", stopped ? "stopped" : "killed", (unsigned long)at, \
-                                 (unsigned long)length, mode, __VA_ARGS__)
+#define SO(condition, ...)                                                                                             \
+    CHECK(condition, "%s after %lu of %lu, mode %o: %s", stopped ? "stopped" : "killed", (unsigned long)at,            \
+          (unsigned long)length, mode, __VA_ARGS__)
 
 static tidings_configuration sizes(uint32_t flags) {
-    return (tidings_configuration){
-        .slots = 256, .participants = 4, .observers = 4, .names = 64, .maximum_payload = 60000, .mode = mode, .flags = flags};
+    return (tidings_configuration){.slots = 256,
+                                   .participants = 4,
+                                   .observers = 4,
+                                   .names = 64,
+                                   .maximum_payload = 60000,
+                                   .mode = mode,
+                                   .flags = flags};
 }
 
 static tidings_center *opened(uint32_t flags) {
@@ -109,8 +116,10 @@ static int posts_on(void) {
 
 static void removal_suffers(pid_t pid) {
     for (uint32_t i = 0; i < 3 * 256 && posts_on() == 0; i++) {}
-    if (stopped) SO(goes_on(pid), "it fails");
-    else kill_and_reap(pid);
+    if (stopped)
+        SO(goes_on(pid), "it fails");
+    else
+        kill_and_reap(pid);
     tidings_center *next = opened(0);
     const bool same = next->segment.instance == center->segment.instance;
     SO(!stopped || !same, "it was removed");
@@ -159,14 +168,16 @@ static void fault_centers(uint32_t with_mode, void (*set_scene)(void), void (*bo
             at = SANITIZED ? chosen : path.moments[chosen];
             const pid_t pid = begins(set_scene, body);
             // Another way: then it has come to its end, and is harmed there.
-            if (SANITIZED) step(pid, at, false);
-            else if (make_calls(pid, skipped) == skipped) (void)step_along(pid, &path, at);
+            if (SANITIZED)
+                step(pid, at, false);
+            else if (make_calls(pid, skipped) == skipped)
+                (void)step_along(pid, &path, at);
             suffers(pid);
         }
     }
     if (full()) {
-        fprintf(stderr, "mode %o: at %lu of %lu instructions, killed and stopped: %lu moments\n", mode, (unsigned long)path.count,
-                (unsigned long)path.length, 2 * (unsigned long)path.count);
+        fprintf(stderr, "mode %o: at %lu of %lu instructions, killed and stopped: %lu moments\n", mode,
+                (unsigned long)path.count, (unsigned long)path.length, 2 * (unsigned long)path.count);
     }
     path_end(&path);
 }
@@ -174,4 +185,6 @@ static void fault_centers(uint32_t with_mode, void (*set_scene)(void), void (*bo
 void a_birth_survives_a_fault_anywhere(void) { fault_centers(0, nothing_there, creates, birth_suffers); }
 void a_birth_for_readers_survives_a_fault_anywhere(void) { fault_centers(0644, nothing_there, creates, birth_suffers); }
 void a_removal_survives_a_fault_anywhere(void) { fault_centers(0, a_center_in_use, removes, removal_suffers); }
-void a_removal_with_readers_survives_a_fault_anywhere(void) { fault_centers(0644, a_center_in_use, removes, removal_suffers); }
+void a_removal_with_readers_survives_a_fault_anywhere(void) {
+    fault_centers(0644, a_center_in_use, removes, removal_suffers);
+}

@@ -9,7 +9,9 @@ static void joins(void) {
     if (result != 0) atomic_store(&board->result, result);
 }
 
-void joining_survives_a_fault_anywhere(void) { fault_anywhere(&(struct operation){.text = "joining", .prepare = nothing, .act = joins}); }
+void joining_survives_a_fault_anywhere(void) {
+    fault_anywhere(&(struct operation){.text = "joining", .prepare = nothing, .act = joins});
+}
 
 void joining_to_read_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "joining to read", .prepare = nothing, .act = joins, .readable = true});
@@ -24,11 +26,11 @@ static void forgets_what_it_inherited(void) { own_publisher = NULL; }
 
 void joining_after_a_fork_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "joining after a fork",
-                                      .prepare = uses_what_it_inherited,
-                                      .act = posts,
-                                      .settle = forgets_what_it_inherited,
-                                      .posts = 1,
-                                      .size = 300});
+                                       .prepare = uses_what_it_inherited,
+                                       .act = posts,
+                                       .settle = forgets_what_it_inherited,
+                                       .posts = 1,
+                                       .size = 300});
 }
 
 static void has_a_reservation(void) {
@@ -81,7 +83,8 @@ static void tidies_up(void) {
 }
 
 void reclaiming_up_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){.text = "tidying up", .set_scene = one_has_died, .prepare = join_as_target, .act = tidies_up});
+    fault_anywhere(&(struct operation){
+        .text = "tidying up", .set_scene = one_has_died, .prepare = join_as_target, .act = tidies_up});
 }
 
 static void all_places_are_of_the_dead(void) {
@@ -94,7 +97,8 @@ static void all_places_are_of_the_dead(void) {
 }
 
 void taking_a_dead_place_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){.text = "taking a dead place", .set_scene = all_places_are_of_the_dead, .prepare = nothing, .act = joins});
+    fault_anywhere(&(struct operation){
+        .text = "taking a dead place", .set_scene = all_places_are_of_the_dead, .prepare = nothing, .act = joins});
 }
 
 // MARK: Looking on

@@ -1,9 +1,10 @@
 // Observers that are harmed at any moment.
-#include "receiving/observer.h"
 #include "faults.h"
+#include "receiving/observer.h"
 
 static void observes(const char *name, const char *subject, uint32_t flags, uint32_t *subscription) {
-    const int result = tidings_observer_add(own_observer, name, strlen(name), subject, subject ? strlen(subject) : 0, flags, subscription);
+    const int result = tidings_observer_add(own_observer, name, strlen(name), subject, subject ? strlen(subject) : 0,
+                                            flags, subscription);
     if (result != 0) atomic_store(&board->result, result);
 }
 
@@ -33,31 +34,33 @@ static void got_what_came_after(void) {
 
 void registering_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "registering",
-                                      .prepare = join_as_target,
-                                      .act = registers,
-                                      .settle = drain_as_target,
-                                      .verify = got_what_came_after});
+                                       .prepare = join_as_target,
+                                       .act = registers,
+                                       .settle = drain_as_target,
+                                       .verify = got_what_came_after});
 }
 
 static void registers_by_prefix(void) {
     uint32_t subscription;
     opens(0);
     const size_t shorter = strlen(NAME) - 2;
-    int result = tidings_observer_add(own_observer, NAME, shorter, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &subscription);
+    int result = tidings_observer_add(own_observer, NAME, shorter, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED,
+                                      &subscription);
     atomic_store(&board->registered, 1);
     // And one that nobody else looks at: it comes into the table, and goes again.
-    if (result == 0) result = tidings_observer_add(own_observer, "brand-new", 9, NULL, 0, TIDINGS_ADD_PREFIX, &subscription);
+    if (result == 0)
+        result = tidings_observer_add(own_observer, "brand-new", 9, NULL, 0, TIDINGS_ADD_PREFIX, &subscription);
     if (result == 0) result = tidings_observer_remove(own_observer, subscription);
     if (result != 0) atomic_store(&board->result, result);
 }
 
 void registering_by_prefix_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "registering by prefix",
-                                      .prepare = join_as_target,
-                                      .act = registers_by_prefix,
-                                      .settle = drain_as_target,
-                                      .verify = got_what_came_after,
-                                      .prefixes = true});
+                                       .prepare = join_as_target,
+                                       .act = registers_by_prefix,
+                                       .settle = drain_as_target,
+                                       .verify = got_what_came_after,
+                                       .prefixes = true});
 }
 
 static void registers_for_good(void) {
@@ -79,13 +82,13 @@ static void missed_nothing(void) {
 
 void registering_for_good_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "registering for good",
-                                      .set_scene = some_history,
-                                      .prepare = join_as_target,
-                                      .act = registers_for_good,
-                                      .settle = drain_as_target,
-                                      .verify = missed_nothing,
-                                      .flags = TIDINGS_POST_RETAIN,
-                                      .lossless = true});
+                                       .set_scene = some_history,
+                                       .prepare = join_as_target,
+                                       .act = registers_for_good,
+                                       .settle = drain_as_target,
+                                       .verify = missed_nothing,
+                                       .flags = TIDINGS_POST_RETAIN,
+                                       .lossless = true});
 }
 
 // MARK: Receiving
@@ -116,17 +119,18 @@ static void has_missed_some(void) {
 // Every post since it was there is one that it got, or was told to have missed.
 static void accounts_for_all(void) {
     const uint64_t got = atomic_load(&board->received) + atomic_load(&board->missed);
-    SO(got == posted_under_name() - world.named_before, "it got %lu and missed %lu of %u", (unsigned long)atomic_load(&board->received),
-       (unsigned long)atomic_load(&board->missed), posted_under_name() - world.named_before);
+    SO(got == posted_under_name() - world.named_before, "it got %lu and missed %lu of %u",
+       (unsigned long)atomic_load(&board->received), (unsigned long)atomic_load(&board->missed),
+       posted_under_name() - world.named_before);
 }
 
 void receiving_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "receiving",
-                                      .prepare = is_an_observer,
-                                      .at_begin = has_missed_some,
-                                      .act = drain_as_target,
-                                      .settle = drain_as_target,
-                                      .verify = accounts_for_all});
+                                       .prepare = is_an_observer,
+                                       .at_begin = has_missed_some,
+                                       .act = drain_as_target,
+                                       .settle = drain_as_target,
+                                       .verify = accounts_for_all});
 }
 
 static void waits(void) { next_as_target(-1); }
@@ -138,12 +142,12 @@ static void one_is_posted(void) {
 
 void being_woken_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "being woken",
-                                      .prepare = is_an_observer,
-                                      .at_begin = one_is_posted,
-                                      .act = waits,
-                                      .settle = drain_as_target,
-                                      .verify = accounts_for_all,
-                                      .sleeps = true});
+                                       .prepare = is_an_observer,
+                                       .at_begin = one_is_posted,
+                                       .act = waits,
+                                       .settle = drain_as_target,
+                                       .verify = accounts_for_all,
+                                       .sleeps = true});
 }
 
 // MARK: Without loss
@@ -168,12 +172,12 @@ static void accounts_for_all_without_loss(void) {
 
 void receiving_without_loss_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "receiving without loss",
-                                      .prepare = is_an_observer_for_good,
-                                      .at_begin = all_are_held_back,
-                                      .act = drain_as_target,
-                                      .settle = drain_as_target,
-                                      .verify = accounts_for_all_without_loss,
-                                      .lossless = true});
+                                       .prepare = is_an_observer_for_good,
+                                       .at_begin = all_are_held_back,
+                                       .act = drain_as_target,
+                                       .settle = drain_as_target,
+                                       .verify = accounts_for_all_without_loss,
+                                       .lossless = true});
 }
 
 // MARK: Leaving
@@ -195,39 +199,41 @@ static void cancels_and_leaves(void) {
 }
 
 void cancelling_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){.text = "cancelling", .prepare = is_about_to_leave, .act = cancels_and_leaves, .lossless = true});
+    fault_anywhere(&(struct operation){
+        .text = "cancelling", .prepare = is_about_to_leave, .act = cancels_and_leaves, .lossless = true});
 }
 
-// MARK: By who may only read: others can't be hurt by what can't write, but for the locks and the sleeping places that it has
+// MARK: By who may only read: others can't be hurt by what can't write, but for the locks and the sleeping places that
+// it has
 
 void registering_to_read_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "registering to read",
-                                      .prepare = join_as_target,
-                                      .act = registers,
-                                      .settle = drain_as_target,
-                                      .verify = got_what_came_after,
-                                      .readable = true});
+                                       .prepare = join_as_target,
+                                       .act = registers,
+                                       .settle = drain_as_target,
+                                       .verify = got_what_came_after,
+                                       .readable = true});
 }
 
 void reading_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "reading",
-                                      .prepare = is_an_observer,
-                                      .at_begin = has_missed_some,
-                                      .act = drain_as_target,
-                                      .settle = drain_as_target,
-                                      .verify = accounts_for_all,
-                                      .readable = true});
+                                       .prepare = is_an_observer,
+                                       .at_begin = has_missed_some,
+                                       .act = drain_as_target,
+                                       .settle = drain_as_target,
+                                       .verify = accounts_for_all,
+                                       .readable = true});
 }
 
 void a_reader_being_woken_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "a reader being woken",
-                                      .prepare = is_an_observer,
-                                      .at_begin = one_is_posted,
-                                      .act = waits,
-                                      .settle = drain_as_target,
-                                      .verify = accounts_for_all,
-                                      .sleeps = true,
-                                      .readable = true});
+                                       .prepare = is_an_observer,
+                                       .at_begin = one_is_posted,
+                                       .act = waits,
+                                       .settle = drain_as_target,
+                                       .verify = accounts_for_all,
+                                       .sleeps = true,
+                                       .readable = true});
 }
 
 static void leaves(void) {
@@ -238,5 +244,6 @@ static void leaves(void) {
 }
 
 void a_reader_leaving_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){.text = "a reader leaving", .prepare = is_an_observer, .act = leaves, .readable = true});
+    fault_anywhere(
+        &(struct operation){.text = "a reader leaving", .prepare = is_an_observer, .act = leaves, .readable = true});
 }

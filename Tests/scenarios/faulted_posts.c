@@ -5,21 +5,31 @@
 static void posts(void) { post_as_target(0); }
 
 void a_small_post_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){.text = "posting 64 bytes", .prepare = join_as_target, .act = posts, .posts = 1, .size = 64});
+    fault_anywhere(&(struct operation){
+        .text = "posting 64 bytes", .prepare = join_as_target, .act = posts, .posts = 1, .size = 64});
 }
 
 void a_chunk_post_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){.text = "posting 300 bytes", .prepare = join_as_target, .act = posts, .posts = 1, .size = 300});
+    fault_anywhere(&(struct operation){
+        .text = "posting 300 bytes", .prepare = join_as_target, .act = posts, .posts = 1, .size = 300});
 }
 
 void a_retained_post_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){
-        .text = "posting a value", .prepare = join_as_target, .act = posts, .posts = 1, .size = 64, .flags = TIDINGS_POST_RETAIN});
+    fault_anywhere(&(struct operation){.text = "posting a value",
+                                       .prepare = join_as_target,
+                                       .act = posts,
+                                       .posts = 1,
+                                       .size = 64,
+                                       .flags = TIDINGS_POST_RETAIN});
 }
 
 void a_revoked_post_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){
-        .text = "posting anew what was revoked", .prepare = join_as_target, .act = posts, .posts = 1, .size = 300, .revoked = true});
+    fault_anywhere(&(struct operation){.text = "posting anew what was revoked",
+                                       .prepare = join_as_target,
+                                       .act = posts,
+                                       .posts = 1,
+                                       .size = 300,
+                                       .revoked = true});
 }
 
 // Where the kernel doesn't tell of its death: in another pid namespace, or without a robust list.
@@ -29,7 +39,8 @@ static void joins_from_abroad(void) {
 }
 
 void a_post_from_abroad_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){.text = "posting from abroad", .prepare = joins_from_abroad, .act = posts, .posts = 1, .size = 64});
+    fault_anywhere(&(struct operation){
+        .text = "posting from abroad", .prepare = joins_from_abroad, .act = posts, .posts = 1, .size = 64});
 }
 
 // MARK: Into a full ring
@@ -56,24 +67,24 @@ static void values_in_the_ring(void) {
 
 void an_eviction_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "evicting",
-                                      .set_scene = values_in_the_ring,
-                                      .prepare = fills_the_ring,
-                                      .act = posts,
-                                      .posts = 1,
-                                      .size = 300,
-                                      .flags = TIDINGS_POST_RETAIN});
+                                       .set_scene = values_in_the_ring,
+                                       .prepare = fills_the_ring,
+                                       .act = posts,
+                                       .posts = 1,
+                                       .size = 300,
+                                       .flags = TIDINGS_POST_RETAIN});
 }
 
 // The same, and each position is counted for a prefix as well, by whoever finishes it.
 void an_eviction_for_prefixes_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "evicting, counted by prefix",
-                                      .set_scene = values_in_the_ring,
-                                      .prepare = fills_the_ring,
-                                      .act = posts,
-                                      .posts = 1,
-                                      .size = 300,
-                                      .flags = TIDINGS_POST_RETAIN,
-                                      .prefixes = true});
+                                       .set_scene = values_in_the_ring,
+                                       .prepare = fills_the_ring,
+                                       .act = posts,
+                                       .posts = 1,
+                                       .size = 300,
+                                       .flags = TIDINGS_POST_RETAIN,
+                                       .prefixes = true});
 }
 
 // MARK: Held back
@@ -98,8 +109,10 @@ static void joins_a_full_ring(void) {
 static void waits_and_posts(void) {
     const tidings_post_options options = {.deadline_ns = -1};
     const int result = tidings_post(own_publisher, own_payloads[0], operation->size, &options, NULL);
-    if (result != 0) atomic_store(&board->result, result);
-    else atomic_fetch_add(&board->returned, 1);
+    if (result != 0)
+        atomic_store(&board->result, result);
+    else
+        atomic_fetch_add(&board->returned, 1);
 }
 
 static void nobody_holds_any_more(void) { tidings_observer_close(holder); }
@@ -107,14 +120,14 @@ static void nobody_holds_any_more(void) { tidings_observer_close(holder); }
 // It waits for a lossless observer, which has just gone.
 void a_post_held_back_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "posting once let",
-                                      .set_scene = somebody_holds_all_back,
-                                      .prepare = joins_a_full_ring,
-                                      .at_begin = nobody_holds_any_more,
-                                      .act = waits_and_posts,
-                                      .posts = 1,
-                                      .size = 64,
-                                      .lossless = true,
-                                      .sleeps = true});
+                                       .set_scene = somebody_holds_all_back,
+                                       .prepare = joins_a_full_ring,
+                                       .at_begin = nobody_holds_any_more,
+                                       .act = waits_and_posts,
+                                       .posts = 1,
+                                       .size = 64,
+                                       .lossless = true,
+                                       .sleeps = true});
 }
 
 // MARK: In memory of the center
@@ -135,7 +148,8 @@ static void reserves_and_posts(void) {
 }
 
 void a_reservation_survives_a_fault_anywhere(void) {
-    fault_anywhere(&(struct operation){.text = "reserving", .prepare = join_as_target, .act = reserves_and_posts, .posts = 1, .size = 800});
+    fault_anywhere(&(struct operation){
+        .text = "reserving", .prepare = join_as_target, .act = reserves_and_posts, .posts = 1, .size = 800});
 }
 
 // MARK: Values
@@ -152,11 +166,11 @@ static void clears(void) {
 
 void clearing_a_value_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "clearing a value",
-                                      .set_scene = has_a_value,
-                                      .prepare = join_as_target,
-                                      .act = clears,
-                                      .empties = 1,
-                                      .flags = TIDINGS_POST_RETAIN});
+                                       .set_scene = has_a_value,
+                                       .prepare = join_as_target,
+                                       .act = clears,
+                                       .empties = 1,
+                                       .flags = TIDINGS_POST_RETAIN});
 }
 
 static void reads_the_value(void) {
@@ -170,8 +184,8 @@ static void reads_the_value(void) {
 // Others set it again and again meanwhile: it is always one of theirs.
 void reading_a_value_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "reading a value",
-                                      .set_scene = has_a_value,
-                                      .prepare = join_as_target,
-                                      .act = reads_the_value,
-                                      .flags = TIDINGS_POST_RETAIN});
+                                       .set_scene = has_a_value,
+                                       .prepare = join_as_target,
+                                       .act = reads_the_value,
+                                       .flags = TIDINGS_POST_RETAIN});
 }

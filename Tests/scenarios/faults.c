@@ -2,8 +2,8 @@
 #include "faults.h"
 
 #include "center/center.h"
-#include "trace.h"
 #include "target.h"
+#include "trace.h"
 
 #define SAMPLE 6u  // moments of each kind of harm, unless all are asked for
 
@@ -11,7 +11,8 @@ struct board *board;
 const struct operation *operation;
 
 typedef enum fault { NONE, KILLED, STOPPED, FORKED_BESIDE, FORKED_WITHIN, FORKED_AND_KILLED, FAULTS } fault;
-static const char *const faults[] = {"unharmed", "killed", "stopped", "forked beside", "forked within", "forked within and killed"};
+static const char *const faults[] = {"unharmed",      "killed",        "stopped",
+                                     "forked beside", "forked within", "forked within and killed"};
 
 static fault current;
 static uint64_t current_at, current_length;
@@ -20,8 +21,9 @@ static uint32_t forks_delayed;
 
 const char *moment_text(void) {
     static char text[256];
-    snprintf(text, sizeof text, "%s, %s after %u calls and %lu of %lu instructions on a %s center", operation->text, faults[current], skipped,
-             (unsigned long)current_at, (unsigned long)current_length, target.on_used ? "used" : "fresh");
+    snprintf(text, sizeof text, "%s, %s after %u calls and %lu of %lu instructions on a %s center", operation->text,
+             faults[current], skipped, (unsigned long)current_at, (unsigned long)current_length,
+             target.on_used ? "used" : "fresh");
     return text;
 }
 
@@ -87,8 +89,9 @@ static void fork_beside(void) {
     ends_well(child);
 }
 
-// Its second thread forks. While the victim stands where fork has to wait (in its allocator, or opening a center), it goes on: a little, and then call by call, as a lock
-// that is waited for is given free by one. Single steps to the end of an opening are a hundred times slower.
+// Its second thread forks. While the victim stands where fork has to wait (in its allocator, or opening a center), it
+// goes on: a little, and then call by call, as a lock that is waited for is given free by one. Single steps to the end
+// of an opening are a hundred times slower.
 static void fork_within(pid_t pid) {
     tell(&target.child_onward);
     until(&board->forker);
@@ -98,8 +101,10 @@ static void fork_within(pid_t pid) {
         asleep = thread_state(pid, thread) == 'S' ? asleep + 1 : 0;
         usleep(50);
         if (asleep < 4) continue;
-        if (delayed) make_calls(pid, 1);
-        else step(pid, 50, true);
+        if (delayed)
+            make_calls(pid, 1);
+        else
+            step(pid, 50, true);
         forks_delayed += !delayed;
         delayed = true;
         asleep = 0;
@@ -125,7 +130,8 @@ static void suffer(pid_t pid) {
             const uint32_t returned = atomic_load(&board->returned);
             kill_and_reap(pid);
             listener_rests();
-            SO(world.of_target >= returned && world.of_target <= operation->posts, "%u of its posts came, %u returned", world.of_target, returned);
+            SO(world.of_target >= returned && world.of_target <= operation->posts, "%u of its posts came, %u returned",
+               world.of_target, returned);
             checker_posts_laps(3);
             break;
         }
@@ -170,7 +176,8 @@ static bool until_revoked(pid_t pid) {
     tidings__segment *s = &world.center->segment;
     const uint64_t frontier = tidings__frontier(s, tidings__oldest(s)), revoked = atomic_load(&s->header->revoked.word);
     if (claims_at && !step_along(pid, &approach, claims_at)) return false;
-    for (; tidings__frontier(s, tidings__oldest(s)) == frontier; claims_at++) CHECK(step(pid, 1, false) == 1, "it claims nothing");
+    for (; tidings__frontier(s, tidings__oldest(s)) == frontier; claims_at++)
+        CHECK(step(pid, 1, false) == 1, "it claims nothing");
     while (atomic_load(&s->header->revoked.word) == revoked) {
         checker_sees();
         if (world.of_target > 0) return false;  // it was there already
@@ -195,8 +202,11 @@ static pid_t begin(void) {
     return pid;
 }
 
-// Single steps, and on a busy machine a stop at each call, are so slow that whom it wakes would revoke it: it would go another way, and make other calls.
-static void nobody_hears(bool nobody) { CHECK(kill(world.listener, nobody ? SIGSTOP : SIGCONT) == 0, "%s", strerror(errno)); }
+// Single steps, and on a busy machine a stop at each call, are so slow that whom it wakes would revoke it: it would go
+// another way, and make other calls.
+static void nobody_hears(bool nobody) {
+    CHECK(kill(world.listener, nobody ? SIGSTOP : SIGCONT) == 0, "%s", strerror(errno));
+}
 
 static void goes_unharmed(pid_t pid) {
     nobody_hears(false);
@@ -263,14 +273,16 @@ static uint32_t moments_asked(void) {
 static bool is_of_this_part(uint32_t number) {
     const char *asked = getenv("TIDINGS_TEST_PART");
     uint32_t part = 1, parts = 1;
-    CHECK(!asked || (sscanf(asked, "%u/%u", &part, &parts) == 2 && part >= 1 && part <= parts), "TIDINGS_TEST_PART=%s is none, as 2/5 is", asked);
+    CHECK(!asked || (sscanf(asked, "%u/%u", &part, &parts) == 2 && part >= 1 && part <= parts),
+          "TIDINGS_TEST_PART=%s is none, as 2/5 is", asked);
     return number % parts == part - 1;
 }
 
 // Under a sanitizer most steps are its own, too many to record: a few moments, sooner or later.
 static void fault_somewhere(void) {
     target.on_used = !operation->readable && random_below(2);
-    for (current = KILLED; current <= FORKED_BESIDE; current++) one_moment(NULL, 0, random_below(UINT64_C(1) << random_below(13)));
+    for (current = KILLED; current <= FORKED_BESIDE; current++)
+        one_moment(NULL, 0, random_below(UINT64_C(1) << random_below(13)));
 }
 
 static uint64_t fault_everywhere(bool used) {
@@ -291,18 +303,25 @@ static uint64_t fault_everywhere(bool used) {
         if (!is_of_this_part((used ? FAULTS - KILLED : 0) + current - KILLED)) continue;
         for (uint64_t i = 0, known = 0; i < count; i++) {
             const uint64_t at = path.moments[moment((uint32_t)i, (uint32_t)count, path.count)];
-            // What depends on the clock, or on a number's length, goes one way now and another then: again, and at last step by step from where it was known
-            // to come by. Of a sample, another will do.
+            // What depends on the clock, or on a number's length, goes one way now and another then: again, and at last
+            // step by step from where it was known to come by. Of a sample, another will do.
             uint32_t tries = 0;
-            while (!one_moment(tries < 6 ? &path : NULL, tries < 3 ? at : tries < 6 ? known : 0, at) && (in_full || tries < 2)) tries++;
+            while (!one_moment(tries < 6 ? &path : NULL,
+                               tries < 3   ? at
+                               : tries < 6 ? known
+                                           : 0,
+                               at) &&
+                   (in_full || tries < 2))
+                tries++;
             if (tries == 0) known = at;
             detours += tries;
         }
         done += count;
     }
     if (full()) {
-        fprintf(stderr, "%s on a %s center: at %lu of %lu instructions; %lu detours, %u forks delayed\n", operation->text, used ? "used" : "fresh",
-                (unsigned long)path.count, (unsigned long)path.length, (unsigned long)detours, forks_delayed);
+        fprintf(stderr, "%s on a %s center: at %lu of %lu instructions; %lu detours, %u forks delayed\n",
+                operation->text, used ? "used" : "fresh", (unsigned long)path.count, (unsigned long)path.length,
+                (unsigned long)detours, forks_delayed);
     }
     path_end(&path);
     path_end(&approach);

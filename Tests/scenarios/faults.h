@@ -1,5 +1,6 @@
-// Harm at any moment: a victim is brought to any instruction of an operation, and there killed, stopped, or forked beside. What others see of it, and
-// what is left, is the same for all operations, and asked here. On a fresh center, and on one that has been in use for years.
+// Harm at any moment: a victim is brought to any instruction of an operation, and there killed, stopped, or forked
+// beside. What others see of it, and what is left, is the same for all operations, and asked here. On a fresh center,
+// and on one that has been in use for years.
 #ifndef FAULT_H
 #define FAULT_H
 
@@ -8,31 +9,32 @@
 #define SLOTS 256u
 #define PLACES 8u  // participants, and observers
 
-// What the victim does. All functions are the victim's, but where it says "judge": the scenario's own process, who looks at everything.
+// What the victim does. All functions are the victim's, but where it says "judge": the scenario's own process, who
+// looks at everything.
 struct operation {
-    const char *text;             // "posting 64 bytes"
-    void (*set_scene)(void);      // judge, before there is a victim
-    void (*prepare)(void);        // what its section needs
-    void (*at_begin)(void);       // judge, when the victim stands there
-    void (*act)(void);            // the section; ends with `board->result` told
-    void (*settle)(void);         // later, when nobody posts any more
-    void (*verify)(void);         // judge, of a victim that was let go on and has settled
-    uint32_t posts, empties;      // of it under NAME: with contents, and without
-    size_t size;                  // of the former
-    uint8_t flags;                // of their posting
-    bool lossless;                // it may hold posters back
-    bool sleeps;                  // the section begins in its first sleep
-    bool readable;                // others may read the center, and the victim does no more: a fresh one only
-    bool prefixes;                // the judge's `sluggish` looks at NAME by how it begins
-    bool revoked;                 // it begins when its first claim has been revoked
+    const char *text;         // "posting 64 bytes"
+    void (*set_scene)(void);  // judge, before there is a victim
+    void (*prepare)(void);    // what its section needs
+    void (*at_begin)(void);   // judge, when the victim stands there
+    void (*act)(void);        // the section; ends with `board->result` told
+    void (*settle)(void);     // later, when nobody posts any more
+    void (*verify)(void);     // judge, of a victim that was let go on and has settled
+    uint32_t posts, empties;  // of it under NAME: with contents, and without
+    size_t size;              // of the former
+    uint8_t flags;            // of their posting
+    bool lossless;            // it may hold posters back
+    bool sleeps;              // the section begins in its first sleep
+    bool readable;            // others may read the center, and the victim does no more: a fresh one only
+    bool prefixes;            // the judge's `sluggish` looks at NAME by how it begins
+    bool revoked;             // it begins when its first claim has been revoked
 };
 
 // Shared by the victim, the judge, and those beside them.
 struct board {
-    _Atomic int32_t result;                 // of the operation: 0, or what went wrong
-    _Atomic uint32_t done, returned;        // the section is over; how many of its posts have returned
-    _Atomic uint32_t registered;            // its observer has been, before the judge's next post
-    _Atomic uint64_t received, missed;      // by the victim's own observer
+    _Atomic int32_t result;             // of the operation: 0, or what went wrong
+    _Atomic uint32_t done, returned;    // the section is over; how many of its posts have returned
+    _Atomic uint32_t registered;        // its observer has been, before the judge's next post
+    _Atomic uint64_t received, missed;  // by the victim's own observer
     _Atomic uint32_t settled;
     _Atomic uint32_t forker, forked, born;  // its second thread has been asked; has returned from it; the child is done
     _Atomic uint32_t goes_on;               // the child is to be done once more
@@ -76,7 +78,7 @@ bool payload_is_whole(const uint8_t *bytes, size_t size);
 
 // As CHECK, with the moment.
 const char *moment_text(void);
-uint32_t patience(void);     // seconds after which what didn't come is taken to come never
+uint32_t patience(void);  // seconds after which what didn't come is taken to come never
 uint64_t patience_ns(void);
 #define SO(condition, format, ...) CHECK(condition, "%s: " format, moment_text() __VA_OPT__(, ) __VA_ARGS__)
 
@@ -90,8 +92,8 @@ bool checker_posts(bool named, size_t size, uint8_t flags);  // false: held back
 void checker_posts_rare(void);                               // the first of all
 void checker_posts_laps(uint32_t laps);                      // and sees them come, at once and in order
 void checker_sees(void);                                     // everything there is, in order and whole
-void listener_rests(void);                                 // asleep, having heard all there is, without having spun
-void nothing_is_lost_nor_left(uint32_t participants);      // the accounts agree, and the center is as before
+void listener_rests(void);                                   // asleep, having heard all there is, without having spun
+void nothing_is_lost_nor_left(uint32_t participants);        // the accounts agree, and the center is as before
 uint32_t posted_under_name(void);
 void child_lives(tidings_center *center, tidings_publisher *publisher);  // posts, observes what it posts
 void listen(void);

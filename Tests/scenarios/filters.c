@@ -13,7 +13,8 @@
 
 // The lower half, on a little-endian machine.
 static struct sock_filter load_argument(int which) {
-    return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (size_t)which));
+    return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                        (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (size_t)which));
 }
 
 void refuse_calls(const refusal *refusals, unsigned count) {
@@ -34,9 +35,11 @@ void refuse_calls(const refusal *refusals, unsigned count) {
                 filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
             }
         }
-        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, r->error ? SECCOMP_RET_ERRNO | (uint32_t)r->error : SECCOMP_RET_KILL_PROCESS);
+        filter[length++] = (struct sock_filter)BPF_STMT(
+            BPF_RET | BPF_K, r->error ? SECCOMP_RET_ERRNO | (uint32_t)r->error : SECCOMP_RET_KILL_PROCESS);
     }
     filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {length, filter};
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, "%s", strerror(errno));
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0,
+          "%s", strerror(errno));
 }

@@ -20,7 +20,8 @@ uint32_t files_there(void) {
     DIR *directory = opendir(getenv("TIDINGS_DIRECTORY"));
     CHECK(directory, "%s", strerror(errno));
     uint32_t count = 0;
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(directory);
     return count;
 }
@@ -28,7 +29,8 @@ uint32_t files_there(void) {
 void files_end(void) {
     DIR *directory = opendir(getenv("TIDINGS_DIRECTORY"));
     CHECK(directory, "%s", strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) (void)unlinkat(dirfd(directory), entry->d_name, 0);
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        (void)unlinkat(dirfd(directory), entry->d_name, 0);
     closedir(directory);
 }
 
@@ -55,7 +57,8 @@ void works(tidings_center *center) {
     for (int i = 0; i < 2; i++) {
         OK(tidings_post(publisher, bytes, sizes[i], NULL, NULL));
         const tidings_delivery delivery = receive(observer);
-        CHECK(delivery.size == sizes[i] && memcmp(delivery.payload, bytes, sizes[i]) == 0, "%zu bytes came as %zu, or damaged", sizes[i], delivery.size);
+        CHECK(delivery.size == sizes[i] && memcmp(delivery.payload, bytes, sizes[i]) == 0,
+              "%zu bytes came as %zu, or damaged", sizes[i], delivery.size);
     }
     tidings_observer_close(observer);
     tidings_publisher_close(publisher);
@@ -106,9 +109,13 @@ static bool same_time(struct timespec a, struct timespec b) { return a.tv_sec ==
 
 void same_print(const print *before, const char *path) {
     const print now = print_of(path);
-    CHECK(now.status.st_ino == before->status.st_ino && now.status.st_mode == before->status.st_mode && now.status.st_uid == before->status.st_uid, "%s is another", path);
+    CHECK(now.status.st_ino == before->status.st_ino && now.status.st_mode == before->status.st_mode &&
+              now.status.st_uid == before->status.st_uid,
+          "%s is another", path);
     CHECK(now.status.st_size == before->status.st_size && now.sum == before->sum, "%s has other contents", path);
     CHECK(now.status.st_blocks == before->status.st_blocks, "%s takes other memory", path);
     CHECK(now.status.st_nlink == before->status.st_nlink, "%s has %lu names", path, (unsigned long)now.status.st_nlink);
-    CHECK(same_time(now.status.st_mtim, before->status.st_mtim) && same_time(now.status.st_ctim, before->status.st_ctim), "%s was touched", path);
+    CHECK(same_time(now.status.st_mtim, before->status.st_mtim) &&
+              same_time(now.status.st_ctim, before->status.st_ctim),
+          "%s was touched", path);
 }

@@ -51,11 +51,14 @@ void a_center_of_another_length_is_refused(void) {
     make_center();
     struct stat status;
     CHECK(stat(center_path(), &status) == 0, "%s", strerror(errno));
-    const off_t size = status.st_size, lengths[] = {size + 1, size + 4096, size, size - 1, size - 4096, size / 2, 100000, sizeof(tidings__header)};
+    const off_t size = status.st_size, lengths[] = {size + 1,    size + 4096, size,   size - 1,
+                                                    size - 4096, size / 2,    100000, sizeof(tidings__header)};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         CHECK(truncate(center_path(), lengths[i]) == 0, "%s", strerror(errno));
-        if (lengths[i] == size) OK(try_open(0));
-        else refused_as_no_center("damaged");
+        if (lengths[i] == size)
+            OK(try_open(0));
+        else
+            refused_as_no_center("damaged");
     }
     // Its head cut off as well.
     for (off_t length = sizeof(tidings__header) - 1; length > 0; length /= 3) {
@@ -69,7 +72,8 @@ void a_center_of_another_version_is_refused_and_can_be_removed(void) {
     const uint32_t versions[] = {TIDINGS__FORMAT_VERSION - 1, TIDINGS__FORMAT_VERSION + 1, 1000, UINT32_MAX};
     for (size_t i = 0; i <= sizeof versions / sizeof versions[0]; i++) {
         const bool other_layout = i == sizeof versions / sizeof versions[0];
-        const uint64_t offset = other_layout ? offsetof(tidings__header, layout_stamp) : offsetof(tidings__header, version);
+        const uint64_t offset = other_layout ? offsetof(tidings__header, layout_stamp)
+                                             : offsetof(tidings__header, version);
         uint32_t own, other;
         read_file(center_path(), offset, &own, sizeof own);
         other = other_layout ? own ^ 1 : versions[i];
@@ -103,7 +107,8 @@ void a_center_with_a_damaged_head_is_refused(void) {
         if (round % 3 == 0 && length > 1) memset(garbage + 1, 0, sizeof garbage - 1);
         overwrite(center_path(), offset, garbage, length);
         const int result = try_open(0);
-        CHECK(result == 0 || result == -EBADMSG || result == -EPROTO, "round %u, %zu bytes at %zu: %d", round, length, offset, result);
+        CHECK(result == 0 || result == -EBADMSG || result == -EPROTO, "round %u, %zu bytes at %zu: %d", round, length,
+              offset, result);
         refusals += result != 0;
         overwrite(center_path(), 0, whole, sizeof whole);
     }
@@ -155,7 +160,8 @@ void links_pipes_sockets_and_directories_are_refused(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", strrchr(path, '/') + 1);
     const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(listener >= 0 && bind(listener, (const struct sockaddr *)&address, sizeof address) == 0, "%s", strerror(errno));
+    CHECK(listener >= 0 && bind(listener, (const struct sockaddr *)&address, sizeof address) == 0, "%s",
+          strerror(errno));
     refused_as_no_center("a socket");
     CHECK(unlink(path) == 0, "%s", strerror(errno));
     works(join_center(256));

@@ -54,7 +54,9 @@ void a_forked_child_posts_through_what_it_inherited(void) {
         int result;
         uint64_t count = 0;
         while ((result = tidings_next(inherited_observer, 0, &delivery)) == 0) {
-            CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && !(delivery.flags & TIDINGS_DELIVERY_OWN) && delivery.pid != getpid(), "the child's, not ours");
+            CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && !(delivery.flags & TIDINGS_DELIVERY_OWN) &&
+                      delivery.pid != getpid(),
+                  "the child's, not ours");
             count++;
         }
         CHECK(result == -EAGAIN || result == -EINTR, "%d", result);
@@ -66,7 +68,8 @@ void a_forked_child_posts_through_what_it_inherited(void) {
 
 static void *posts_for_a_while(void *argument) {
     static uint8_t bytes[300];
-    for (uint32_t i = 0; i < 200000 && atomic_load((_Atomic bool *)argument); i++) OK(tidings_post(inherited_publisher, bytes, i % 2 ? 8 : 300, NULL, NULL));
+    for (uint32_t i = 0; i < 200000 && atomic_load((_Atomic bool *)argument); i++)
+        OK(tidings_post(inherited_publisher, bytes, i % 2 ? 8 : 300, NULL, NULL));
     return NULL;
 }
 
@@ -143,7 +146,8 @@ static void kept_alive_by_nobody(void (*parent)(void)) {
         // It was lossless: noticed dead by the first poster it would hold back.
         for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
         CHECK(tidings_reclaim(center) == 0, "noticed before");
-        CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 0, "%u participants", statistics_of(center).participants);
+        CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 0, "%u participants",
+              statistics_of(center).participants);
         CHECK(kill(atomic_load(survivor), 0) == 0, "the grandchild still lives");
         kill(atomic_load(survivor), SIGKILL);
         atomic_store(survivor, 0);
@@ -155,7 +159,9 @@ static void kept_alive_by_nobody(void (*parent)(void)) {
 }
 
 void a_forked_child_does_not_keep_its_dead_parent_alive(void) { kept_alive_by_nobody(forks_and_is_killed); }
-void a_program_that_was_executed_does_not_keep_its_dead_parent_alive(void) { kept_alive_by_nobody(execs_and_is_killed); }
+void a_program_that_was_executed_does_not_keep_its_dead_parent_alive(void) {
+    kept_alive_by_nobody(execs_and_is_killed);
+}
 
 static void checks_descriptors(void) {
     // In the child of a child that exec'd nothing: just the flags.

@@ -1,4 +1,5 @@
-// File systems with little room, none, or none to write to: an error in one line that says how much is needed, never SIGBUS, and no damage.
+// File systems with little room, none, or none to write to: an error in one line that says how much is needed, never
+// SIGBUS, and no damage.
 #include <fcntl.h>
 #include <sys/mount.h>
 
@@ -20,7 +21,9 @@ static void make_room(void) { CHECK(unlink(path_of("filler")) == 0, "%s", strerr
 // "(needs 1.6 MiB, 64 KiB free)"
 static void says_what_is_needed(void) {
     const char *line = tidings_last_error();
-    CHECK(strstr(line, "is full (needs ") && strstr(line, " free)") && strstr(line, getenv("TIDINGS_DIRECTORY")) && !strchr(line, '\n'), "not what was asked for");
+    CHECK(strstr(line, "is full (needs ") && strstr(line, " free)") && strstr(line, getenv("TIDINGS_DIRECTORY")) &&
+              !strchr(line, '\n'),
+          "not what was asked for");
 }
 
 static void a_default_center_does_not_fit(void) {
@@ -49,7 +52,8 @@ void a_file_system_of_1_mib_holds_a_small_center(void) {
     OK(try_open(0));
 }
 
-// Payloads that need a chunk while there is no room for one, and while there is; those that fit a slot go through all the time.
+// Payloads that need a chunk while there is no room for one, and while there is; those that fit a slot go through all
+// the time.
 void a_payload_that_finds_no_room_is_refused_until_there_is_some(void) {
     small_file_system("size=3m");
     tidings_center *center = join_center(0);
@@ -145,7 +149,8 @@ static void receives_all(void) {
         const tidings_delivery delivery = receive(observer);
         if (delivery.size == 0) break;
         const uint8_t *bytes = delivery.payload;
-        for (size_t i = 1; i < delivery.size; i++) CHECK(bytes[i] == bytes[0], "byte %zu of %zu is %u, not %u", i, delivery.size, bytes[i], bytes[0]);
+        for (size_t i = 1; i < delivery.size; i++)
+            CHECK(bytes[i] == bytes[0], "byte %zu of %zu is %u, not %u", i, delivery.size, bytes[i], bytes[0]);
     }
     tidings_observer_close(observer);
     tidings_close(center);
@@ -161,7 +166,9 @@ static void posts_of_all_sizes(void) {
     for (uint32_t i = 0; i < ROUNDS(1500); i++) {
         const size_t size = 1 + random_below(random_below(2) ? 3000 : sizeof bytes);
         memset(bytes, (int)i, size);
-        const int result = tidings_post(publisher, bytes, size, &(tidings_post_options){.deadline_ns = -1, .flags = random_below(8) == 0 ? TIDINGS_POST_RETAIN : 0}, NULL);
+        const int result = tidings_post(
+            publisher, bytes, size,
+            &(tidings_post_options){.deadline_ns = -1, .flags = random_below(8) == 0 ? TIDINGS_POST_RETAIN : 0}, NULL);
         CHECK(result == 0 || result == -ENOSPC, "%zu bytes: %d", size, result);
         posted += result == 0;
     }
@@ -221,7 +228,8 @@ void what_a_center_has_it_can_use_though_the_rest_is_full(void) {
         const int result = tidings_post(publisher, bytes, sizeof bytes, NULL, NULL);
         CHECK(result == 0, "round %u: %d, with %u chunks in use", round, result, statistics_of(center).chunks_used);
         const tidings_delivery delivery = receive(observer);
-        CHECK(delivery.size == sizeof bytes && memcmp(delivery.payload, bytes, sizeof bytes) == 0, "%zu bytes", delivery.size);
+        CHECK(delivery.size == sizeof bytes && memcmp(delivery.payload, bytes, sizeof bytes) == 0, "%zu bytes",
+              delivery.size);
     }
 }
 
@@ -239,7 +247,8 @@ void a_read_only_file_system_is_said_to_be_one(void) {
     tidings_center *center = join_center(256);
     works(center);
     tidings_close(center);
-    CHECK(mount("none", getenv("TIDINGS_DIRECTORY"), NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) == 0, "%s", strerror(errno));
+    CHECK(mount("none", getenv("TIDINGS_DIRECTORY"), NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) == 0,
+          "%s", strerror(errno));
     const print before = print_of(center_path());
     REFUSED(try_open(0), EROFS, "read-only");
     REFUSED(try_open(TIDINGS_OPEN_EXISTING), EROFS, "read-only");
@@ -247,6 +256,7 @@ void a_read_only_file_system_is_said_to_be_one(void) {
     tidings_center *another;
     REFUSED(tidings_open("another", NULL, &another), EROFS, "read-only");
     same_print(&before, center_path());
-    CHECK(mount("none", getenv("TIDINGS_DIRECTORY"), NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL) == 0, "%s", strerror(errno));
+    CHECK(mount("none", getenv("TIDINGS_DIRECTORY"), NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL) == 0, "%s",
+          strerror(errno));
     OK(try_open(TIDINGS_OPEN_EXISTING));
 }

@@ -1,4 +1,5 @@
-// A center that grows until it has filled its file system: each process is told so in the middle of growing, and what the center has got by then it can use.
+// A center that grows until it has filled its file system: each process is told so in the middle of growing, and what
+// the center has got by then it can use.
 #include "foreign.h"
 #include "privileges.h"
 
@@ -10,13 +11,14 @@ static struct progress {
     _Atomic uint32_t full;     // nearly
     _Atomic uint32_t refused;  // names
     _Atomic uint64_t largest;  // payload that was posted
-} *progress;
+} * progress;
 static tidings_configuration configuration;
 static pipe_pair ready;
 
 static void check_bytes(const tidings_delivery *delivery) {
     const uint8_t *bytes = delivery->payload;
-    for (size_t i = 1; i < delivery->size; i += 1 + i / 64) CHECK(bytes[i] == bytes[0], "byte %zu of %zu is %u, not %u", i, delivery->size, bytes[i], bytes[0]);
+    for (size_t i = 1; i < delivery->size; i += 1 + i / 64)
+        CHECK(bytes[i] == bytes[0], "byte %zu of %zu is %u, not %u", i, delivery->size, bytes[i], bytes[0]);
 }
 
 // An empty one is the end.
@@ -38,7 +40,8 @@ static void receives_until_told(uint32_t flags) {
 static void receives_all(void) { receives_until_told(TIDINGS_OBSERVE_LOSSLESS); }
 static void receives_some(void) { receives_until_told(0); }
 
-// Until hardly a page is free, and two laps after that. Most payloads then take the place of earlier ones; where there are none of their size, they are refused.
+// Until hardly a page is free, and two laps after that. Most payloads then take the place of earlier ones; where there
+// are none of their size, they are refused.
 static void posts_of_all_sizes(void) {
     tidings_center *center = join_center_with(configuration);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -80,9 +83,11 @@ static void observes_more_and_more_names(void) {
     // The two post on, and may be a lap further before it is taken: then it is told as missed, and posted again.
     tidings_delivery delivery;
     do {
-        OK(tidings_post(publisher_of(center, name), name, sizeof name, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher_of(center, name), name, sizeof name, &(tidings_post_options){.deadline_ns = -1},
+                        NULL));
         OK(tidings_next(observer, -1, &delivery));
-        CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE || delivery.missed == 1, "missed %lu", (unsigned long)delivery.missed);
+        CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE || delivery.missed == 1, "missed %lu",
+              (unsigned long)delivery.missed);
     } while (delivery.kind != TIDINGS_DELIVERY_MESSAGE);
     CHECK(delivery.size == sizeof name && memcmp(delivery.payload, name, sizeof name) == 0, "%zu bytes", delivery.size);
     tidings_observer_close(observer);
@@ -102,18 +107,23 @@ static void fills(const char *options, tidings_configuration with) {
     ends_well(start(observes_more_and_more_names));
     for (int i = 0; i < 2; i++) ends_well(posters[i]);
     CHECK(atomic_load(&progress->refused), "it was never full");
-    CHECK(statistics_of(center).memory + room() == all, "%lu bytes are the center's, %lu are free", (unsigned long)statistics_of(center).memory, (unsigned long)room());
-    // A lap makes free what holds payloads, and it serves again: also the largest there was, though the file system has no room.
+    CHECK(statistics_of(center).memory + room() == all, "%lu bytes are the center's, %lu are free",
+          (unsigned long)statistics_of(center).memory, (unsigned long)room());
+    // A lap makes free what holds payloads, and it serves again: also the largest there was, though the file system has
+    // no room.
     tidings_publisher *publisher = publisher_of(center, NAME), *end = publisher_of(center, NAME);
     static uint8_t bytes[LARGEST];
     memset(bytes, 7, sizeof bytes);
-    for (uint32_t i = 0; i < statistics_of(center).slots; i++) OK(tidings_post(publisher, bytes, SMALL, &(tidings_post_options){.deadline_ns = -1}, NULL));
-    OK(tidings_post(publisher, bytes, atomic_load(&progress->largest), &(tidings_post_options){.deadline_ns = -1}, NULL));
+    for (uint32_t i = 0; i < statistics_of(center).slots; i++)
+        OK(tidings_post(publisher, bytes, SMALL, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, bytes, atomic_load(&progress->largest), &(tidings_post_options){.deadline_ns = -1},
+                    NULL));
     OK(tidings_post(end, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
     for (int i = 0; i < 2; i++) ends_well(observers[i]);
     OK(tidings_remove("scenario", NULL));
     tidings_close(center);
-    CHECK(room() == all && files_there() == 0, "%lu of %lu bytes are free again", (unsigned long)room(), (unsigned long)all);
+    CHECK(room() == all && files_there() == 0, "%lu of %lu bytes are free again", (unsigned long)room(),
+          (unsigned long)all);
 }
 
 void a_small_center_fills_a_file_system_of_1_mib_and_works_on(void) { fills("size=1m", tidings_small_configuration); }

@@ -22,7 +22,8 @@ static void receives_without_standard_descriptors(void) {
     close(STDOUT_FILENO);
     tidings_center *handed;
     OK(tidings_receive(ends[1], &handed));
-    CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0 && fcntl(STDOUT_FILENO, F_GETFD) < 0, "a standard descriptor is the center's");
+    CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0 && fcntl(STDOUT_FILENO, F_GETFD) < 0,
+          "a standard descriptor is the center's");
     works(handed);
     tidings_close(handed);
 }

@@ -26,7 +26,8 @@ static void posts_until_killed(void) {
     stamp stamp = {.poster = poster_number};
     for (stamp.number = 1;; stamp.number++) {
         memcpy(bytes, &stamp, sizeof stamp);
-        OK(tidings_post(publisher, bytes, kind.size, &(tidings_post_options){.flags = kind.flags, .deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, bytes, kind.size, &(tidings_post_options){.flags = kind.flags, .deadline_ns = -1},
+                        NULL));
         atomic_store(&board_of_all->returned[poster_number], stamp.number);
     }
 }
@@ -39,7 +40,8 @@ static void observes_all(void) {
     for (uint64_t last = 0;;) {
         const tidings_delivery delivery = receive(observer);
         const stamp stamp = stamp_of(&delivery);
-        CHECK(last == 0 || delivery.sequence > last, "sequence %lu after %lu", (unsigned long)delivery.sequence, (unsigned long)last);
+        CHECK(last == 0 || delivery.sequence > last, "sequence %lu after %lu", (unsigned long)delivery.sequence,
+              (unsigned long)last);
         last = delivery.sequence;
         if (stamp.poster == 0) break;
         const uint32_t before = atomic_load(&board_of_all->seen[stamp.poster]);
@@ -101,19 +103,23 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
     ends_well(observers[1]);
     uint64_t total = 0;
     for (uint32_t poster = 1; poster <= posters; poster++) {
-        const uint32_t returned = atomic_load(&board_of_all->returned[poster]), seen = atomic_load(&board_of_all->seen[poster]);
-        CHECK(seen == returned || seen == returned + 1, "poster %u returned from %u, %u were delivered", poster, returned, seen);
+        const uint32_t returned = atomic_load(&board_of_all->returned[poster]),
+                       seen = atomic_load(&board_of_all->seen[poster]);
+        CHECK(seen == returned || seen == returned + 1, "poster %u returned from %u, %u were delivered", poster,
+              returned, seen);
         total += seen;
     }
     const uint64_t received = atomic_load(&board_of_all->received), missed = atomic_load(&board_of_all->missed);
-    CHECK(received + missed == total, "%lu + %lu of %lu", (unsigned long)received, (unsigned long)missed, (unsigned long)total);
+    CHECK(received + missed == total, "%lu + %lu of %lu", (unsigned long)received, (unsigned long)missed,
+          (unsigned long)total);
     CHECK(tidings_reclaim(center) >= 0, "tidy");
     for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
     tidings_reclaim(center);
     const tidings_statistics statistics = statistics_of(center);
-    CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.chunks_used <= 1 && statistics.names <= 1,
-          "%u participants, %u observers, %u chunks, %u names are left", statistics.participants, statistics.observers, statistics.chunks_used,
-          statistics.names);
+    CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.chunks_used <= 1 &&
+              statistics.names <= 1,
+          "%u participants, %u observers, %u chunks, %u names are left", statistics.participants, statistics.observers,
+          statistics.chunks_used, statistics.names);
 }
 
 // MARK: Observers
@@ -126,7 +132,8 @@ static void observes_until_killed(void) {
     if (how == 0) {  // registering and leaving, all the time
         for (;;) tidings_observer_close(observer_with(center, NAME, 0, TIDINGS_ADD_HISTORY));
     }
-    tidings_observer *observer = observer_with(center, how == 1 ? "quiet" : NAME, how == 3 ? TIDINGS_OBSERVE_LOSSLESS : 0, 0);
+    tidings_observer *observer = observer_with(center, how == 1 ? "quiet" : NAME,
+                                               how == 3 ? TIDINGS_OBSERVE_LOSSLESS : 0, 0);
     for (;;) {
         tidings_delivery delivery;
         OK(tidings_next(observer, -1, &delivery));
@@ -160,9 +167,10 @@ void observers_killed_at_random_hold_up_nobody(void) {
     kill_and_reap(poster);
     CHECK(tidings_reclaim(center) >= 0, "tidy");
     const tidings_statistics statistics = statistics_of(center);
-    CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.observers_asleep == 0 && statistics.observers_lossless == 0 && statistics.names == 0,
-          "%u participants, %u observers, %u asleep, %u lossless, %u names are left", statistics.participants, statistics.observers, statistics.observers_asleep,
-          statistics.observers_lossless, statistics.names);
+    CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.observers_asleep == 0 &&
+              statistics.observers_lossless == 0 && statistics.names == 0,
+          "%u participants, %u observers, %u asleep, %u lossless, %u names are left", statistics.participants,
+          statistics.observers, statistics.observers_asleep, statistics.observers_lossless, statistics.names);
 }
 
 // MARK: Wake-ups
@@ -191,7 +199,8 @@ static void posts_one_by_one(void) {
     }
 }
 
-// Each committed notification wakes a sleeper, though its poster is killed at any moment: no other post comes to the rescue.
+// Each committed notification wakes a sleeper, though its poster is killed at any moment: no other post comes to the
+// rescue.
 void a_poster_killed_at_random_wakes_for_whatever_it_committed(void) {
     ready = pipe_open();
     acknowledged = shared_memory(4096);
@@ -205,13 +214,15 @@ void a_poster_killed_at_random_wakes_for_whatever_it_committed(void) {
         const pid_t pid = start(posts_one_by_one);
         told(&ready);
         // Some live to post, also where processors are few.
-        if (kill % 8 == 0) while (atomic_load(acknowledged) == committed) usleep(20);
+        if (kill % 8 == 0)
+            while (atomic_load(acknowledged) == committed) usleep(20);
         spin_cycles(random_below(300000));
         kill_and_reap(pid);
         const account account = drain(witness);
         committed += account.received + account.missed;
         while (atomic_load(acknowledged) < committed) usleep(20);  // for ever, if a wake-up was lost
-        CHECK(atomic_load(acknowledged) == committed, "%lu were acknowledged, %lu committed", (unsigned long)atomic_load(acknowledged), (unsigned long)committed);
+        CHECK(atomic_load(acknowledged) == committed, "%lu were acknowledged, %lu committed",
+              (unsigned long)atomic_load(acknowledged), (unsigned long)committed);
     }
     CHECK(committed > 0, "nobody lived long enough to post");
     kill_and_reap(sleeper);

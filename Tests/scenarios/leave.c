@@ -24,7 +24,8 @@ static void dies_as_a_creator(const refusal *refusals, unsigned count, uint32_t 
 }
 
 static void leave_unfinished(void) {
-    const refusal refusals[] = {{SYS_openat, EOPNOTSUPP, 2, O_TMPFILE & ~O_DIRECTORY, O_TMPFILE & ~O_DIRECTORY, 0}, {SYS_fchmod, 0, 0, 0, 0, 0}};
+    const refusal refusals[] = {{SYS_openat, EOPNOTSUPP, 2, O_TMPFILE & ~O_DIRECTORY, O_TMPFILE & ~O_DIRECTORY, 0},
+                                {SYS_fchmod, 0, 0, 0, 0, 0}};
     dies_as_a_creator(refusals, 2, 0600);
 }
 
@@ -71,12 +72,14 @@ static _Atomic uint64_t *posts;
 
 static void posts_until_killed(void) {
     tidings_center *center = join_center(0);
-    tidings_publisher *publishers[3] = {publisher_of(center, NAME), publisher_of(center, "other"), publisher_of(center, "kept")};
+    tidings_publisher *publishers[3] = {publisher_of(center, NAME), publisher_of(center, "other"),
+                                        publisher_of(center, "kept")};
     static uint8_t bytes[30000];
     for (;;) {
         const uint64_t what = random_below(3);
         const size_t size = random_below(random_below(2) ? 100 : sizeof bytes);
-        const int result = tidings_post(publishers[what], bytes, size, &(tidings_post_options){.flags = what == 2 ? TIDINGS_POST_RETAIN : 0}, NULL);
+        const int result = tidings_post(publishers[what], bytes, size,
+                                        &(tidings_post_options){.flags = what == 2 ? TIDINGS_POST_RETAIN : 0}, NULL);
         if (result == 0) atomic_fetch_add(posts, 1);
         if (random_below(1000) == 0) (void)tidings_reserve(center, 1000, &(tidings_reservation){0});
     }
@@ -84,7 +87,8 @@ static void posts_until_killed(void) {
 
 static void observes_until_killed(void) {
     tidings_center *center = join_center(0);
-    tidings_observer *observer = observer_with(center, random_below(2) ? NAME : NULL, random_below(2) ? TIDINGS_OBSERVE_LOSSLESS : 0, 0);
+    tidings_observer *observer = observer_with(center, random_below(2) ? NAME : NULL,
+                                               random_below(2) ? TIDINGS_OBSERVE_LOSSLESS : 0, 0);
     for (;;) {
         tidings_delivery delivery;
         OK(tidings_next(observer, -1, &delivery));
@@ -108,8 +112,14 @@ static const struct {
     const char *what;
     void (*leave)(void);
 } others[] = {
-    {"unfinished", leave_unfinished}, {"companion", leave_writers_file}, {"eviction", leave_eviction}, {"removed", leave_removed},
-    {"version", leave_version}, {"short", leave_short}, {"standing", stand}, {"storm", leave_stress},
+    {"unfinished", leave_unfinished},
+    {"companion", leave_writers_file},
+    {"eviction", leave_eviction},
+    {"removed", leave_removed},
+    {"version", leave_version},
+    {"short", leave_short},
+    {"standing", stand},
+    {"storm", leave_stress},
 };
 
 bool leave(const char *what) {

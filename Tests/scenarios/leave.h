@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-bool leave(const char *what);          // false: nobody knows what that is
-bool leave_orphans(const char *what);  // debris.c's kinds, in a center: by a participant that joins, leaves that, and is killed
+bool leave(const char *what);  // false: nobody knows what that is
+bool leave_orphans(
+    const char *what);  // debris.c's kinds, in a center: by a participant that joins, leaves that, and is killed
 
 #endif

@@ -1,4 +1,5 @@
-// What a process may have, at its end: an error in one line, nothing lost or left half made, and work again once there is more.
+// What a process may have, at its end: an error in one line, nothing lost or left half made, and work again once there
+// is more.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -55,8 +56,10 @@ void a_process_out_of_descriptors_is_told_so_and_works_again(void) {
         snprintf(name, sizeof name, "another%d", spare);
         int results[2] = {try_another(name), try_open(TIDINGS_OPEN_EXISTING)};
         for (int i = 0; i < 2; i++) {
-            if (results[i] == 0) worked++;
-            else refused++;
+            if (results[i] == 0)
+                worked++;
+            else
+                refused++;
             CHECK(results[i] == 0 || results[i] == -EMFILE, "with %d to spare: %d", spare, results[i]);
         }
         if (results[0] != 0) REFUSED(try_another(name), EMFILE, "oo many open files");
@@ -92,11 +95,12 @@ void a_process_out_of_addresses_is_told_so_and_works_again(void) {
     const uint32_t held = open_files();
     const rlim_t before = limit_to(RLIMIT_AS, RLIM_INFINITY), now = addresses();
     for (uint64_t mebibytes = 0; mebibytes <= 256; mebibytes += 64) {  // it takes some hundred
-        limit_to(RLIMIT_AS, now + ((mebibytes + 1) << 20));  // one for malloc
+        limit_to(RLIMIT_AS, now + ((mebibytes + 1) << 20));            // one for malloc
         REFUSED(try_another("another"), ENOMEM, "ulimit -v");
         REFUSED(try_open(TIDINGS_OPEN_EXISTING), ENOMEM, "ulimit -v");
         works(center);
-        CHECK(open_files() == held && files_there() == 1, "%u descriptors instead of %u, %u files", open_files(), held, files_there());
+        CHECK(open_files() == held && files_there() == 1, "%u descriptors instead of %u, %u files", open_files(), held,
+              files_there());
     }
     limit_to(RLIMIT_AS, before);
     OK(try_another("another"));
@@ -137,7 +141,9 @@ static int uses_memory(void) {
     if (result == 0) result = tidings_post(own, bytes, sizeof bytes, NULL, NULL);
     tidings_delivery delivery = {0};
     if (result == 0) result = tidings_next(observer, -1, &delivery);
-    if (result == 0) CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.size == sizeof bytes, "kind %d, %lu missed, %zu bytes", delivery.kind, (unsigned long)delivery.missed, delivery.size);
+    if (result == 0)
+        CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.size == sizeof bytes,
+              "kind %d, %lu missed, %zu bytes", delivery.kind, (unsigned long)delivery.missed, delivery.size);
     if (result == -ENOMEM && observer && own && strstr(tidings_last_error(), "deliver")) {
         // What there was no memory for counts as missed.
         OK(tidings_next(observer, 0, &delivery));
@@ -172,7 +178,8 @@ void a_process_out_of_memory_is_told_so_and_works_again(void) {
     works(center);
     OK(uses_memory());
     OK(try_another("another"));
-    CHECK(statistics_of(center).observers == 0 && statistics_of(center).participants == 1, "%u observers are left", statistics_of(center).observers);
+    CHECK(statistics_of(center).observers == 0 && statistics_of(center).participants == 1, "%u observers are left",
+          statistics_of(center).observers);
 }
 
 // A limit on the length of files, which are reported by a signal that kills unless somebody looks before.

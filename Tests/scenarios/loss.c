@@ -65,26 +65,27 @@ void several_names_of_one_bucket_are_counted_apart(void) {
             const account account = drain(of_name[i]);
             seen[i].received += account.received;
             seen[i].missed += account.missed;
-            CHECK(seen[i].received + seen[i].missed == posted[i], "round %d, %s: %lu + %lu of %lu", round, names[i], (unsigned long)seen[i].received,
-                  (unsigned long)seen[i].missed, (unsigned long)posted[i]);
+            CHECK(seen[i].received + seen[i].missed == posted[i], "round %d, %s: %lu + %lu of %lu", round, names[i],
+                  (unsigned long)seen[i].received, (unsigned long)seen[i].missed, (unsigned long)posted[i]);
         }
         account account = drain(of_subject);
         of_one.received += account.received;
         of_one.missed += account.missed;
-        CHECK(of_one.received + of_one.missed == with_subject, "round %d, subject: %lu + %lu of %lu", round, (unsigned long)of_one.received,
-              (unsigned long)of_one.missed, (unsigned long)with_subject);
+        CHECK(of_one.received + of_one.missed == with_subject, "round %d, subject: %lu + %lu of %lu", round,
+              (unsigned long)of_one.received, (unsigned long)of_one.missed, (unsigned long)with_subject);
         account = drain(of_all);
         of_every.received += account.received;
         of_every.missed += account.missed;
-        CHECK(of_every.received + of_every.missed == all, "round %d, all names: %lu + %lu of %lu", round, (unsigned long)of_every.received,
-              (unsigned long)of_every.missed, (unsigned long)all);
+        CHECK(of_every.received + of_every.missed == all, "round %d, all names: %lu + %lu of %lu", round,
+              (unsigned long)of_every.received, (unsigned long)of_every.missed, (unsigned long)all);
     }
 }
 
 // One observer with several interests: each is told its own losses, and their sum is right when interests overlap.
 void subscriptions_of_one_observer_are_counted_apart(void) {
     tidings_center *center = join_center(256);
-    tidings_publisher *a = publisher_of(center, "a"), *b = publisher_of(center, "b"), *a_with_x = publisher_with(center, "a", "x"), *neighbour = publisher_of(center, "n");
+    tidings_publisher *a = publisher_of(center, "a"), *b = publisher_of(center, "b"),
+                      *a_with_x = publisher_with(center, "a", "x"), *neighbour = publisher_of(center, "n");
     tidings_observer *observer = observer_of_nothing(center);
     uint32_t of_a, of_b, of_a_again, of_a_with_x;
     OK(tidings_observer_add(observer, "a", 1, NULL, 0, 0, &of_a));
@@ -101,23 +102,26 @@ void subscriptions_of_one_observer_are_counted_apart(void) {
         }
         for (uint64_t n = random_below(200); n > 0; n--) {
             switch (random_below(4)) {
-            case 0: post_number(a, 0), posted[of_a]++, posted[4]++; break;
-            case 1: post_number(b, 0), posted[of_b]++; break;
-            case 2: post_number(a_with_x, 0), posted[of_a]++, posted[4]++, posted[of_a_with_x]++; break;
-            default: post_number(neighbour, 0); break;
+                case 0: post_number(a, 0), posted[of_a]++, posted[4]++; break;
+                case 1: post_number(b, 0), posted[of_b]++; break;
+                case 2: post_number(a_with_x, 0), posted[of_a]++, posted[4]++, posted[of_a_with_x]++; break;
+                default: post_number(neighbour, 0); break;
             }
         }
         if (random_below(4) != 0) continue;
         tidings_delivery delivery;
         while (tidings_next(observer, 0, &delivery) == 0) {
-            for (size_t i = 0; i < delivery.subscription_count; i++) seen[delivery.subscriptions[i]] += delivery.kind == TIDINGS_DELIVERY_MISSED ? delivery.missed : 1;
+            for (size_t i = 0; i < delivery.subscription_count; i++)
+                seen[delivery.subscriptions[i]] += delivery.kind == TIDINGS_DELIVERY_MISSED ? delivery.missed : 1;
         }
         for (int i = 1; i <= (round >= 100 ? 4 : 3); i++)
-            CHECK(seen[i] == posted[i], "round %d, interest %d: %lu of %lu", round, i, (unsigned long)seen[i], (unsigned long)posted[i]);
+            CHECK(seen[i] == posted[i], "round %d, interest %d: %lu of %lu", round, i, (unsigned long)seen[i],
+                  (unsigned long)posted[i]);
     }
 }
 
-// A rare name's observer that its neighbours lap again and again hears of nothing, and gets every one of its own that is still there.
+// A rare name's observer that its neighbours lap again and again hears of nothing, and gets every one of its own that
+// is still there.
 void a_rare_name_beside_a_chatty_one_loses_nothing_unsaid(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *rare = publisher_of(center, "rare"), *chatty = publisher_of(center, "chatty");
@@ -128,8 +132,8 @@ void a_rare_name_beside_a_chatty_one_loses_nothing_unsaid(void) {
         if (before) post_number(rare, round);
         for (uint64_t n = random_below(100); n > 0; n--) post_number(chatty, 0);
         const account account = drain(observer);
-        CHECK(account.missed == 0 && account.received == before, "round %u: %lu + %lu of %d", round, (unsigned long)account.received,
-              (unsigned long)account.missed, before);
+        CHECK(account.missed == 0 && account.received == before, "round %u: %lu + %lu of %d", round,
+              (unsigned long)account.received, (unsigned long)account.missed, before);
     }
 }
 
@@ -170,7 +174,8 @@ void a_name_added_while_receiving_is_counted_exactly(void) {
             }
             const uint32_t number = stamp_of(&delivery).number;
             if (last != 0) {
-                CHECK(number - last - 1 == missed, "round %d: between number %u and %u it missed %lu", round, last, number, (unsigned long)missed);
+                CHECK(number - last - 1 == missed, "round %d: between number %u and %u it missed %lu", round, last,
+                      number, (unsigned long)missed);
                 gaps += missed > 0;
                 // Now and then, fall behind.
                 if (random_below(300) == 0) spin_cycles(400000);

@@ -55,14 +55,20 @@ void held_back_posts_are_told_so_and_post_nothing(void) {
     const uint64_t posted = statistics_of(center).posted;
     static uint8_t large[100000];
     CHECK(tidings_post(publisher, "x", 1, NULL, NULL) == -EAGAIN, "at once");
-    CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT, "by a deadline");
-    CHECK(tidings_post(publisher_of(center, "other"), "x", 1, NULL, NULL) == -EAGAIN, "whatever the name: what would have to go is the observer's");
+    CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT,
+          "by a deadline");
+    CHECK(tidings_post(publisher_of(center, "other"), "x", 1, NULL, NULL) == -EAGAIN,
+          "whatever the name: what would have to go is the observer's");
     CHECK(tidings_post(publisher, large, sizeof large, NULL, NULL) == -EAGAIN, "large, at once");
-    CHECK(tidings_post(publisher, large, sizeof large, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT, "large, by a deadline");
-    CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL) == -EAGAIN, "retained");
+    CHECK(tidings_post(publisher, large, sizeof large, &(tidings_post_options){.deadline_ns = 2000000}, NULL) ==
+              -ETIMEDOUT,
+          "large, by a deadline");
+    CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL) == -EAGAIN,
+          "retained");
     size_t size = 0;
     CHECK(tidings_state_get(publisher, NULL, &size, NULL, NULL) == -ENOENT, "nothing is retained");
-    CHECK(statistics_of(center).posted == posted && statistics_of(center).chunks_used == 0, "nothing was posted, no chunk is taken");
+    CHECK(statistics_of(center).posted == posted && statistics_of(center).chunks_used == 0,
+          "nothing was posted, no chunk is taken");
     const account account = drain(observer);
     CHECK(account.missed == 0 && account.received == posted, "%lu", (unsigned long)account.received);
     OK(tidings_post(publisher, "x", 1, NULL, NULL));
@@ -123,7 +129,8 @@ void a_dead_lossless_observer_holds_back_none_of_several_threads(void) {
         for (int i = 0; i < 3; i++) {
             void *result;
             pthread_join(threads[i], &result);
-            CHECK(result == NULL, "round %d, thread %d: %d, though the observer is dead", round, i, (int)(intptr_t)result);
+            CHECK(result == NULL, "round %d, thread %d: %d, though the observer is dead", round, i,
+                  (int)(intptr_t)result);
         }
     }
 }
@@ -133,7 +140,8 @@ static void *waits_for_one(void *observer) {
     return NULL;
 }
 
-// Asleep on one name, it can't be given another by another thread; and being refused leaves it, and everybody else, as before.
+// Asleep on one name, it can't be given another by another thread; and being refused leaves it, and everybody else, as
+// before.
 void a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *a = publisher_of(center, "a"), *b = publisher_of(center, "b"), *c = publisher_of(center, "c");
@@ -147,7 +155,10 @@ void a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back(voi
     uint32_t subscription;
     CHECK(tidings_observer_add(observer, "b", 1, NULL, 0, 0, &subscription) == -EBUSY, "a name is added");
     for (uint32_t i = 0; i < 600; i++) {
-        const int result = tidings_post(i == 599 ? a : i % 2 ? b : c, "12345678", 8, &(tidings_post_options){.deadline_ns = -1}, NULL);
+        const int result = tidings_post(i == 599 ? a
+                                        : i % 2  ? b
+                                                 : c,
+                                        "12345678", 8, &(tidings_post_options){.deadline_ns = -1}, NULL);
         CHECK(result == 0, "post %u is held back: %d", i, result);
     }
     pthread_join(sleeper, NULL);
@@ -158,13 +169,15 @@ static _Atomic bool ending;
 
 static void *posts_until_told(void *publisher) {
     for (uint32_t i = 0; !atomic_load(&ending); i++) {
-        const int result = tidings_post(publisher, &(stamp){.number = i}, sizeof(stamp), &(tidings_post_options){.deadline_ns = 1000000}, NULL);
+        const int result = tidings_post(publisher, &(stamp){.number = i}, sizeof(stamp),
+                                        &(tidings_post_options){.deadline_ns = 1000000}, NULL);
         CHECK(result == 0 || result == -ETIMEDOUT, "%d", result);
     }
     return NULL;
 }
 
-// A lossless observer that asks for history while others post at full speed: from the first one it gets, nothing is missing.
+// A lossless observer that asks for history while others post at full speed: from the first one it gets, nothing is
+// missing.
 void a_lossless_observer_loses_nothing_of_the_history_it_asked_for(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -208,14 +221,19 @@ void a_stopped_lossless_observer_holds_until_the_deadline(void) {
     CHECK(kill(observer, SIGSTOP) == 0 && waitpid(observer, NULL, WUNTRACED) == observer, "%s", strerror(errno));
     uint32_t number = 0;
     int result;
-    while ((result = tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = 3000000}, NULL)) == 0) number++;
+    while ((result = tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp),
+                                  &(tidings_post_options){.deadline_ns = 3000000}, NULL)) == 0)
+        number++;
     CHECK(result == -ETIMEDOUT && number <= 256, "%d after %u", result, number);
     CHECK(kill(observer, SIGCONT) == 0, "%s", strerror(errno));
-    for (; number < 1000; number++) OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
+    for (; number < 1000; number++)
+        OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp),
+                        &(tidings_post_options){.deadline_ns = -1}, NULL));
     ends_well(observer);
 }
 
-// Of large payloads there are few places (64 of this size), far fewer than slots. Who has taken them all and is busy elsewhere now holds nobody back.
+// Of large payloads there are few places (64 of this size), far fewer than slots. Who has taken them all and is busy
+// elsewhere now holds nobody back.
 void who_has_taken_every_large_payload_holds_nobody_back(void) {
     tidings_center *center = join_center(4096);
     tidings_publisher *publisher = publisher_of(center, NAME);

@@ -36,8 +36,10 @@ int main(int count, char **arguments) {
         // KIND SCENARIO TOPIC
         const char *publisher = "";
         for (size_t i = 0; i < SCENARIOS; i++) {
-            if (scenarios[i].tell) printf("%s %s %s\n", scenarios[i].kind, scenarios[i].name, publisher);
-            else publisher = scenarios[i].name;
+            if (scenarios[i].tell)
+                printf("%s %s %s\n", scenarios[i].kind, scenarios[i].name, publisher);
+            else
+                publisher = scenarios[i].name;
         }
         return 0;
     }
@@ -45,12 +47,14 @@ int main(int count, char **arguments) {
     const bool leaves = count == 5 && strcmp(arguments[1], "--leave") == 0;
     if (leaves) arguments++, count--;
     if (count != 4) {
-        fprintf(stderr, "usage: ScenarioPeer --list | ScenarioPeer --leave WHAT SEED DIRECTORY | ScenarioPeer --may mounts|users|limits|filters|namespaces | ScenarioPeer [CONDITION/]SCENARIO SEED DIRECTORY\n");
+        fprintf(stderr, "usage: ScenarioPeer --list | ScenarioPeer --leave WHAT SEED DIRECTORY | ScenarioPeer --may "
+                        "mounts|users|limits|filters|namespaces | ScenarioPeer [CONDITION/]SCENARIO SEED DIRECTORY\n");
         return 64;
     }
     random_seed(strtoull(arguments[2], NULL, 10));
     setenv("TIDINGS_DIRECTORY", arguments[3], 1);
-    // Foundation's Process starts it from a thread that has all signals blocked, which is inherited, and the watchdog is one of them.
+    // Foundation's Process starts it from a thread that has all signals blocked, which is inherited, and the watchdog
+    // is one of them.
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

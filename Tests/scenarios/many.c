@@ -26,12 +26,15 @@ void three_hundred_processes_share_one_center(void) {
     static pid_t pids[300];
     for (int i = 0; i < 300; i++) pids[i] = start(takes_part);
     for (int i = 0; i < 300; i++) told(&ready);
-    CHECK(statistics_of(center).participants == 301 && statistics_of(center).observers == 301, "%u", statistics_of(center).participants);
+    CHECK(statistics_of(center).participants == 301 && statistics_of(center).observers == 301, "%u",
+          statistics_of(center).participants);
     post_number(publisher_of(center, "go"), 0);
     for (int i = 0; i < 3000; i++) receive(observer);
     for (int i = 0; i < 300; i++) ends_well(pids[i]);
     CHECK(tidings_reclaim(center) > 0, "those who didn't close");
-    CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 1 && statistics_of(center).names == 1, "all left");
+    CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 1 &&
+              statistics_of(center).names == 1,
+          "all left");
 }
 
 static void waits(void) {
@@ -112,7 +115,8 @@ void ten_thousand_names_are_observed(void) {
         tidings_publisher *publisher = publisher_of(center, name);
         post_number(publisher, i);
         const tidings_delivery delivery = receive(of[i % observers]);
-        CHECK(stamp_of(&delivery).number == i && strcmp(delivery.name, name) == 0, "%s came as %s", name, delivery.name);
+        CHECK(stamp_of(&delivery).number == i && strcmp(delivery.name, name) == 0, "%s came as %s", name,
+              delivery.name);
         tidings_publisher_close(publisher);
     }
     for (uint32_t i = 0; i < observers; i++) {
@@ -172,7 +176,8 @@ static void *posts_to_all(void *publisher) {
     return NULL;
 }
 
-// Waking them all takes a post longer than the first of them have patience with its claim: it must come to an end all the same, and they must all hear of it.
+// Waking them all takes a post longer than the first of them have patience with its claim: it must come to an end all
+// the same, and they must all hear of it.
 void a_thousand_sleepers_hear_of_every_post(void) {
     center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -183,7 +188,8 @@ void a_thousand_sleepers_hear_of_every_post(void) {
     for (uint32_t returned = 0; returned < ROUNDS(12);) {
         usleep(1000);
         returned = atomic_load(&posts_returned);
-        // A poster may lose its processor now and then, on a busy machine for longer than a quarter of a second (where patience ends); but those who are many are not therefore impatient.
+        // A poster may lose its processor now and then, on a busy machine for longer than a quarter of a second (where
+        // patience ends); but those who are many are not therefore impatient.
         const uint64_t revoked = statistics_of(center).revoked;
         CHECK(revoked <= 4 * (returned + 4), "%u posts returned, %lu were revoked", returned, (unsigned long)revoked);
     }
@@ -195,7 +201,8 @@ static void posts_in_turn(void) {
     tidings_center *own = join_center(0);
     tidings_publisher *publishers[2] = {publisher_of(own, NAME), publisher_of(own, "other")};
     for (stamp stamp = {.poster = (uint32_t)getpid()}; stamp.number < 20000; stamp.number++)
-        OK(tidings_post(publishers[stamp.number % 2], &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publishers[stamp.number % 2], &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1},
+                        NULL));
 }
 
 static _Atomic uint64_t *digest;
@@ -210,7 +217,8 @@ static void folds_the_order(void) {
     uint64_t fold = 1, last = 0;
     for (uint32_t i = 0; i < 3 * 20000; i++) {
         const tidings_delivery delivery = receive(observer);
-        CHECK(i == 0 || delivery.sequence > last, "%lu after %lu", (unsigned long)delivery.sequence, (unsigned long)last);
+        CHECK(i == 0 || delivery.sequence > last, "%lu after %lu", (unsigned long)delivery.sequence,
+              (unsigned long)last);
         last = delivery.sequence;
         const stamp stamp = stamp_of(&delivery);
         fold = (fold ^ last ^ (uint64_t)stamp.poster << 32 ^ stamp.number) * UINT64_C(0x9e3779b97f4a7c15);

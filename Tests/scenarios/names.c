@@ -1,6 +1,6 @@
 // Names that nobody observes any more make room; those that the dead left half made are freed.
-#include "receiving/observer.h"
 #include "peer.h"
+#include "receiving/observer.h"
 #include "registry/name_table.h"
 
 static void observe_once(tidings_center *center, uint32_t number) {
@@ -58,11 +58,13 @@ void retained_posts_that_failed_leave_no_name(void) {
     }
     tidings_observer_close(holds);
     for (uint32_t i = 0; i < 300; i++) OK(tidings_post(publisher, "x", 1, NULL, NULL));
-    CHECK(statistics_of(center).names == 0, "%u names are left, nobody observes and nothing is retained", statistics_of(center).names);
+    CHECK(statistics_of(center).names == 0, "%u names are left, nobody observes and nothing is retained",
+          statistics_of(center).names);
     for (uint32_t i = 0; i < 200; i++) observe_once(center, i);
 }
 
-// One that leaves when a newcomer turns it back, one that is gone and comes again by another number while the ring may know the old one.
+// One that leaves when a newcomer turns it back, one that is gone and comes again by another number while the ring may
+// know the old one.
 void a_name_on_its_way_out_is_turned_back_or_made_anew(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
     tidings__segment *s = &center->segment;
@@ -72,7 +74,8 @@ void a_name_on_its_way_out_is_turned_back_or_made_anew(void) {
     uint32_t first, again;
     OK(tidings__name_join(s, center->participant, &key, observer->index, &first));
     tidings__name_leave(s, first, observer->index);
-    const uint64_t state = tidings__relaxed(&s->names[first].state), of_another = (state & ~UINT64_C(0xfffff)) | 99 << 4;
+    const uint64_t state = tidings__relaxed(&s->names[first].state),
+                   of_another = (state & ~UINT64_C(0xfffff)) | 99 << 4;
     tidings__set_release(&s->names[first].state, of_another | TIDINGS__NAME_LEAVING);
     OK(tidings__name_join(s, center->participant, &key, observer->index, &again));
     CHECK(again == first, "entry %u instead of %u", again, first);
@@ -85,7 +88,8 @@ void a_name_on_its_way_out_is_turned_back_or_made_anew(void) {
     CHECK(again != first && tidings__name_find(s, &key) == again, "entry %u again", again);
 }
 
-// Who is about to sleep in a crowd has read its count, and may be stopped then: an entry that serves other names meanwhile has another when it goes on.
+// Who is about to sleep in a crowd has read its count, and may be stopped then: an entry that serves other names
+// meanwhile has another when it goes on.
 void an_entry_used_again_goes_on_counting_its_wake_groups(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
     tidings__segment *s = &center->segment;
@@ -103,7 +107,8 @@ void an_entry_used_again_goes_on_counting_its_wake_groups(void) {
         }
         if (i > 0 && entry == first) {
             const uint32_t wake_group = tidings__relaxed(&s->names[entry].wake_group);
-            CHECK(wake_group / TIDINGS__WAKE_GROUP_RUNG == 5 && wake_group % TIDINGS__WAKE_GROUP_RUNG == 1, "%x for its next name", wake_group);
+            CHECK(wake_group / TIDINGS__WAKE_GROUP_RUNG == 5 && wake_group % TIDINGS__WAKE_GROUP_RUNG == 1,
+                  "%x for its next name", wake_group);
             used_again++;
         }
         OK(tidings_observer_remove(observer, subscription));
@@ -121,34 +126,35 @@ static void dies_half_way(void) {
     tidings__key key;
     tidings__key_make(&key, "half", 4, NULL, 0);
     tidings__name *entry = &s->names[tidings__name_find(s, &key)];
-    const uint64_t state = tidings__relaxed(&entry->state), generation = state >> 20 << 20, own = (uint64_t)center->participant << 4;
+    const uint64_t state = tidings__relaxed(&entry->state), generation = state >> 20 << 20,
+                   own = (uint64_t)center->participant << 4;
     _Atomic uint64_t *bucket = &s->buckets[key.hash & (s->shape.buckets - 1)];
     switch (atomic_load(kind)) {
-    case 0:  // prepared, not linked
-        tidings__set_release(bucket, 0);
-        tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_PREPARING);
-        break;
-    case 1:  // linked by its state, but no chain leads to it
-        tidings__set_release(bucket, 0);
-        break;
-    case 2:  // deciding whether it may go
-        tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_LEAVING);
-        break;
-    case 3:  // decided, not unlinked
-        tidings__set_release(&entry->members[0], 0);
-        tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_GONE);
-        break;
-    case 4:  // and marked
-        tidings__set_release(&entry->members[0], 0);
-        tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_GONE);
-        tidings__fetch_or(&entry->next, TIDINGS__NEXT_MARK);
-        break;
-    default:  // unlinked, not free yet
-        tidings__set_release(&entry->members[0], 0);
-        tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_GONE);
-        tidings__fetch_or(&entry->next, TIDINGS__NEXT_MARK);
-        tidings__set_release(bucket, 0);
-        break;
+        case 0:  // prepared, not linked
+            tidings__set_release(bucket, 0);
+            tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_PREPARING);
+            break;
+        case 1:  // linked by its state, but no chain leads to it
+            tidings__set_release(bucket, 0);
+            break;
+        case 2:  // deciding whether it may go
+            tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_LEAVING);
+            break;
+        case 3:  // decided, not unlinked
+            tidings__set_release(&entry->members[0], 0);
+            tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_GONE);
+            break;
+        case 4:  // and marked
+            tidings__set_release(&entry->members[0], 0);
+            tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_GONE);
+            tidings__fetch_or(&entry->next, TIDINGS__NEXT_MARK);
+            break;
+        default:  // unlinked, not free yet
+            tidings__set_release(&entry->members[0], 0);
+            tidings__set_release(&entry->state, generation | own | TIDINGS__NAME_GONE);
+            tidings__fetch_or(&entry->next, TIDINGS__NEXT_MARK);
+            tidings__set_release(bucket, 0);
+            break;
     }
     (void)observer;
     kill(getpid(), SIGKILL);
@@ -164,7 +170,8 @@ void half_made_names_of_the_dead_are_freed(void) {
         waitpid(start(dies_half_way), &status, 0);
         CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %x", (unsigned)status);
         CHECK(tidings_reclaim(center) == 1, "one died");
-        CHECK(statistics_of(center).names == 0 && statistics_of(center).observers == 0, "kind %u: %u names", round % 6, statistics_of(center).names);
+        CHECK(statistics_of(center).names == 0 && statistics_of(center).observers == 0, "kind %u: %u names", round % 6,
+              statistics_of(center).names);
         tidings_observer *observer = observer_of(center, "half");
         post_number(publisher, round);
         const tidings_delivery delivery = receive(observer);

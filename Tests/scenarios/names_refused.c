@@ -9,13 +9,19 @@ typedef struct text {
 
 static char long_text[TIDINGS_NAME_MAX + 2];
 static const char *const not_utf8[] = {
-    "\xff", "a\xfe",         // never in UTF-8
-    "\x80", "ab\xbf",        // a continuation of nothing
-    "\xc3", "a\xe2\x82",     // cut short
-    "\xc0\x80", "\xe0\x80\xaf", "\xf0\x80\x80\xaf",  // longer than need be: NUL, '/'
-    "\xed\xa0\x80",          // half of a surrogate pair
-    "\xf4\x90\x80\x80",      // beyond the last character
-    "\xc3(", "\xe2\x28\xa1", // a continuation missing
+    "\xff",
+    "a\xfe",  // never in UTF-8
+    "\x80",
+    "ab\xbf",  // a continuation of nothing
+    "\xc3",
+    "a\xe2\x82",  // cut short
+    "\xc0\x80",
+    "\xe0\x80\xaf",
+    "\xf0\x80\x80\xaf",  // longer than need be: NUL, '/'
+    "\xed\xa0\x80",      // half of a surrogate pair
+    "\xf4\x90\x80\x80",  // beyond the last character
+    "\xc3(",
+    "\xe2\x28\xa1",  // a continuation missing
 };
 #define NOT_UTF8 (sizeof not_utf8 / sizeof not_utf8[0])
 
@@ -23,8 +29,17 @@ void center_names_that_cannot_be_are_refused(void) {
     memset(long_text, 'x', sizeof long_text);
     long_text[TIDINGS_CENTER_NAME_MAX + 1] = 0;
     const text names[] = {
-        {"", 0, "empty"}, {".", 0, "'.'"}, {"..", 0, "'.'"}, {".hidden", 0, "'.'"}, {"../scenario", 0, "'.'"}, {"a/b", 0, "'/'"}, {"/etc/passwd", 0, "'/'"},
-        {"a\nb", 0, "control"}, {"\x7f", 0, "control"}, {"a\xc2\x85", 0, "control"}, {long_text, 0, "at most 200"},
+        {"", 0, "empty"},
+        {".", 0, "'.'"},
+        {"..", 0, "'.'"},
+        {".hidden", 0, "'.'"},
+        {"../scenario", 0, "'.'"},
+        {"a/b", 0, "'/'"},
+        {"/etc/passwd", 0, "'/'"},
+        {"a\nb", 0, "control"},
+        {"\x7f", 0, "control"},
+        {"a\xc2\x85", 0, "control"},
+        {long_text, 0, "at most 200"},
     };
     tidings_center *center = (void *)1;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -51,7 +66,8 @@ void center_names_that_cannot_be_are_refused(void) {
     }
 }
 
-static void expect_refusals(tidings_center *center, tidings_observer *observer, const char *bytes, size_t length, const char *word) {
+static void expect_refusals(tidings_center *center, tidings_observer *observer, const char *bytes, size_t length,
+                            const char *word) {
     tidings_publisher *publisher = NULL;
     uint32_t subscription;
     REFUSED(tidings_publisher_open(center, bytes, length, NULL, 0, &publisher), EINVAL, word);
@@ -84,15 +100,21 @@ void names_and_subjects_that_cannot_be_are_refused(void) {
     OK(tidings_observer_add(observer, "../a/b\n", 7, NULL, 0, 0, &subscription));
     post_number(publisher, 1);
     tidings_delivery delivery = receive(observer);
-    CHECK(strcmp(delivery.name, "../a/b\n") == 0 && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%s", delivery.name);
+    CHECK(strcmp(delivery.name, "../a/b\n") == 0 && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%s",
+          delivery.name);
     OK(tidings_publisher_open(center, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, &publisher));
     keep(publisher);
     OK(tidings_observer_add(observer, long_text, TIDINGS_NAME_MAX, long_text, TIDINGS_SUBJECT_MAX, 0, &subscription));
     post_number(publisher, 2);
     delivery = receive(observer);
-    CHECK(delivery.name_length == TIDINGS_NAME_MAX && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%zu, %zu", delivery.name_length, delivery.subject_length);
-    CHECK(!memcmp(delivery.name, long_text, TIDINGS_NAME_MAX) && !memcmp(delivery.subject, long_text, TIDINGS_SUBJECT_MAX) && !delivery.name[TIDINGS_NAME_MAX], "as posted");
-    CHECK(tidings_observer_remove(observer, subscription + 1) == -ENOENT && tidings_observer_remove(observer, 0xffffffff) == -ENOENT, "no such interest");
+    CHECK(delivery.name_length == TIDINGS_NAME_MAX && delivery.subject_length == TIDINGS_SUBJECT_MAX, "%zu, %zu",
+          delivery.name_length, delivery.subject_length);
+    CHECK(!memcmp(delivery.name, long_text, TIDINGS_NAME_MAX) &&
+              !memcmp(delivery.subject, long_text, TIDINGS_SUBJECT_MAX) && !delivery.name[TIDINGS_NAME_MAX],
+          "as posted");
+    CHECK(tidings_observer_remove(observer, subscription + 1) == -ENOENT &&
+              tidings_observer_remove(observer, 0xffffffff) == -ENOENT,
+          "no such interest");
     OK(tidings_observer_remove(observer, subscription));
     CHECK(tidings_observer_remove(observer, subscription) == -ENOENT, "twice");
     CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late to seek");
@@ -100,8 +122,18 @@ void names_and_subjects_that_cannot_be_are_refused(void) {
 
 void configurations_that_cannot_be_are_refused(void) {
     const tidings_configuration bad[] = {
-        {.slots = 1000}, {.slots = 128}, {.slots = 1 << 21}, {.participants = 1}, {.participants = 4097}, {.observers = 1}, {.observers = 1025},
-        {.names = 63}, {.names = (1 << 20) + 1}, {.maximum_payload = (UINT64_C(1) << 30) + 1}, {.maximum_payload = UINT64_MAX}, {.slots = UINT32_MAX},
+        {.slots = 1000},
+        {.slots = 128},
+        {.slots = 1 << 21},
+        {.participants = 1},
+        {.participants = 4097},
+        {.observers = 1},
+        {.observers = 1025},
+        {.names = 63},
+        {.names = (1 << 20) + 1},
+        {.maximum_payload = (UINT64_C(1) << 30) + 1},
+        {.maximum_payload = UINT64_MAX},
+        {.slots = UINT32_MAX},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         tidings_center *center = (void *)1;
@@ -109,8 +141,11 @@ void configurations_that_cannot_be_are_refused(void) {
         CHECK(result == -EINVAL && !center && strlen(tidings_last_error()) > 20, "configuration %zu: %d", i, result);
         CHECK(files_there() == 0, "%u files were made", files_there());
     }
-    REFUSED(tidings_open("scenario", &(tidings_configuration){.directory = "/nowhere/at/all"}, &(tidings_center *){NULL}), ENOENT, "/nowhere/at/all");
-    REFUSED(tidings_open("scenario", &(tidings_configuration){.directory = "/dev/null"}, &(tidings_center *){NULL}), ENOTDIR, "/dev/null");
+    REFUSED(
+        tidings_open("scenario", &(tidings_configuration){.directory = "/nowhere/at/all"}, &(tidings_center *){NULL}),
+        ENOENT, "/nowhere/at/all");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.directory = "/dev/null"}, &(tidings_center *){NULL}),
+            ENOTDIR, "/dev/null");
 }
 
 void payloads_over_the_limit_are_refused(void) {
@@ -119,7 +154,8 @@ void payloads_over_the_limit_are_refused(void) {
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         const uint64_t limit = limits[i];
         tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .maximum_payload = limit});
-        CHECK(statistics_of(center).maximum_payload == limit, "%lu", (unsigned long)statistics_of(center).maximum_payload);
+        CHECK(statistics_of(center).maximum_payload == limit, "%lu",
+              (unsigned long)statistics_of(center).maximum_payload);
         tidings_publisher *publisher = publisher_of(center, NAME);
         tidings_observer *observer = observer_of(center, NAME);
         tidings_reservation reservation;

@@ -16,7 +16,8 @@ bool try_namespaces(void) {
     if (!try_own_mounts() || unshare(CLONE_NEWPID | CLONE_NEWTIME) != 0) return false;
     if (!write_line("/proc/self/timens_offsets", "monotonic 1000000 0\n")) return false;
     const pid_t pid = fork();
-    if (pid == 0) _exit(mount("proc", "/proc", "proc", 0, NULL) != 0 || !write_line("/proc/sys/kernel/ns_last_pid", "100"));
+    if (pid == 0)
+        _exit(mount("proc", "/proc", "proc", 0, NULL) != 0 || !write_line("/proc/sys/kernel/ns_last_pid", "100"));
     int status;
     return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -49,7 +50,8 @@ pid_t fork_with_recycled_pid(void) {
 
 // MARK: Numbers that others have too
 
-// Every second child is number 1 of a namespace of its own, as the scenario is in the one where the center was born; or a week and a half ahead on its monotonic clock.
+// Every second child is number 1 of a namespace of its own, as the scenario is in the one where the center was born; or
+// a week and a half ahead on its monotonic clock.
 pid_t fork_every_other_apart(bool pids, bool times) {
     static uint32_t children;
     if (children++ % 2 == 1) return pids ? fork_with_recycled_pid() : fork();
@@ -68,7 +70,8 @@ pid_t fork_every_other_apart(bool pids, bool times) {
     }
     for (int i = 0; i < 2; i++) {
         // The child stays where it was born.
-        if (before[i] >= 0 && pid != 0) CHECK(setns(before[i], i == 0 ? CLONE_NEWPID : CLONE_NEWTIME) == 0, "%s", strerror(errno));
+        if (before[i] >= 0 && pid != 0)
+            CHECK(setns(before[i], i == 0 ? CLONE_NEWPID : CLONE_NEWTIME) == 0, "%s", strerror(errno));
         if (before[i] >= 0) close(before[i]);
     }
     errno = saved;

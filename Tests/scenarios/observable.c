@@ -9,7 +9,9 @@ tidings_center *observable_center(uint32_t slots) {
 
 tidings_center *open_to_read(void) {
     tidings_center *theirs;
-    OK(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_OWNER, .owner = 0}, &theirs));
+    OK(tidings_open("scenario",
+                    &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_OWNER, .owner = 0},
+                    &theirs));
     keep(theirs);
     return theirs;
 }

@@ -54,7 +54,8 @@ static void until_quick_have(uint64_t number) {
     }
 }
 
-// The others are given the time to keep up, and get everything. It takes one delivery a batch, is lapped again and again, and knows exactly by how much. No post waits.
+// The others are given the time to keep up, and get everything. It takes one delivery a batch, is lapped again and
+// again, and knows exactly by how much. No post waits.
 void one_slow_observer_of_twenty_loses_for_itself_alone(void) {
     pid_t pids[QUICK + 1];
     tidings_publisher *publisher;
@@ -71,10 +72,12 @@ void one_slow_observer_of_twenty_loses_for_itself_alone(void) {
     CHECK(write(pace.ends[1], paces, sizeof paces) == (ssize_t)sizeof paces, "%s", strerror(errno));
     for (int i = 0; i <= QUICK; i++) ends_well(pids[i]);
     const uint64_t received = atomic_load(&tallies[QUICK].received), missed = atomic_load(&tallies[QUICK].missed);
-    CHECK(missed > 0 && received > 0 && received + missed == number, "%lu + %lu of %u", (unsigned long)received, (unsigned long)missed, number);
+    CHECK(missed > 0 && received > 0 && received + missed == number, "%lu + %lu of %u", (unsigned long)received,
+          (unsigned long)missed, number);
 }
 
-// All of them lossless: who posts is told that there is no room, and whose fault that is makes no difference to the others. In the end all have everything.
+// All of them lossless: who posts is told that there is no room, and whose fault that is makes no difference to the
+// others. In the end all have everything.
 void one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses(void) {
     pid_t pids[QUICK + 1];
     tidings_publisher *publisher;
@@ -104,5 +107,7 @@ void one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses(void) {
     CHECK(write(pace.ends[1], paces, sizeof paces) == (ssize_t)sizeof paces, "%s", strerror(errno));
     OK(tidings_post(publisher, &(stamp){0}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
     for (int i = 0; i <= QUICK; i++) ends_well(pids[i]);
-    for (int i = 0; i <= QUICK; i++) CHECK(atomic_load(&tallies[i].received) == number, "observer %d: %lu of %u", i, (unsigned long)atomic_load(&tallies[i].received), number);
+    for (int i = 0; i <= QUICK; i++)
+        CHECK(atomic_load(&tallies[i].received) == number, "observer %d: %lu of %u", i,
+              (unsigned long)atomic_load(&tallies[i].received), number);
 }

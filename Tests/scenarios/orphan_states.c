@@ -1,9 +1,9 @@
 // What the dead leave behind, put there by hand: bells half rung, chunks half posted, remains half tidied.
-#include "receiving/observer.h"
 #include "peer.h"
+#include "posting/publisher.h"
+#include "receiving/observer.h"
 #include "registry/doorbell.h"
 #include "ring/chunk.h"
-#include "posting/publisher.h"
 
 static tidings_center *center;
 static tidings__segment *s;
@@ -29,7 +29,8 @@ static void leave_tombstone(void) {
     const uint64_t position = tidings__frontier(s, tidings__oldest(s));
     tidings__cell *cell = tidings__cell_at(s, position);
     const uint64_t phase = ~tidings__relaxed(&cell->commit) & 1;
-    tidings__set_release(&cell->claim, tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT | phase << 32 | TIDINGS__W_DIED);
+    tidings__set_release(&cell->claim,
+                         tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT | phase << 32 | TIDINGS__W_DIED);
 }
 
 static pipe_pair woken;
@@ -75,7 +76,9 @@ void rings_a_dead_sleeper_once(void) {
     const uint32_t after = tidings__acquire(&s->observers[index].doorbell);
     for (uint32_t i = 0; i < 100; i++) post_number(publisher, i);
     CHECK(tidings__acquire(&s->observers[index].doorbell) == after, "it was rung again");
-    CHECK(tidings_reclaim(center) == 1 && statistics_of(center).observers == 1 && statistics_of(center).observers_asleep == 0, "tidied up");
+    CHECK(tidings_reclaim(center) == 1 && statistics_of(center).observers == 1 &&
+              statistics_of(center).observers_asleep == 0,
+          "tidied up");
 }
 
 static _Atomic uint32_t *chunk_kind;
@@ -92,13 +95,13 @@ static void dies_with_chunks(void) {
     OK(tidings_post(own_publisher, bytes, sizeof bytes, NULL, &sequence));
     const uint32_t posted = (uint32_t)tidings__relaxed(&tidings__cell_at(segment, sequence)->body[0]);
     switch (atomic_load(chunk_kind)) {
-    case 0: break;  // being filled
-    case 1:         // claimed, not committed
-        tidings__chunk_claimed(segment, own->participant, chunk, sequence + 1);
-        break;
-    default:  // committed, not said to be in the ring
-        tidings__chunk_claimed(segment, own->participant, posted, sequence);
-        break;
+        case 0: break;  // being filled
+        case 1:         // claimed, not committed
+            tidings__chunk_claimed(segment, own->participant, chunk, sequence + 1);
+            break;
+        default:  // committed, not said to be in the ring
+            tidings__chunk_claimed(segment, own->participant, posted, sequence);
+            break;
     }
     kill(getpid(), SIGKILL);
 }
@@ -115,7 +118,8 @@ void frees_the_chunks_of_the_dead_and_keeps_those_they_posted(void) {
         CHECK(delivery.size == 500, "%zu bytes", delivery.size);
         for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
         CHECK(drain(of_other).received == 0, "nothing more");
-        CHECK(statistics_of(center).chunks_used == 0, "kind %u: %u chunks", round % 3, statistics_of(center).chunks_used);
+        CHECK(statistics_of(center).chunks_used == 0, "kind %u: %u chunks", round % 3,
+              statistics_of(center).chunks_used);
     }
 }
 

@@ -1,11 +1,12 @@
-// What doctors look for: each kind of what the dead, and those who stand still, leave in a center is told apart, mended under those who go on, and then there is nothing.
+// What doctors look for: each kind of what the dead, and those who stand still, leave in a center is told apart, mended
+// under those who go on, and then there is nothing.
 #include "by_hand.h"
-#include "receiving/observer.h"
+#include "eviction/evict.h"
 #include "leave.h"
+#include "receiving/observer.h"
 #include "registry/name_table.h"
 #include "ring/claim.h"
 #include "segment/eviction.h"
-#include "eviction/evict.h"
 
 enum { ALONE, OBSERVERS, PAYLOAD, CLAIM, NAME_HALF_MADE, VERDICT, KINDS };
 
@@ -16,7 +17,8 @@ static pipe_pair ready;
 static uint64_t claims_as_foreign(tidings_center *own) {
     _Atomic uint64_t hint = 0;
     tidings__claim claim;
-    while (tidings__claim_next(&own->segment, &hint, TIDINGS__W_FOREIGN | own->participant, tidings__thread_self(), true, &(uint32_t){0}, &claim) != 0) {
+    while (tidings__claim_next(&own->segment, &hint, TIDINGS__W_FOREIGN | own->participant, tidings__thread_self(),
+                               true, &(uint32_t){0}, &claim) != 0) {
         const int result = tidings__make_room(own, hint, &(uint32_t){0});
         CHECK(result == 0 || result == -EAGAIN, "%d", result);
     }
@@ -28,29 +30,32 @@ static void leaves(void) {
     tidings_center *own = join_center(0);
     tidings__segment *s = &own->segment;
     switch (kind) {
-    case OBSERVERS:
-        observer_with(own, "only.theirs", TIDINGS_OBSERVE_LOSSLESS, 0);
-        observer_of(own, "only.theirs");
-        break;
-    case PAYLOAD: OK(tidings_reserve(own, 5000, &(tidings_reservation){0})); break;
-    case CLAIM: (void)claims_as_foreign(own); break;
-    case NAME_HALF_MADE: {
-        tidings__key key;
-        tidings__key_make(&key, "half", 4, NULL, 0);
-        uint32_t index;
-        OK(tidings__name_join(s, own->participant, &key, TIDINGS__TO_COUNT, &index));
-        const uint64_t state = tidings__acquire(&s->names[index].state);
-        tidings__set_release(&s->names[index].state, (state & ~UINT64_C(0xfffff)) | (uint64_t)own->participant << 4 | TIDINGS__NAME_GONE);
-        break;
-    }
-    case VERDICT: {
-        const uint64_t position = claims_as_foreign(own);
-        uint64_t before = tidings__acquire(&tidings__cell_at(s, position)->verdict);
-        // Somebody else may have asked, and answered.
-        if (before >> 2 != position) (void)tidings__cas(&tidings__cell_at(s, position)->verdict, &before, tidings__v_of(position, TIDINGS__V_PENDING));
-        break;
-    }
-    default: break;
+        case OBSERVERS:
+            observer_with(own, "only.theirs", TIDINGS_OBSERVE_LOSSLESS, 0);
+            observer_of(own, "only.theirs");
+            break;
+        case PAYLOAD: OK(tidings_reserve(own, 5000, &(tidings_reservation){0})); break;
+        case CLAIM: (void)claims_as_foreign(own); break;
+        case NAME_HALF_MADE: {
+            tidings__key key;
+            tidings__key_make(&key, "half", 4, NULL, 0);
+            uint32_t index;
+            OK(tidings__name_join(s, own->participant, &key, TIDINGS__TO_COUNT, &index));
+            const uint64_t state = tidings__acquire(&s->names[index].state);
+            tidings__set_release(&s->names[index].state,
+                                 (state & ~UINT64_C(0xfffff)) | (uint64_t)own->participant << 4 | TIDINGS__NAME_GONE);
+            break;
+        }
+        case VERDICT: {
+            const uint64_t position = claims_as_foreign(own);
+            uint64_t before = tidings__acquire(&tidings__cell_at(s, position)->verdict);
+            // Somebody else may have asked, and answered.
+            if (before >> 2 != position)
+                (void)tidings__cas(&tidings__cell_at(s, position)->verdict, &before,
+                                   tidings__v_of(position, TIDINGS__V_PENDING));
+            break;
+        }
+        default: break;
     }
     tell(&ready);
     for (;;) pause();
@@ -80,7 +85,9 @@ static tidings_orphans orphans_of(tidings_center *center) {
     return orphans;
 }
 
-#define IS(field) CHECK(found.field == expected.field, "kind %u: %u " #field " instead of %u", what, (unsigned)found.field, (unsigned)expected.field)
+#define IS(field)                                                                                                      \
+    CHECK(found.field == expected.field, "kind %u: %u " #field " instead of %u", what, (unsigned)found.field,          \
+          (unsigned)expected.field)
 static void orphans_are(tidings_center *center, uint32_t what, tidings_orphans expected) {
     const tidings_orphans found = orphans_of(center);
     IS(participants);
@@ -129,7 +136,9 @@ void each_kind_of_orphans_is_told_and_reclaimed_up(void) {
         orphans_are(center, round % KINDS, expected[round % KINDS]);
         CHECK(tidings_reclaim(center) == 1, "one died");
         nothing_orphans(center, round % KINDS);
-        CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 0 && statistics_of(center).names == 0 && statistics_of(center).chunks_used == 0, "left");
+        CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 0 &&
+                  statistics_of(center).names == 0 && statistics_of(center).chunks_used == 0,
+              "left");
         posts_and_receives(center);
     }
 }
@@ -148,7 +157,8 @@ void an_eviction_left_half_way_is_told_and_finished(void) {
     }
 }
 
-// A revoked post holds its slot as long as its poster stands still: that is told, with whose it is, and mends itself when it goes on or dies.
+// A revoked post holds its slot as long as its poster stands still: that is told, with whose it is, and mends itself
+// when it goes on or dies.
 void a_slot_held_by_who_stands_still_is_told_and_not_mended(void) {
     ready = pipe_open();
     tidings_center *center = join_center(256);
@@ -157,7 +167,8 @@ void a_slot_held_by_who_stands_still_is_told_and_not_mended(void) {
     const uint64_t own = claim_by(center, (uint32_t)getpid());
     posts_and_receives(center);  // laps both
     tidings_orphans held = orphans_of(center);
-    CHECK(held.slots_held == 2 && held.claims == 0 && (held.holder == pid || held.holder == getpid()), "%u slots, by %d", held.slots_held, held.holder);
+    CHECK(held.slots_held == 2 && held.claims == 0 && (held.holder == pid || held.holder == getpid()),
+          "%u slots, by %d", held.slots_held, held.holder);
     OK(tidings_reclaim(center));
     CHECK(orphans_of(center).slots_held == 2, "it isn't theirs any more");
     commit_at(center, own);
@@ -197,8 +208,11 @@ static void observes_without_a_gap(void) {
     while (ends < 2) {
         const tidings_delivery delivery = receive(observer);
         const stamp stamp = stamp_of(&delivery);
-        if (stamp.number == 0) ends++;
-        else CHECK(stamp.number == last[stamp.poster] + 1, "poster %u: %u after %u", stamp.poster, stamp.number, last[stamp.poster]);
+        if (stamp.number == 0)
+            ends++;
+        else
+            CHECK(stamp.number == last[stamp.poster] + 1, "poster %u: %u after %u", stamp.poster, stamp.number,
+                  last[stamp.poster]);
         last[stamp.poster] = stamp.number;
     }
     tidings_observer_close(observer);
@@ -218,16 +232,20 @@ void orphans_are_reclaimed_up_under_those_who_go_on(void) {
         pid_t pids[4];
         for (uint32_t i = 0; i < dying; i++) pids[i] = who_leaves((uint32_t)random_below(KINDS));
         for (uint32_t i = 0; i < dying; i++) kill_and_reap(pids[i]);
-        CHECK(orphans_of(center).participants >= 1, "%u died, and nobody is missed", dying);  // some have been tidied up by who met them
+        CHECK(orphans_of(center).participants >= 1, "%u died, and nobody is missed",
+              dying);  // some have been tidied up by who met them
         CHECK(tidings_reclaim(center) >= 0, "tidy");
         const tidings_orphans left = orphans_of(center);
-        CHECK(left.participants == 0 && left.observers == 0 && left.names == 0 && left.payloads == 0 && left.claims == 0, "round %u: %u participants, %u claims are left", round,
-              left.participants, left.claims);
+        CHECK(left.participants == 0 && left.observers == 0 && left.names == 0 && left.payloads == 0 &&
+                  left.claims == 0,
+              "round %u: %u participants, %u claims are left", round, left.participants, left.claims);
     }
     atomic_store(over, 1);
     for (int i = 0; i < 2; i++) ends_well(posters[i]);
     ends_well(observer);
     nothing_orphans(center, KINDS);
     const tidings_statistics statistics = statistics_of(center);
-    CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.names == 0 && statistics.chunks_used == 0, "left");
+    CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.names == 0 &&
+              statistics.chunks_used == 0,
+          "left");
 }

@@ -1,25 +1,29 @@
 // What is posted is what arrives: every size, every field, from every place in the order.
 #include <time.h>
 
-#include "receiving/observer.h"
 #include "foreign.h"
+#include "receiving/observer.h"
 
 #define MOST (16u << 20)
 
 static void arrives(tidings_observer *observer, const void *bytes, size_t size, uint64_t sequence) {
     const tidings_delivery delivery = receive(observer);
-    CHECK(delivery.size == size && memcmp(delivery.payload, bytes, size) == 0, "%zu bytes came as %zu, or damaged", size, delivery.size);
+    CHECK(delivery.size == size && memcmp(delivery.payload, bytes, size) == 0, "%zu bytes came as %zu, or damaged",
+          size, delivery.size);
     CHECK((uintptr_t)delivery.payload % 16 == 0, "%zu bytes came at %p", size, delivery.payload);
-    CHECK(delivery.sequence == sequence, "sequence %lu, posted as %lu", (unsigned long)delivery.sequence, (unsigned long)sequence);
+    CHECK(delivery.sequence == sequence, "sequence %lu, posted as %lu", (unsigned long)delivery.sequence,
+          (unsigned long)sequence);
 }
 
 void payloads_of_every_size_arrive_whole(void) {
     tidings_center *center = join_center(512);
-    tidings_publisher *publishers[2] = {publisher_of(center, NAME), publisher_with(center, "unobserved", "with a subject")};
+    tidings_publisher *publishers[2] = {publisher_of(center, NAME),
+                                        publisher_with(center, "unobserved", "with a subject")};
     tidings_observer *of_name = observer_of(center, NAME), *of_all = observer_of(center, NULL);
     uint8_t *bytes = malloc(MOST);
     for (size_t i = 0; i < MOST; i++) bytes[i] = (uint8_t)(i * 31 + (i >> 9));
-    const size_t large[] = {1023, 1024, 1025, 4096, 8176, 8192, 8193, 65535, 65536, 500000, 1 << 20, 5 << 20, MOST - 1, MOST};
+    const size_t large[] = {1023,  1024,  1025,   4096,    8176,    8192,     8193,
+                            65535, 65536, 500000, 1 << 20, 5 << 20, MOST - 1, MOST};
     for (size_t i = 0; i < 450 + sizeof large / sizeof large[0]; i++) {
         const size_t size = i < 450 ? i : large[i - 450];
         for (int which = 0; which < 2; which++) {
@@ -57,13 +61,18 @@ void a_delivery_says_who_posted_what_and_when(void) {
     clock_gettime(CLOCK_REALTIME, &after);
     CHECK(strcmp(delivery.name, NAME) == 0 && delivery.name_length == strlen(NAME), "name %s", delivery.name);
     CHECK(strcmp(delivery.subject, "subject") == 0 && delivery.subject_length == 7, "subject %s", delivery.subject);
-    CHECK(delivery.size == 7 && memcmp(delivery.payload, "payload", 7) == 0 && delivery.format == TIDINGS_FORMAT_JSON, "payload");
-    CHECK(delivery.pid == pid && delivery.uid == geteuid() && delivery.flags == 0 && delivery.missed == 0, "pid %d, uid %u", delivery.pid, delivery.uid);
-    const uint64_t from = (uint64_t)before.tv_sec * 1000000000u + (uint64_t)before.tv_nsec, to = (uint64_t)after.tv_sec * 1000000000u + (uint64_t)after.tv_nsec;
-    CHECK(delivery.posted_at_ns >= from && delivery.posted_at_ns <= to, "posted at %lu, not in %lu…%lu", (unsigned long)delivery.posted_at_ns, (unsigned long)from, (unsigned long)to);
+    CHECK(delivery.size == 7 && memcmp(delivery.payload, "payload", 7) == 0 && delivery.format == TIDINGS_FORMAT_JSON,
+          "payload");
+    CHECK(delivery.pid == pid && delivery.uid == geteuid() && delivery.flags == 0 && delivery.missed == 0,
+          "pid %d, uid %u", delivery.pid, delivery.uid);
+    const uint64_t from = (uint64_t)before.tv_sec * 1000000000u + (uint64_t)before.tv_nsec,
+                   to = (uint64_t)after.tv_sec * 1000000000u + (uint64_t)after.tv_nsec;
+    CHECK(delivery.posted_at_ns >= from && delivery.posted_at_ns <= to, "posted at %lu, not in %lu…%lu",
+          (unsigned long)delivery.posted_at_ns, (unsigned long)from, (unsigned long)to);
     bool seen[2] = {false, false};
     for (size_t i = 0; i < delivery.subscription_count; i++) {
-        CHECK(delivery.subscriptions[i] == of_name || delivery.subscriptions[i] == of_subject, "interest %u", delivery.subscriptions[i]);
+        CHECK(delivery.subscriptions[i] == of_name || delivery.subscriptions[i] == of_subject, "interest %u",
+              delivery.subscriptions[i]);
         seen[delivery.subscriptions[i] == of_subject] = true;
     }
     CHECK(delivery.subscription_count == 2 && seen[0] && seen[1], "%zu interests", delivery.subscription_count);
@@ -99,7 +108,8 @@ void a_reservation_grows_and_arrives(void) {
     CHECK(statistics_of(center).chunks_used == 0, "%u chunks are taken", statistics_of(center).chunks_used);
 }
 
-// History as far back as the ring has it, or from a place in it; and between what was and what comes, nothing is missing and nothing comes twice.
+// History as far back as the ring has it, or from a place in it; and between what was and what comes, nothing is
+// missing and nothing comes twice.
 void history_and_what_comes_meet_without_a_seam(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
@@ -109,7 +119,8 @@ void history_and_what_comes_meet_without_a_seam(void) {
         if (i % 3 == 0) post_number(other, i);
     }
     const uint64_t oldest = statistics_of(center).retained_from;
-    const uint64_t places[] = {0, 1, oldest, sequence_of[900], sequence_of[900] + 1, sequence_of[999], sequence_of[999] + 2, UINT64_MAX};
+    const uint64_t places[] = {
+        0, 1, oldest, sequence_of[900], sequence_of[900] + 1, sequence_of[999], sequence_of[999] + 2, UINT64_MAX};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         uint32_t subscription, first = 0;
         tidings_observer *observer = observer_of_nothing(center);
@@ -120,11 +131,12 @@ void history_and_what_comes_meet_without_a_seam(void) {
         while (first < 1000 && (sequence_of[first] < places[i] || sequence_of[first] < oldest)) first++;
         for (uint32_t number = first; number < 1000; number++) {
             const tidings_delivery delivery = receive(observer);
-            CHECK(delivery.sequence == sequence_of[number], "from %lu on: %lu instead of %lu", (unsigned long)places[i], (unsigned long)delivery.sequence,
-                  (unsigned long)sequence_of[number]);
+            CHECK(delivery.sequence == sequence_of[number], "from %lu on: %lu instead of %lu", (unsigned long)places[i],
+                  (unsigned long)delivery.sequence, (unsigned long)sequence_of[number]);
         }
         tidings_delivery delivery;
-        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "from %lu on: more than there was", (unsigned long)places[i]);
+        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "from %lu on: more than there was",
+              (unsigned long)places[i]);
         tidings_observer_close(observer);
     }
     tidings_observer *observer = observer_with(center, NAME, 0, TIDINGS_ADD_HISTORY);
@@ -132,7 +144,8 @@ void history_and_what_comes_meet_without_a_seam(void) {
     uint64_t last = 0, count = 0;
     tidings_delivery delivery;
     while (tidings_next(observer, 0, &delivery) == 0) {
-        CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.sequence > last, "%lu after %lu", (unsigned long)delivery.sequence, (unsigned long)last);
+        CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.sequence > last, "%lu after %lu",
+              (unsigned long)delivery.sequence, (unsigned long)last);
         last = delivery.sequence;
         count++;
     }
@@ -148,7 +161,8 @@ static uint64_t in_the_ring(tidings_center *center) {
     return now.posted - now.retained_from;
 }
 
-// No more history goes than an eighth of what there are places for, however many post; and none as long as there is a place.
+// No more history goes than an eighth of what there are places for, however many post; and none as long as there is a
+// place.
 void places_for_payloads_are_found_in_order_and_history_stays(void) {
     static const uint8_t bytes[MIDDLING];
     tidings_center *centers[3];
@@ -214,7 +228,8 @@ void a_place_that_is_free_is_found_before_a_post_is_held_back(void) {
             OK(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL));
         }
         const account account = drain(slow);
-        CHECK(account.received == 512 && account.missed == 0, "%lu, and %lu missed", (unsigned long)account.received, (unsigned long)account.missed);
+        CHECK(account.received == 512 && account.missed == 0, "%lu, and %lu missed", (unsigned long)account.received,
+              (unsigned long)account.missed);
         // Taken in another order next time.
         for (uint32_t i = random_below(100); i > 0; i--) OK(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL));
         drain(slow);
@@ -231,7 +246,8 @@ void an_observer_takes_little_more_memory_than_a_payload(void) {
         OK(tidings_post(publisher, bytes, size, NULL, NULL));
         const tidings_delivery delivery = receive(observer);
         CHECK(delivery.size == size, "%zu bytes of %zu", (size_t)delivery.size, size);
-        CHECK(observer->capacity <= size + size / 100 * 12 + 4096, "%zu bytes for a payload of %zu", observer->capacity, size);
+        CHECK(observer->capacity <= size + size / 100 * 12 + 4096, "%zu bytes for a payload of %zu", observer->capacity,
+              size);
         tidings_observer_close(observer);
     }
 }
@@ -269,13 +285,16 @@ void large_payloads_lie_in_memory_that_the_program_lends(void) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         OK(tidings_post(publisher, bytes, sizes[i], NULL, NULL));
         const tidings_delivery delivery = receive(observer);
-        CHECK(delivery.size == sizes[i] && memcmp(delivery.payload, bytes, sizes[i]) == 0, "%zu bytes came as %zu, or damaged", sizes[i], delivery.size);
-        CHECK(strcmp(delivery.name, NAME) == 0 && strcmp(delivery.subject, "subject") == 0, "%s, %s", delivery.name, delivery.subject);
+        CHECK(delivery.size == sizes[i] && memcmp(delivery.payload, bytes, sizes[i]) == 0,
+              "%zu bytes came as %zu, or damaged", sizes[i], delivery.size);
+        CHECK(strcmp(delivery.name, NAME) == 0 && strcmp(delivery.subject, "subject") == 0, "%s, %s", delivery.name,
+              delivery.subject);
         const bool is_large = sizes[i] >= 8000;
         asked += is_large;
         CHECK(own.asked == asked, "asked %d times instead of %d", own.asked, asked);
         CHECK(is_large == (delivery.payload == own.memory), "%zu bytes lie in the other memory", sizes[i]);
-        CHECK(!is_large || (own.size >= sizes[i] && own.size <= sizes[i] + 528), "asked for %zu bytes of %zu", own.size, sizes[i]);
+        CHECK(!is_large || (own.size >= sizes[i] && own.size <= sizes[i] + 528), "asked for %zu bytes of %zu", own.size,
+              sizes[i]);
     }
     // A payload without memory counts as missed, and the next one comes.
     own.refuses = true;

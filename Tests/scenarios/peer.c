@@ -10,11 +10,12 @@
 
 // MARK: The center of the scenario
 
-// Scenarios end with their handles open. Here the leak sanitizer finds them, and complains only of what the library itself has lost.
+// Scenarios end with their handles open. Here the leak sanitizer finds them, and complains only of what the library
+// itself has lost.
 static struct kept {
     struct kept *next;
     const void *handle;
-} *_Atomic all_kept;
+} * _Atomic all_kept;
 
 void keep(const void *handle) {
     struct kept *kept = malloc(sizeof *kept);
@@ -86,8 +87,10 @@ account drain(tidings_observer *observer) {
     tidings_delivery delivery;
     int result;
     while ((result = tidings_next(observer, 0, &delivery)) == 0) {
-        if (delivery.kind == TIDINGS_DELIVERY_MISSED) account.missed += delivery.missed;
-        else account.received++;
+        if (delivery.kind == TIDINGS_DELIVERY_MISSED)
+            account.missed += delivery.missed;
+        else
+            account.received++;
     }
     CHECK(result == -EAGAIN || result == -ESTALE, "the end of what is there is %d", result);
     return account;

@@ -1,5 +1,6 @@
-// The other processes of the core's tests. A scenario is a function here, told by ScenarioTests in a directory of its own; it ends with exit status 0, or with one
-// line on standard error. Scenarios wait for events (a pipe, waitpid, the center itself, a word of shared memory), never for time; an alarm ends what hangs.
+// The other processes of the core's tests. A scenario is a function here, told by ScenarioTests in a directory of its
+// own; it ends with exit status 0, or with one line on standard error. Scenarios wait for events (a pipe, waitpid, the
+// center itself, a word of shared memory), never for time; an alarm ends what hangs.
 #ifndef PEER_H
 #define PEER_H
 
@@ -18,7 +19,8 @@
 #include "tidings.h"
 
 #define NAME "com.example.scenario"
-#define WATCHDOG 400u  // seconds after which what hangs is ended; the longest takes a fortieth of that on an idle machine
+#define WATCHDOG                                                                                                       \
+    400u  // seconds after which what hangs is ended; the longest takes a fortieth of that on an idle machine
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
@@ -41,14 +43,15 @@ tidings_center *join_center_with(tidings_configuration configuration);
 tidings_publisher *publisher_of(tidings_center *center, const char *name);
 tidings_publisher *publisher_with(tidings_center *center, const char *name, const char *subject);
 tidings_observer *observer_of(tidings_center *center, const char *name);  // NULL: all names
-tidings_observer *observer_of_nothing(tidings_center *center);  // as yet
+tidings_observer *observer_of_nothing(tidings_center *center);            // as yet
 tidings_observer *observer_with(tidings_center *center, const char *name, uint32_t flags, uint32_t add_flags);
 tidings_statistics statistics_of(tidings_center *center);
 
 void keep(const void *handle);  // for a scenario that opens one by itself and ends without closing it
 
-// How often a scenario of chances takes one: a third as often under a condition, whose difference is at a few of them. Each costs some waits for a processor, and where others
-// keep the processors busy these are the whole scenario: a few hundred deaths took half a minute instead of half a second beside eight with ten times the weight.
+// How often a scenario of chances takes one: a third as often under a condition, whose difference is at a few of them.
+// Each costs some waits for a processor, and where others keep the processors busy these are the whole scenario: a few
+// hundred deaths took half a minute instead of half a second beside eight with ten times the weight.
 uint32_t chances(uint32_t count);
 
 typedef struct stamp {
@@ -89,7 +92,7 @@ pipe_pair pipe_open(void);
 void tell(const pipe_pair *pipe);
 void told(const pipe_pair *pipe);
 
-char process_state(pid_t pid);  // of its first thread: 'R', 'S' …
+char process_state(pid_t pid);               // of its first thread: 'R', 'S' …
 char thread_state(pid_t pid, pid_t thread);  // 'X': gone
 
 // Waits until that process sleeps in the kernel, and as many observers of the center are asleep.
@@ -107,11 +110,13 @@ void until_asleep(pid_t pid, tidings_center *center, uint32_t observers_asleep);
 pid_t start_traced(void (*body)(void));
 void section_begin(void);  // in the child
 void section_end(void);
-// Lets it execute up to `most` instructions; returns how many. Fewer: its section ended, or (`or_sleep`) it is about to wait on a futex.
+// Lets it execute up to `most` instructions; returns how many. Fewer: its section ended, or (`or_sleep`) it is about to
+// wait on a futex.
 uint64_t step(pid_t pid, uint64_t most, bool or_sleep);
 void let_go(pid_t pid);  // it goes on freely
-// After how many instructions of `length` to stop. `moments`: at how many places, `sample` of them, or all of them if asked for everything. `moment`: the
-// place of that number, at random within its share, so that they are spread evenly and each run has others.
+// After how many instructions of `length` to stop. `moments`: at how many places, `sample` of them, or all of them if
+// asked for everything. `moment`: the place of that number, at random within its share, so that they are spread evenly
+// and each run has others.
 uint32_t moments(uint32_t sample, uint64_t length);
 uint64_t moment(uint32_t number, uint32_t count, uint64_t length);
 

@@ -1,14 +1,15 @@
 // Looking at names by how they begin: what comes, what doesn't, what was missed, who is woken and who is held back.
 #include <pthread.h>
 
-#include "receiving/observer.h"
 #include "peer.h"
+#include "receiving/observer.h"
 #include "registry/prefixes.h"
 
 #define NAMES 8
 
 // Those that begin with "com.example." are the first five.
-static const char *const names[NAMES] = {"com.example.", "com.example.a", "com.example.bb.ccc", "com.example.\xc3\xa9", "com.example.b", "com.example", "com.examples", "b"};
+static const char *const names[NAMES] = {"com.example.",  "com.example.a", "com.example.bb.ccc", "com.example.\xc3\xa9",
+                                         "com.example.b", "com.example",   "com.examples",       "b"};
 
 static tidings_observer *looks(tidings_center *center, const char *prefix, uint32_t flags, uint32_t add_flags) {
     uint32_t subscription;
@@ -31,11 +32,13 @@ static uint32_t prefixes_in(tidings_center *center) {
     }
 }
 
-// In a cell or a chunk, with an entry for its name and without, kept or not, with a subject or without: by its name alone.
+// In a cell or a chunk, with an entry for its name and without, kept or not, with a subject or without: by its name
+// alone.
 void a_prefix_gets_what_begins_so(void) {
     static uint8_t bytes[70000];
     tidings_center *center = join_center(256);
-    tidings_observer *observer = looks(center, "com.example.", 0, 0), *shorter = looks(center, "com.e", 0, 0), *longer = looks(center, "com.example.bb.c", 0, 0);
+    tidings_observer *observer = looks(center, "com.example.", 0, 0), *shorter = looks(center, "com.e", 0, 0),
+                     *longer = looks(center, "com.example.bb.c", 0, 0);
     observer_of(center, names[1]);
     observer_of(center, names[6]);
     const size_t sizes[] = {0, 8, 100, 150, 190, 200, 300, 5000, 70000};
@@ -48,7 +51,8 @@ void a_prefix_gets_what_begins_so(void) {
                 memset(bytes, (int)(n + i), sizes[i]);
                 OK(tidings_post(publisher, bytes, sizes[i], &options, &sequence));
                 tidings_observer *all[] = {observer, shorter, longer};
-                const bool fits[] = {begins(names[n], "com.example."), begins(names[n], "com.e"), begins(names[n], "com.example.bb.c")};
+                const bool fits[] = {begins(names[n], "com.example."), begins(names[n], "com.e"),
+                                     begins(names[n], "com.example.bb.c")};
                 for (uint32_t o = 0; o < 3; o++) {
                     tidings_delivery delivery;
                     const int result = tidings_next(all[o], 0, &delivery);
@@ -56,11 +60,14 @@ void a_prefix_gets_what_begins_so(void) {
                         CHECK(result == -EAGAIN, "observer %u gets %s: %d", o, names[n], result);
                         continue;
                     }
-                    CHECK(result == 0 && delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.sequence == sequence && delivery.size == sizes[i], "observer %u, %s, %zu bytes: %d",
-                          o, names[n], sizes[i], result);
-                    CHECK(delivery.name_length == strlen(names[n]) && strcmp(delivery.name, names[n]) == 0, "%s came as %s", names[n], delivery.name);
+                    CHECK(result == 0 && delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.sequence == sequence &&
+                              delivery.size == sizes[i],
+                          "observer %u, %s, %zu bytes: %d", o, names[n], sizes[i], result);
+                    CHECK(delivery.name_length == strlen(names[n]) && strcmp(delivery.name, names[n]) == 0,
+                          "%s came as %s", names[n], delivery.name);
                     CHECK(strcmp(delivery.subject, i % 3 == 1 ? "subject" : "") == 0, "%s", delivery.subject);
-                    CHECK(delivery.size == 0 || memcmp(delivery.payload, bytes, sizes[i]) == 0, "%s: another payload", names[n]);
+                    CHECK(delivery.size == 0 || memcmp(delivery.payload, bytes, sizes[i]) == 0, "%s: another payload",
+                          names[n]);
                 }
                 tidings_publisher_close(publisher);
             }
@@ -88,7 +95,8 @@ void a_prefix_beside_its_names_delivers_once(void) {
     post_number(publisher_of(center, names[2]), 3);
     post_number(publisher_of(center, names[1]), 4);
     delivery = receive(observer);
-    CHECK(delivery.subscription_count == 1 && delivery.subscriptions[0] == of_name && stamp_of(&delivery).number == 4, "%zu", delivery.subscription_count);
+    CHECK(delivery.subscription_count == 1 && delivery.subscriptions[0] == of_name && stamp_of(&delivery).number == 4,
+          "%zu", delivery.subscription_count);
     CHECK(prefixes_in(center) == 0, "%u prefixes are still there", prefixes_in(center));
 }
 
@@ -98,10 +106,12 @@ typedef struct counted {
     uint64_t due, seen;
 } counted;
 
-// Forty prefixes, more than are counted in one go, nested and apart; names with entries and without; some come and go meanwhile.
+// Forty prefixes, more than are counted in one go, nested and apart; names with entries and without; some come and go
+// meanwhile.
 void what_a_prefix_missed_is_counted_exactly(void) {
     tidings_center *center = join_center(256);
-    static const char *const ways[] = {"com.example.", "com.e", "c", "com.example.bb.ccc", "com.example.bb.cccc", "com.example.b", "b", "x"};
+    static const char *const ways[] = {"com.example.",        "com.e",         "c", "com.example.bb.ccc",
+                                       "com.example.bb.cccc", "com.example.b", "b", "x"};
     counted of[40];
     char text[40][16];
     for (uint32_t i = 0; i < 40; i++) {
@@ -122,11 +132,14 @@ void what_a_prefix_missed_is_counted_exactly(void) {
         const uint32_t i = (uint32_t)random_below(40);
         const account account = drain(of[i].observer);
         of[i].seen += account.received + account.missed;
-        CHECK(of[i].seen == of[i].due, "round %u, \"%s*\": %lu of %lu", round, of[i].prefix, (unsigned long)of[i].seen, (unsigned long)of[i].due);
+        CHECK(of[i].seen == of[i].due, "round %u, \"%s*\": %lu of %lu", round, of[i].prefix, (unsigned long)of[i].seen,
+              (unsigned long)of[i].due);
         if (random_below(4) != 0) continue;
         // Another takes its place: what it is told begins now, whoever looked before it.
         tidings_observer_close(of[i].observer);
-        if (random_below(2)) post_number(publisher_of(center, "com.example.bb.ccc"), 0), of[0].due++, of[1].due++, of[2].due++, of[3].due++, of[5].due++;
+        if (random_below(2))
+            post_number(publisher_of(center, "com.example.bb.ccc"), 0), of[0].due++, of[1].due++, of[2].due++,
+                of[3].due++, of[5].due++;
         of[i].observer = looks(center, of[i].prefix, 0, 0);
         of[i].due = of[i].seen = 0;
     }
@@ -183,10 +196,12 @@ void a_prefix_among_many_that_come_and_go_is_counted_exactly(void) {
     for (uint32_t i = 0; i < 2; i++) pthread_join(others[i], NULL);
     const account account = drain(observer), all = drain(of_all);
     const uint64_t posted = 2 * (uint64_t)(ROUNDS(60000) / NAMES * NAMES);
-    CHECK(all.received + all.missed >= posted, "%lu of %lu of all", (unsigned long)(all.received + all.missed), (unsigned long)posted);
+    CHECK(all.received + all.missed >= posted, "%lu of %lu of all", (unsigned long)(all.received + all.missed),
+          (unsigned long)posted);
     uint64_t due = 0;
     for (uint32_t i = 0; i < ROUNDS(60000); i++) due += 2 * (i % NAMES < 5);
-    CHECK(account.received + account.missed == due, "%lu + %lu of %lu", (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)due);
+    CHECK(account.received + account.missed == due, "%lu + %lu of %lu", (unsigned long)account.received,
+          (unsigned long)account.missed, (unsigned long)due);
     CHECK(prefixes_in(center) == 1, "%u prefixes are left", prefixes_in(center));
 }
 
@@ -238,7 +253,8 @@ void a_lossless_observer_by_prefix_holds_back_its_names(void) {
     while ((result = tidings_post(mine, number, sizeof number, NULL, NULL)) == 0) posted++;
     CHECK(result == -EAGAIN && posted > 100 && posted <= 256, "%d after %u", result, posted);
     const account account = drain(observer);
-    CHECK(account.received == posted && account.missed == 0, "%lu of %u, missed %lu", (unsigned long)account.received, posted, (unsigned long)account.missed);
+    CHECK(account.received == posted && account.missed == 0, "%lu of %u, missed %lu", (unsigned long)account.received,
+          posted, (unsigned long)account.missed);
     OK(tidings_post(mine, number, sizeof number, NULL, NULL));
     tidings_observer_close(observer);
     for (uint32_t i = 0; i < 1000; i++) OK(tidings_post(mine, number, sizeof number, NULL, NULL));
@@ -264,7 +280,8 @@ void a_prefix_has_a_history(void) {
         uint64_t from = statistics_of(center).posted - 100;
         OK(tidings_observer_seek(observer, from));
         uint32_t subscription;
-        OK(tidings_observer_add(observer, "com.example.", 12, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_HISTORY, &subscription));
+        OK(tidings_observer_add(observer, "com.example.", 12, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_HISTORY,
+                                &subscription));
         for (uint32_t i = 100; i < 130; i++) {
             tidings_publisher *publisher = publisher_of(center, names[i % NAMES]);
             post_number(publisher, i);
@@ -294,7 +311,8 @@ static void leaves_prefixes(void) {
     for (;;) pause();
 }
 
-// As many as there may be, shared by all who look so; a dead observer's are taken out, as a living one's are that closes.
+// As many as there may be, shared by all who look so; a dead observer's are taken out, as a living one's are that
+// closes.
 void prefixes_are_bounded_and_go_with_who_looked(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 1024});
     tidings_observer *observer = observer_of_nothing(center);
@@ -304,7 +322,9 @@ void prefixes_are_bounded_and_go_with_who_looked(void) {
         const int length = snprintf(text, sizeof text, "p%u.", i);
         OK(tidings_observer_add(observer, text, (size_t)length, NULL, 0, TIDINGS_ADD_PREFIX, &subscriptions[i]));
     }
-    CHECK(tidings_observer_add(observer, "more", 4, NULL, 0, TIDINGS_ADD_PREFIX, &one_more) == -ENOSPC && strstr(tidings_last_error(), "256 prefixes"), "%s", tidings_last_error());
+    CHECK(tidings_observer_add(observer, "more", 4, NULL, 0, TIDINGS_ADD_PREFIX, &one_more) == -ENOSPC &&
+              strstr(tidings_last_error(), "256 prefixes"),
+          "%s", tidings_last_error());
     OK(tidings_observer_add(observer, "p7.", 3, NULL, 0, TIDINGS_ADD_PREFIX, &one_more));
     OK(tidings_observer_add(observer, "more", 4, NULL, 0, 0, &one_more));
     for (uint32_t i = 0; i < 40; i++) OK(tidings_observer_remove(observer, subscriptions[i]));
@@ -322,11 +342,14 @@ void prefixes_are_bounded_and_go_with_who_looked(void) {
     // Those that nobody looks at any more leave the chain, which everybody asks, but for a few.
     uint32_t left = 0;
     const tidings__segment *s = &center->segment;
-    for (uint32_t at = (uint32_t)tidings__prefixes(s).link; at != TIDINGS__NAME_NONE; at = (uint32_t)atomic_load(&s->names[at].next)) left++;
+    for (uint32_t at = (uint32_t)tidings__prefixes(s).link; at != TIDINGS__NAME_NONE;
+         at = (uint32_t)atomic_load(&s->names[at].next))
+        left++;
     CHECK(left <= 8, "%u prefixes that nobody looks at are asked about every name", left);
 }
 
-// Whoever looks so again finds the entry that was left, and another prefix one that others have used: however often, in a center where hardly anybody posts.
+// Whoever looks so again finds the entry that was left, and another prefix one that others have used: however often, in
+// a center where hardly anybody posts.
 void prefixes_that_come_and_go_use_up_no_table(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
     post_number(publisher_of(center, "a"), 1);
@@ -356,6 +379,9 @@ void prefixes_that_cannot_be_are_refused(void) {
     tidings_observer *observer = observer_of_nothing(center);
     uint32_t subscription;
     CHECK(tidings_observer_add(observer, "", 0, NULL, 0, TIDINGS_ADD_PREFIX, &subscription) == -EINVAL, "empty");
-    CHECK(tidings_observer_add(observer, "a\xff", 2, NULL, 0, TIDINGS_ADD_PREFIX, &subscription) == -EINVAL, "not UTF-8");
-    CHECK(tidings_observer_add(observer, "a", 1, "s", 1, TIDINGS_ADD_PREFIX, &subscription) == -EINVAL && strstr(tidings_last_error(), "subject"), "%s", tidings_last_error());
+    CHECK(tidings_observer_add(observer, "a\xff", 2, NULL, 0, TIDINGS_ADD_PREFIX, &subscription) == -EINVAL,
+          "not UTF-8");
+    CHECK(tidings_observer_add(observer, "a", 1, "s", 1, TIDINGS_ADD_PREFIX, &subscription) == -EINVAL &&
+              strstr(tidings_last_error(), "subject"),
+          "%s", tidings_last_error());
 }

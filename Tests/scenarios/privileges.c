@@ -35,16 +35,20 @@ void own_mounts(void) { CHECK(try_own_mounts(), "%s", strerror(errno)); }
 
 void small_file_system(const char *options) {
     own_mounts();
-    CHECK(mount("none", getenv("TIDINGS_DIRECTORY"), "tmpfs", MS_NOSUID | MS_NODEV, options) == 0, "%s", strerror(errno));
+    CHECK(mount("none", getenv("TIDINGS_DIRECTORY"), "tmpfs", MS_NOSUID | MS_NODEV, options) == 0, "%s",
+          strerror(errno));
 }
 
 void become(uid_t user) {
-    CHECK(setgroups(0, NULL) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0, "%s", strerror(errno));
+    CHECK(setgroups(0, NULL) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0, "%s",
+          strerror(errno));
 }
 
 static bool may_mount(void) { return try_own_mounts() && mount("none", "/dev/shm", "tmpfs", 0, "size=64k") == 0; }
 
-static bool may_become(void) { return setgroups(0, NULL) == 0 && setresuid(ANOTHER_USER, ANOTHER_USER, ANOTHER_USER) == 0; }
+static bool may_become(void) {
+    return setgroups(0, NULL) == 0 && setresuid(ANOTHER_USER, ANOTHER_USER, ANOTHER_USER) == 0;
+}
 
 bool may(const char *what) {
     if (strcmp(what, "mounts") == 0) return may_mount();

@@ -4,12 +4,12 @@
 #include <sys/syscall.h>
 
 #include "by_hand.h"
-#include "receiving/observer.h"
 #include "foreign.h"
 #include "observable.h"
-#include "privileges.h"
-#include "registry/doorbell.h"
 #include "posting/publisher.h"
+#include "privileges.h"
+#include "receiving/observer.h"
+#include "registry/doorbell.h"
 
 static pipe_pair ready, done;
 static tidings_center *center;
@@ -21,7 +21,8 @@ static void begin(uint32_t slots) {
 }
 
 static void is(const tidings_delivery *delivery, const char *name, uint32_t number) {
-    CHECK(strcmp(delivery->name, name) == 0 && stamp_of(delivery).number == number, "\"%s\" %u instead of \"%s\" %u", delivery->name, stamp_of(delivery).number, name, number);
+    CHECK(strcmp(delivery->name, name) == 0 && stamp_of(delivery).number == number, "\"%s\" %u instead of \"%s\" %u",
+          delivery->name, stamp_of(delivery).number, name, number);
     CHECK(delivery->pid == (int32_t)getppid() && !(delivery->flags & TIDINGS_DELIVERY_OWN), "another poster");
 }
 
@@ -60,7 +61,8 @@ void readers_are_woken_and_get_everything_in_order(void) {
     const pid_t reader = start(reads_three_names);
     told(&ready);
     // Names that were nobody's when they were looked at.
-    tidings_publisher *publishers[] = {publisher_of(center, "one"), publisher_with(center, "two", "subject"), publisher_with(center, "two", "other"), publisher_of(center, "three")};
+    tidings_publisher *publishers[] = {publisher_of(center, "one"), publisher_with(center, "two", "subject"),
+                                       publisher_with(center, "two", "other"), publisher_of(center, "three")};
     for (uint32_t i = 0; i < ROUNDS(WAKES); i++) {
         until_sleeping(reader);
         for (uint32_t n = 0; n < 4; n++) post_number(publishers[n], i);
@@ -81,7 +83,8 @@ static void counts_what_it_gets(void) {
     tidings_observer *observer = observer_of_nothing(theirs);
     const char *names[] = {"one", "two", "never", NULL};
     uint32_t subscriptions[4], expected = 0;
-    for (uint32_t n = 0; n < 4; n++) OK(tidings_observer_add(observer, names[n], names[n] ? strlen(names[n]) : 0, NULL, 0, 0, &subscriptions[n]));
+    for (uint32_t n = 0; n < 4; n++)
+        OK(tidings_observer_add(observer, names[n], names[n] ? strlen(names[n]) : 0, NULL, 0, 0, &subscriptions[n]));
     for (uint32_t round = 0; round < 20; round++) {
         tell(&ready);
         told(&done);
@@ -91,12 +94,15 @@ static void counts_what_it_gets(void) {
             for (size_t i = 0; i < delivery.subscription_count; i++) {
                 const uint32_t n = delivery.subscriptions[i] - subscriptions[0];
                 CHECK(n < 4, "%u", n);
-                if (delivery.kind == TIDINGS_DELIVERY_MISSED) missed[n] += delivery.missed;
-                else received[n]++;
+                if (delivery.kind == TIDINGS_DELIVERY_MISSED)
+                    missed[n] += delivery.missed;
+                else
+                    received[n]++;
             }
         }
         for (uint32_t n = 0; n < 4; n++)
-            CHECK(received[n] + missed[n] == posted[n], "round %u, interest %u: %lu + %lu of %u", round, n, (unsigned long)received[n], (unsigned long)missed[n], posted[n]);
+            CHECK(received[n] + missed[n] == posted[n], "round %u, interest %u: %lu + %lu of %u", round, n,
+                  (unsigned long)received[n], (unsigned long)missed[n], posted[n]);
         expected += missed[0] > 0;
     }
     CHECK(expected > 0, "it was never lapped");
@@ -106,7 +112,8 @@ static void counts_what_it_gets(void) {
 void readers_are_told_exactly_what_they_missed(void) {
     begin(256);
     posted = shared_memory(4 * sizeof *posted);
-    tidings_publisher *publishers[] = {publisher_of(center, "one"), publisher_of(center, "two"), publisher_of(center, "other")};
+    tidings_publisher *publishers[] = {publisher_of(center, "one"), publisher_of(center, "two"),
+                                       publisher_of(center, "other")};
     if (random_below(2)) post_number(publishers[0], 0);
     const pid_t reader = start(counts_what_it_gets);
     for (uint32_t round = 0; round < 20; round++) {
@@ -174,19 +181,27 @@ static void tries_what_only_writers_may(void) {
     CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && delivery.size == 5, "the value comes first");
     observer = observer_with(theirs, NULL, 0, TIDINGS_ADD_RETAINED);
     const tidings_delivery of_all = receive(observer);
-    CHECK(of_all.flags & TIDINGS_DELIVERY_RETAINED && strcmp(of_all.name, "value") == 0, "also to who looks at all names");
+    CHECK(of_all.flags & TIDINGS_DELIVERY_RETAINED && strcmp(of_all.name, "value") == 0,
+          "also to who looks at all names");
     tidings_observer *late = observer_with(theirs, NULL, 0, TIDINGS_ADD_HISTORY);
     for (uint32_t i = 0; i < 3; i++) (void)receive(late);
     REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), EACCES, "for reading alone");
     REFUSED(tidings_state_set(publisher, "x", 1, NULL), EACCES, "for reading alone");
     REFUSED(tidings_reserve(theirs, 10000, &(tidings_reservation){0}), EACCES, "for reading alone");
     REFUSED(tidings_reclaim(theirs), EACCES, "for reading alone");
-    REFUSED(tidings_observer_add(late, "val", 3, NULL, 0, TIDINGS_ADD_PREFIX, &(uint32_t){0}), EACCES, "observe all names");
+    REFUSED(tidings_observer_add(late, "val", 3, NULL, 0, TIDINGS_ADD_PREFIX, &(uint32_t){0}), EACCES,
+            "observe all names");
     REFUSED(tidings_observer_open(theirs, TIDINGS_OBSERVE_LOSSLESS, &observer), EACCES, "for reading alone");
-    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), EACCES, "only observe it");
-    REFUSED(tidings_open("none", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), ENOENT, "there is none");
-    REFUSED(tidings_remove("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}), EACCES, "only observe it");
-    REFUSED(tidings_open("private", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY, .owner = 0}, &other), EACCES, "neither post nor observe");
+    REFUSED(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), EACCES,
+            "only observe it");
+    REFUSED(tidings_open("none", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}, &other), ENOENT,
+            "there is none");
+    REFUSED(tidings_remove("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER, .owner = 0}), EACCES,
+            "only observe it");
+    REFUSED(tidings_open("private",
+                         &(tidings_configuration){.flags = TIDINGS_OPEN_OWNER | TIDINGS_OPEN_READ_ONLY, .owner = 0},
+                         &other),
+            EACCES, "neither post nor observe");
     CHECK(statistics_of(theirs).posted == 3 && statistics_of(theirs).participants == 1, "statistics can be read");
     const pid_t child = fork();
     if (child == 0) {
@@ -219,8 +234,11 @@ void a_reader_can_read_and_change_nothing(void) {
     OK(tidings_open("private", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again));
     keep(again);
     REFUSED(tidings_observer_open(again, 0, &observer), EACCES, "create it with mode");
-    REFUSED(tidings_open("new", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again), ENOENT, "there is none");
-    REFUSED(tidings_open("new", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_EXCLUSIVE}, &again), EINVAL, "never creates");
+    REFUSED(tidings_open("new", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again), ENOENT,
+            "there is none");
+    REFUSED(
+        tidings_open("new", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_EXCLUSIVE}, &again),
+        EINVAL, "never creates");
 }
 
 // MARK: What a poster leaves unfinished
@@ -264,7 +282,8 @@ void a_stopped_post_holds_readers_up_only_briefly(void) {
     const uint64_t second = claim_by(center, TIDINGS__W_FOREIGN | 78);
     const uint64_t third = claim_by(center, TIDINGS__W_FOREIGN | 79);
     write_record(center, third);
-    tidings__set_relaxed(&tidings__cell_at(&center->segment, third)->route, tidings__relaxed(&tidings__cell_at(&center->segment, first)->route));
+    tidings__set_relaxed(&tidings__cell_at(&center->segment, third)->route,
+                         tidings__relaxed(&tidings__cell_at(&center->segment, first)->route));
     post_number(publisher, 2);
     told(&ready);
     commit_at(center, first);
@@ -332,7 +351,8 @@ static void *accounts_for_all(void *unused) {
 
 static void reads_in_threads(void) {
     pthread_t threads[WAKE_GROUP_EACH];
-    for (uint32_t i = 0; i < WAKE_GROUP_EACH; i++) CHECK(pthread_create(&threads[i], NULL, accounts_for_all, NULL) == 0, "no thread");
+    for (uint32_t i = 0; i < WAKE_GROUP_EACH; i++)
+        CHECK(pthread_create(&threads[i], NULL, accounts_for_all, NULL) == 0, "no thread");
     for (uint32_t i = 0; i < WAKE_GROUP_EACH; i++) CHECK(pthread_join(threads[i], NULL) == 0, "no thread");
 }
 
@@ -344,7 +364,8 @@ static void posts_to_the_wake_group(void) {
     }
 }
 
-// A post that wakes them all takes its time, and whom it woke takes its processor: the other posters, who watch for readers, must not revoke it again and again.
+// A post that wakes them all takes its time, and whom it woke takes its processor: the other posters, who watch for
+// readers, must not revoke it again and again.
 void two_hundred_readers_hear_of_every_post(void) {
     begin(0);
     pid_t readers[WAKE_GROUP], posters[WAKE_GROUP_POSTERS];
@@ -379,7 +400,9 @@ static void until_on_word(long count) {
 }
 
 static void hostile_sleepers(pthread_t threads[HOSTILE]) {
-    for (uint32_t i = 0; i < HOSTILE; i++) CHECK(pthread_create(&threads[i], NULL, sleeps_on_word, (void *)(uintptr_t)tidings__acquire(word)) == 0, "no thread");
+    for (uint32_t i = 0; i < HOSTILE; i++)
+        CHECK(pthread_create(&threads[i], NULL, sleeps_on_word, (void *)(uintptr_t)tidings__acquire(word)) == 0,
+              "no thread");
 }
 
 static void wake_hostile_sleepers(pthread_t threads[HOSTILE]) {
@@ -419,7 +442,8 @@ static void read_one_each(void) {
     CHECK(pthread_join(second, NULL) == 0, "no thread");
 }
 
-// The first two in the kernel's queue are readers of this library: the poster wakes the first, which wakes the second and others; the second wakes more. Returns how many sleepers are left.
+// The first two in the kernel's queue are readers of this library: the poster wakes the first, which wakes the second
+// and others; the second wakes more. Returns how many sleepers are left.
 static long asleep_after_a_post_to_two_readers(tidings_publisher *publisher) {
     const pid_t reader = start(read_one_each);
     told(&ready);
@@ -441,8 +465,9 @@ void a_reader_that_wakes_wakes_the_next_ones(void) {
     begin(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
     word = &center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
-    // A reader whose second of sleep ends just before the post finds it without having been woken, and wakes nobody. That does not happen ten times in a row.
-    // If readers woke nobody, HOSTILE - TIDINGS__NAME_FUTEX_WAKES would be left at least.
+    // A reader whose second of sleep ends just before the post finds it without having been woken, and wakes nobody.
+    // That does not happen ten times in a row. If readers woke nobody, HOSTILE - TIDINGS__NAME_FUTEX_WAKES would be
+    // left at least.
     const long most = (long)HOSTILE + 2 - TIDINGS__NAME_FUTEX_WAKES - 2 * TIDINGS__NAME_FUTEX_PASSES;
     long asleep = HOSTILE + 2;
     for (int round = 0; round < 10 && asleep > most; round++) asleep = asleep_after_a_post_to_two_readers(publisher);
@@ -475,7 +500,8 @@ static void *posts_when_there_is_room(void *publisher) {
     return NULL;
 }
 
-// The lossless observer wakes all posters that wait for it. Readers cannot sleep on that word, and it wakes none of them.
+// The lossless observer wakes all posters that wait for it. Readers cannot sleep on that word, and it wakes none of
+// them.
 void a_lossless_observer_wakes_posters_and_no_reader(void) {
     begin(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -524,7 +550,8 @@ void a_reader_can_be_interrupted_and_has_a_descriptor(void) {
         post_number(publisher, i);
         CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
         // It may have been readable before: for nothing, then.
-        while (tidings_next(observer, 0, &delivery) != 0) CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
+        while (tidings_next(observer, 0, &delivery) != 0)
+            CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno));
         CHECK(stamp_of(&delivery).number == i, "%u", stamp_of(&delivery).number);
     }
     uint32_t subscription;

@@ -44,7 +44,8 @@ void a_removed_center_takes_no_more_posts(void) {
     tell(&removed);
     ends_well(poster);
     const account account = drain(observer);
-    CHECK(account.received == 1 && account.missed == 0, "%lu: what was posted before, and no more", (unsigned long)account.received);
+    CHECK(account.received == 1 && account.missed == 0, "%lu: what was posted before, and no more",
+          (unsigned long)account.received);
     post_number(publisher_of(next, NAME), 2);
     const tidings_delivery delivery = receive(of_next);
     CHECK(stamp_of(&delivery).number == 2 && drain(observer).received == 0, "mixed up");
@@ -56,7 +57,9 @@ void a_removed_center_takes_no_more_posts(void) {
 static void opens_and_removes(void) {
     for (uint32_t i = 0; i < ROUNDS(1200); i++) {
         tidings_center *center;
-        int result = tidings_open("scenario", &(tidings_configuration){.slots = 256, .names = 64, .participants = 16, .observers = 16}, &center);
+        int result = tidings_open(
+            "scenario", &(tidings_configuration){.slots = 256, .names = 64, .participants = 16, .observers = 16},
+            &center);
         CHECK(result == 0, "open: %d", result);
         tidings_publisher *publisher = publisher_of(center, NAME);
         result = tidings_post(publisher, "x", 1, NULL, NULL);
@@ -106,7 +109,8 @@ void who_waits_for_a_remover_holds_up_no_other_center(void) {
         opening opening = {.result = 1};
         pthread_t thread;
         CHECK(pthread_create(&thread, NULL, opens_what_is_being_removed, &opening) == 0, "no thread");
-        while (atomic_load(&opening.thread) == 0 || thread_state(getpid(), atomic_load(&opening.thread)) != 'S') sched_yield();
+        while (atomic_load(&opening.thread) == 0 || thread_state(getpid(), atomic_load(&opening.thread)) != 'S')
+            sched_yield();
         OK(tidings_open("another", &tidings_small_configuration, &other));
         tidings_close(other);
         ends_well(start(does_nothing));
@@ -117,7 +121,8 @@ void who_waits_for_a_remover_holds_up_no_other_center(void) {
             CHECK(atomic_load(&opening.result) == 0, "it answers %d", atomic_load(&opening.result));
             break;
         }
-        CHECK(atomic_load(&opening.result) == -ESTALE && round < 5, "round %u: opening another center, or a fork, waits for it", round);
+        CHECK(atomic_load(&opening.result) == -ESTALE && round < 5,
+              "round %u: opening another center, or a fork, waits for it", round);
     }
     close(file);
 }

@@ -2,7 +2,8 @@
 #include "foreign.h"
 #include "peer.h"
 
-static _Atomic uint64_t *set_by;  // shared: per poster, the number it returned from; and the highest of all, by position
+static _Atomic uint64_t
+    *set_by;  // shared: per poster, the number it returned from; and the highest of all, by position
 
 static void sets_values(void) {
     tidings_center *center = join_center(0);
@@ -10,7 +11,8 @@ static void sets_values(void) {
     for (uint32_t number = 1; number <= 3000; number++) {
         uint64_t sequence;
         const stamp stamp = {.poster = (uint32_t)getpid(), .number = number};
-        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN},
+                        &sequence));
         uint64_t newest = atomic_load(set_by);
         while (newest < sequence && !atomic_compare_exchange_weak(set_by, &newest, sequence)) {}
         // Whatever is read now is not older than what was set by anybody who had returned before.
@@ -32,7 +34,8 @@ void the_newest_value_wins_across_posters(void) {
     stamp value;
     size_t size = sizeof value;
     OK(tidings_state_get(publisher, &value, &size, NULL, &sequence));
-    CHECK(sequence == atomic_load(set_by), "%lu instead of %lu", (unsigned long)sequence, (unsigned long)atomic_load(set_by));
+    CHECK(sequence == atomic_load(set_by), "%lu instead of %lu", (unsigned long)sequence,
+          (unsigned long)atomic_load(set_by));
     CHECK(value.number == 3000, "somebody's last one");
     // Turned over, only one chunk is left.
     for (uint32_t i = 0; i < 600; i++) post_number(publisher_of(center, "filler"), i);
@@ -50,7 +53,8 @@ static void sets_for_ever(void) {
     }
 }
 
-// Killed again and again, at random moments, in the middle of setting the next number: what is read is the last one that returned, or the one after it.
+// Killed again and again, at random moments, in the middle of setting the next number: what is read is the last one
+// that returned, or the one after it.
 void a_killed_poster_never_brings_back_an_older_value(void) {
     set_by = shared_memory(4096);
     tidings_center *center = join_center(256);
@@ -66,10 +70,13 @@ void a_killed_poster_never_brings_back_an_older_value(void) {
         for (int look = 0; look < 3; look++) {
             size_t size = sizeof value;
             OK(tidings_state_get(publisher, &value, &size, NULL, NULL));
-            CHECK(value == returned || value == returned + 1, "round %u, look %d: %lu, after %lu had returned", round, look, (unsigned long)value, (unsigned long)returned);
-            CHECK(look == 0 || value == before, "round %u, look %d: %lu, and %lu before", round, look, (unsigned long)value, (unsigned long)before);
+            CHECK(value == returned || value == returned + 1, "round %u, look %d: %lu, after %lu had returned", round,
+                  look, (unsigned long)value, (unsigned long)returned);
+            CHECK(look == 0 || value == before, "round %u, look %d: %lu, and %lu before", round, look,
+                  (unsigned long)value, (unsigned long)before);
             before = value;
-            if (look == 0 && round % 2) for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
+            if (look == 0 && round % 2)
+                for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
             if (look == 1) CHECK(tidings_reclaim(center) >= 0, "tidy");
         }
         atomic_store(&set_by[0], value);
@@ -77,8 +84,8 @@ void a_killed_poster_never_brings_back_an_older_value(void) {
     for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
     tidings_reclaim(center);
     const tidings_statistics statistics = statistics_of(center);
-    CHECK(statistics.chunks_used <= 1 && statistics.participants == 1 && statistics.names == 1, "%u chunks, %u participants, %u names", statistics.chunks_used,
-          statistics.participants, statistics.names);
+    CHECK(statistics.chunks_used <= 1 && statistics.participants == 1 && statistics.names == 1,
+          "%u chunks, %u participants, %u names", statistics.chunks_used, statistics.participants, statistics.names);
 }
 
 void a_value_survives_everybody_and_the_ring(void) {
@@ -101,7 +108,8 @@ void a_value_survives_everybody_and_the_ring(void) {
         size_t size = sizeof copy;
         uint8_t format = 0;
         OK(tidings_state_get(publisher, copy, &size, &format, NULL));
-        CHECK(size == length && memcmp(copy, large, length) == 0 && format == TIDINGS_FORMAT_CBOR, "round %u: %zu bytes", round, size);
+        CHECK(size == length && memcmp(copy, large, length) == 0 && format == TIDINGS_FORMAT_CBOR,
+              "round %u: %zu bytes", round, size);
     }
     OK(tidings_state_set(publisher, NULL, 0, NULL));
     size_t size = 0;
@@ -119,34 +127,44 @@ void a_value_survives_everybody_and_the_ring(void) {
 
 void a_late_comer_is_told_that_it_is_retained(void) {
     tidings_center *center = join_center(256);
-    tidings_publisher *publisher = publisher_of(center, NAME), *with_subject = publisher_with(center, NAME, "s"), *filler = publisher_of(center, "filler");
+    tidings_publisher *publisher = publisher_of(center, NAME), *with_subject = publisher_with(center, NAME, "s"),
+                      *filler = publisher_of(center, "filler");
     tidings_observer *early = observer_of(center, NAME);
     for (uint32_t round = 0; round < 4; round++) {
         OK(tidings_state_set(publisher, &round, sizeof round, NULL));
-        if (round % 2) for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
-        tidings_observer *late = observer_with(center, NAME, 0, TIDINGS_ADD_RETAINED), *indifferent = observer_of(center, NAME);
+        if (round % 2)
+            for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
+        tidings_observer *late = observer_with(center, NAME, 0, TIDINGS_ADD_RETAINED),
+                         *indifferent = observer_of(center, NAME);
         tidings_delivery delivery = receive(late);
-        CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && *(const uint32_t *)delivery.payload == round, "the value first");
-        CHECK(tidings_next(late, 0, &delivery) == -EAGAIN && tidings_next(indifferent, 0, &delivery) == -EAGAIN, "once, and for those who asked");
+        CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && *(const uint32_t *)delivery.payload == round,
+              "the value first");
+        CHECK(tidings_next(late, 0, &delivery) == -EAGAIN && tidings_next(indifferent, 0, &delivery) == -EAGAIN,
+              "once, and for those who asked");
         post_number(publisher, 99);
         delivery = receive(late);
         CHECK(!(delivery.flags & TIDINGS_DELIVERY_RETAINED) && stamp_of(&delivery).number == 99, "then what is posted");
         tidings_observer_close(late);
         tidings_observer_close(indifferent);
         const account account = drain(early);
-        CHECK(account.received + account.missed == 2, "who was there got it once: %lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+        CHECK(account.received + account.missed == 2, "who was there got it once: %lu + %lu",
+              (unsigned long)account.received, (unsigned long)account.missed);
     }
     // One value a name: none for a subject, and none for an observer of one.
     uint32_t value = 5678, read;
     size_t size = sizeof read;
-    REFUSED(tidings_post(with_subject, &value, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL), EINVAL, "put the subject into the name");
+    REFUSED(
+        tidings_post(with_subject, &value, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL),
+        EINVAL, "put the subject into the name");
     REFUSED(tidings_state_set(with_subject, &value, sizeof value, NULL), EINVAL, "put the subject into the name");
     REFUSED(tidings_state_set(with_subject, NULL, 0, NULL), EINVAL, "put the subject into the name");
     REFUSED(tidings_state_get(with_subject, &read, &size, NULL, NULL), EINVAL, "put the subject into the name");
     tidings_reservation reservation;
     OK(tidings_reserve(center, sizeof value, &reservation));
     memcpy(reservation.bytes, &value, sizeof value);
-    REFUSED(tidings_post_reserved(with_subject, &reservation, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL), EINVAL, "put the subject");
+    REFUSED(tidings_post_reserved(with_subject, &reservation, sizeof value,
+                                  &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL),
+            EINVAL, "put the subject");
     // What was refused changed nothing.
     OK(tidings_state_get(publisher, &read, &size, NULL, NULL));
     CHECK(size == sizeof read && read == 3, "%zu bytes, %u", size, read);
@@ -170,7 +188,8 @@ void a_cleared_value_is_told_as_one(void) {
     const uint32_t flags[] = {0, TIDINGS_DELIVERY_CLEARED | TIDINGS_DELIVERY_IMMEDIATE, 0, 0};
     for (uint32_t i = 0; i < 4; i++) {
         const tidings_delivery one = receive(observer), other = receive(of_all);
-        CHECK(one.flags == (flags[i] | TIDINGS_DELIVERY_OWN) && other.flags == one.flags, "%u: flags %u and %u", i, one.flags, other.flags);
+        CHECK(one.flags == (flags[i] | TIDINGS_DELIVERY_OWN) && other.flags == one.flags, "%u: flags %u and %u", i,
+              one.flags, other.flags);
         CHECK(one.size == (i == 0 ? 5 : 0), "%u: %zu bytes", i, one.size);
     }
 }
@@ -182,27 +201,33 @@ static tidings_publisher *kept_publisher(tidings_center *center, uint32_t number
 }
 
 void values_that_have_taken_every_place_can_be_cleared(void) {
-    const tidings_configuration configuration = {.slots = 256, .names = 4096, .maximum_payload = 1000, .flags = TIDINGS_OPEN_EXCLUSIVE};
+    const tidings_configuration configuration = {
+        .slots = 256, .names = 4096, .maximum_payload = 1000, .flags = TIDINGS_OPEN_EXCLUSIVE};
     tidings_center *center;
     OK(tidings_open("full of values", &configuration, &center));
     tidings_observer *observer = observer_of(center, "kept.0");
     uint8_t bytes[900] = {0};
     uint32_t kept = 0;
     int result;
-    while ((result = tidings_state_set(kept_publisher(center, kept), &kept, sizeof kept, NULL)) == 0) CHECK(++kept < 4000, "there is no end of places");
-    CHECK(result == -EAGAIN && strstr(tidings_last_error(), "hold kept values; clear some"), "%d: %s", result, tidings_last_error());
+    while ((result = tidings_state_set(kept_publisher(center, kept), &kept, sizeof kept, NULL)) == 0)
+        CHECK(++kept < 4000, "there is no end of places");
+    CHECK(result == -EAGAIN && strstr(tidings_last_error(), "hold kept values; clear some"), "%d: %s", result,
+          tidings_last_error());
     CHECK(kept > 8, "only %u values", kept);
-    CHECK(tidings_post(kept_publisher(center, 0), bytes, sizeof bytes, NULL, NULL) == -EAGAIN, "a large payload has found a place");
+    CHECK(tidings_post(kept_publisher(center, 0), bytes, sizeof bytes, NULL, NULL) == -EAGAIN,
+          "a large payload has found a place");
     account account = drain(observer);
     OK(tidings_state_set(kept_publisher(center, 0), NULL, 0, NULL));
     tidings_delivery delivery;
     OK(tidings_next(observer, 0, &delivery));
-    CHECK(delivery.size == 0 && delivery.flags & TIDINGS_DELIVERY_CLEARED && strcmp(delivery.name, "kept.0") == 0, "%zu bytes of \"%s\"", delivery.size, delivery.name);
+    CHECK(delivery.size == 0 && delivery.flags & TIDINGS_DELIVERY_CLEARED && strcmp(delivery.name, "kept.0") == 0,
+          "%zu bytes of \"%s\"", delivery.size, delivery.name);
     for (uint32_t i = 1; i < kept; i++) OK(tidings_state_set(kept_publisher(center, i), NULL, 0, NULL));
     for (uint32_t i = 0; i < kept; i++) {
         uint32_t value;
         size_t size = sizeof value;
-        CHECK(tidings_state_get(kept_publisher(center, i), &value, &size, NULL, NULL) == -ENOENT, "value %u is still there", i);
+        CHECK(tidings_state_get(kept_publisher(center, i), &value, &size, NULL, NULL) == -ENOENT,
+              "value %u is still there", i);
     }
     OK(tidings_post(kept_publisher(center, 0), bytes, sizeof bytes, NULL, NULL));
     OK(tidings_state_set(kept_publisher(center, 1), bytes, sizeof bytes, NULL));
@@ -210,7 +235,8 @@ void values_that_have_taken_every_place_can_be_cleared(void) {
     CHECK(account.received == 1, "%lu of one", (unsigned long)account.received);
     // Turned over once, every place serves again and no name is left but that value's.
     for (uint32_t i = 0; i < 2 * 256; i++) post_number(publisher_of(center, "filler"), i);
-    CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).chunks_used == 1, "%u places in use", statistics_of(center).chunks_used);
+    CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).chunks_used == 1, "%u places in use",
+          statistics_of(center).chunks_used);
     tidings_observer_close(observer);
     CHECK(statistics_of(center).names == 1, "%u names", statistics_of(center).names);
 }

@@ -1,26 +1,29 @@
-// Kept values for who looks at more names than one: which come, in which order, and that none is lost or doubled where they end and live ones begin.
+// Kept values for who looks at more names than one: which come, in which order, and that none is lost or doubled where
+// they end and live ones begin.
 #include <sys/resource.h>
 #include <time.h>
 
 #include "by_hand.h"
 #include "center/center.h"
+#include "eviction/evict.h"
 #include "observable.h"
 #include "peer.h"
+#include "posting/publisher.h"
 #include "ring/chunk.h"
 #include "segment/position.h"
-#include "eviction/evict.h"
-#include "posting/publisher.h"
 
 static uint64_t set(tidings_center *center, const char *name, uint32_t value) {
     uint64_t sequence;
-    OK(tidings_post(publisher_of(center, name), &value, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
+    OK(tidings_post(publisher_of(center, name), &value, sizeof value,
+                    &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, &sequence));
     return sequence;
 }
 
 static tidings_observer *looks(tidings_center *center, const char *prefix, uint32_t flags) {
     uint32_t subscription;
     tidings_observer *observer = observer_of_nothing(center);
-    OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0, (prefix ? TIDINGS_ADD_PREFIX : 0) | flags, &subscription));
+    OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0,
+                            (prefix ? TIDINGS_ADD_PREFIX : 0) | flags, &subscription));
     return observer;
 }
 
@@ -29,8 +32,9 @@ static void comes(tidings_observer *observer, bool kept, const char *name, uint3
     uint32_t number;
     CHECK(delivery.size == sizeof number, "%zu bytes of %s", delivery.size, delivery.name);
     memcpy(&number, delivery.payload, sizeof number);
-    CHECK(strcmp(delivery.name, name) == 0 && number == value && delivery.sequence == sequence, "%s %u at %lu, not %s %u at %lu", delivery.name, number,
-          (unsigned long)delivery.sequence, name, value, (unsigned long)sequence);
+    CHECK(strcmp(delivery.name, name) == 0 && number == value && delivery.sequence == sequence,
+          "%s %u at %lu, not %s %u at %lu", delivery.name, number, (unsigned long)delivery.sequence, name, value,
+          (unsigned long)sequence);
     CHECK(delivery.subject_length == 0, "about \"%s\"", delivery.subject);
     CHECK(!!(delivery.flags & TIDINGS_DELIVERY_RETAINED) == kept, "%s %u is%s kept", name, value, kept ? " not" : "");
 }
@@ -55,8 +59,10 @@ void kept_values_come_to_who_looks_at_many_names(void) {
         const uint64_t a = set(center, "kept.a", 5);
         if (turned) turn(center);
         const uint64_t d = set(center, "kept.d", 6);
-        tidings_observer *begins = looks(center, "kept.", TIDINGS_ADD_RETAINED), *all = looks(center, NULL, TIDINGS_ADD_RETAINED);
-        tidings_observer *indifferent[] = {looks(center, "kept.", 0), looks(center, NULL, 0), looks(center, "kept..", TIDINGS_ADD_RETAINED)};
+        tidings_observer *begins = looks(center, "kept.", TIDINGS_ADD_RETAINED),
+                         *all = looks(center, NULL, TIDINGS_ADD_RETAINED);
+        tidings_observer *indifferent[] = {looks(center, "kept.", 0), looks(center, NULL, 0),
+                                           looks(center, "kept..", TIDINGS_ADD_RETAINED)};
         comes(begins, true, "kept.b", 2, b);
         comes(begins, true, "kept.a", 5, a);
         comes(begins, true, "kept.d", 6, d);
@@ -81,7 +87,8 @@ void kept_values_come_to_who_looks_at_many_names(void) {
     if (child == 0) {
         observer = observer_of(center, "until here");
         uint32_t subscription;
-        OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED, &subscription));
+        OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED,
+                                &subscription));
         for (uint32_t i = 0; i < 3; i++) CHECK(receive(observer).flags & TIDINGS_DELIVERY_RETAINED, "number %u", i);
         _exit(0);
     }
@@ -96,14 +103,16 @@ void what_the_history_lists_is_not_kept_too(void) {
     tidings_observer *observer = observer_of_nothing(center);
     OK(tidings_observer_seek(observer, 0));
     uint32_t subscription;
-    OK(tidings_observer_add(observer, "kept.", 5, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &subscription));
+    OK(tidings_observer_add(observer, "kept.", 5, NULL, 0,
+                            TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &subscription));
     comes(observer, true, "kept.a", 2, before);
     comes(observer, false, "kept.b", 4, first);
     comes(observer, false, "kept.b", 6, second);
     nothing_comes(observer);
 }
 
-// Between being listed and being given: by one that is still in the ring beside it, and by one that has taken its place.
+// Between being listed and being given: by one that is still in the ring beside it, and by one that has taken its
+// place.
 void a_value_that_was_replaced_comes_once(void) {
     tidings_center *center = join_center(256);
     const uint64_t first = set(center, "kept.a", 2);
@@ -116,7 +125,8 @@ void a_value_that_was_replaced_comes_once(void) {
     turn(center);
     tidings_delivery delivery;
     OK(tidings_next(late, 0, &delivery));
-    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1, "the one it gets was posted after it looked, and is gone: kind %u", delivery.kind);
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1,
+          "the one it gets was posted after it looked, and is gone: kind %u", delivery.kind);
     nothing_comes(late);
     comes(looks(center, "kept.", TIDINGS_ADD_RETAINED), true, "kept.a", 6, third);
 }
@@ -137,13 +147,15 @@ void a_cleared_name_taken_by_another_keeps_nothing(void) {
     turn(center);
     tidings_delivery delivery;
     OK(tidings_next(observer, 0, &delivery));
-    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1, "the clearing was missed: kind %u", delivery.kind);
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED && delivery.missed == 1, "the clearing was missed: kind %u",
+          delivery.kind);
     nothing_comes(observer);
 }
 
 // MARK: Second reading
 
-// From where it begins, an observer's history is what is there when it adds: a value that has left the ring by then isn't of it, and comes as a kept one.
+// From where it begins, an observer's history is what is there when it adds: a value that has left the ring by then
+// isn't of it, and comes as a kept one.
 void a_value_evicted_before_the_history_was_listed_is_kept(void) {
     static const char *const prefixes[] = {"kept.a", "kept.", NULL};
     for (uint32_t i = 0; i < 3; i++) {
@@ -153,7 +165,9 @@ void a_value_evicted_before_the_history_was_listed_is_kept(void) {
         turn(center);
         const char *prefix = prefixes[i];
         uint32_t subscription;
-        OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0, (i == 1 ? TIDINGS_ADD_PREFIX : 0) | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &subscription));
+        OK(tidings_observer_add(observer, prefix, prefix ? strlen(prefix) : 0, NULL, 0,
+                                (i == 1 ? TIDINGS_ADD_PREFIX : 0) | TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY,
+                                &subscription));
         comes(observer, true, "kept.a", 2 + 2 * i, sequence);
     }
 }
@@ -163,9 +177,11 @@ void a_kept_value_without_memory_is_told_as_missed(void) {
     if (SANITIZED) return;  // the sanitizer maps whenever it likes
     tidings_center *center = join_center(256);
     static uint8_t large[4 << 20];
-    OK(tidings_post(publisher_of(center, "kept.a"), large, sizeof large, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL));
+    OK(tidings_post(publisher_of(center, "kept.a"), large, sizeof large,
+                    &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL));
     for (uint32_t many = 0; many < 2; many++) {
-        tidings_observer *observer = many ? looks(center, "kept.", TIDINGS_ADD_RETAINED) : observer_with(center, "kept.a", 0, TIDINGS_ADD_RETAINED);
+        tidings_observer *observer = many ? looks(center, "kept.", TIDINGS_ADD_RETAINED)
+                                          : observer_with(center, "kept.a", 0, TIDINGS_ADD_RETAINED);
         struct rlimit was;
         OK(getrlimit(RLIMIT_AS, &was));
         OK(setrlimit(RLIMIT_AS, &(struct rlimit){1 << 20, was.rlim_max}));
@@ -179,7 +195,8 @@ void a_kept_value_without_memory_is_told_as_missed(void) {
     }
 }
 
-// Who may only read can't decide what is claimed, and goes on without it. Committed after all, the value takes the older one's place.
+// Who may only read can't decide what is claimed, and goes on without it. Committed after all, the value takes the
+// older one's place.
 void a_reader_is_given_a_value_that_was_committed_late(void) {
     for (uint32_t many = 0; many < 2; many++) {
         tidings_center *center = observable_center(256);
@@ -190,10 +207,12 @@ void a_reader_is_given_a_value_that_was_committed_late(void) {
         tidings__set_relaxed(&cell->route, tidings__relaxed(&tidings__cell_at(&center->segment, before)->route));
         tidings_center *theirs = open_to_read();
         tidings_observer *observer = observer_with(theirs, many ? NULL : "kept.a", 0, TIDINGS_ADD_RETAINED);
-        tidings__set_relaxed(&center->segment.chunk_words[tidings__relaxed(&cell->body[0])], late << 16 | TIDINGS__CHUNK_IN_RING);
+        tidings__set_relaxed(&center->segment.chunk_words[tidings__relaxed(&cell->body[0])],
+                             late << 16 | TIDINGS__CHUNK_IN_RING);
         commit_at(center, late);
         tidings_delivery delivery = receive(observer);
-        CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && delivery.sequence == late, "%lu, not %lu", (unsigned long)delivery.sequence, (unsigned long)late);
+        CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && delivery.sequence == late, "%lu, not %lu",
+              (unsigned long)delivery.sequence, (unsigned long)late);
     }
 }
 
@@ -222,7 +241,8 @@ void kept_values_that_cannot_be_are_passed_by(void) {
     CHECK(spoilt == 300, "%u", spoilt);
     const clock_t begun = clock();
     nothing_comes(looks(center, "kept.", TIDINGS_ADD_RETAINED));
-    CHECK(clock() - begun < 10 * CLOCKS_PER_SEC, "%ld s of processor time", (long)((clock() - begun) / CLOCKS_PER_SEC));  // a hundredth of one; a minute, otherwise
+    CHECK(clock() - begun < 10 * CLOCKS_PER_SEC, "%ld s of processor time",
+          (long)((clock() - begun) / CLOCKS_PER_SEC));  // a hundredth of one; a minute, otherwise
 }
 
 // What no poster has posted is no value: position 0 is the first, and the frontier the first that is free.
@@ -240,7 +260,8 @@ static void is_no_value(tidings_center *center, uint64_t position) {
     size_t size = sizeof value;
     uint64_t sequence = 0;
     const int result = tidings_state_get(publisher, &value, &size, NULL, &sequence);
-    CHECK(result == -ENOENT, "%d: a value at %lu, kept at %lu", result, (unsigned long)sequence, (unsigned long)position);
+    CHECK(result == -ENOENT, "%d: a value at %lu, kept at %lu", result, (unsigned long)sequence,
+          (unsigned long)position);
 }
 
 void a_kept_value_lies_between_the_first_position_and_the_frontier(void) {
@@ -295,7 +316,8 @@ static void sets_and_sets(void) {
     for (uint32_t i = 0; !atomic_load(enough); i++) set(center, names[i % VALUES], i);
 }
 
-// One poster counts up, so each name's values are three apart: the first that comes may be any, kept or not, each later one follows it or was told as missed.
+// One poster counts up, so each name's values are three apart: the first that comes may be any, kept or not, each later
+// one follows it or was told as missed.
 void kept_and_posted_values_meet_without_a_seam(void) {
     enough = shared_memory(sizeof *enough);
     tidings_center *center = join_center(256);
@@ -322,7 +344,8 @@ void kept_and_posted_values_meet_without_a_seam(void) {
             CHECK(delivery.name[5] == 'a' + (char)which, "%u as %s", number, delivery.name);
             kept += delivery.flags & TIDINGS_DELIVERY_RETAINED;
             CHECK(!(delivery.flags & TIDINGS_DELIVERY_RETAINED) || i < VALUES, "kept after %u others", i);
-            CHECK(!seen[which] || number >= next[which], "%u again, or before its time: %lu", number, (unsigned long)next[which]);
+            CHECK(!seen[which] || number >= next[which], "%u again, or before its time: %lu", number,
+                  (unsigned long)next[which]);
             if (seen[which]) gap += (number - next[which]) / VALUES;
             seen[which] = true;
             next[which] = number + VALUES;

@@ -1,9 +1,9 @@
-// Every scenario test of the core, by topic. TOPIC(topic) begins one; a topic has the name of the file that holds its functions,
-// or of the condition. The tests read this list by `ScenarioPeer --list`.
+// Every scenario test of the core, by topic. TOPIC(topic) begins one; a topic has the name of the file that holds its
+// functions, or of the condition. The tests read this list by `ScenarioPeer --list`.
 //
-// SCENARIO(name) is an ordinary one. STEPPED needs single steps, MOUNTING file systems of its own, AS_OTHERS the right to become another
-// user. LIMITED uses up what a sanitizer needs. RETOLD is another one's function under a condition (conditions.c). APART is the
-// same for a condition that needs namespaces (namespaces.c).
+// SCENARIO(name) is an ordinary one. STEPPED needs single steps, MOUNTING file systems of its own, AS_OTHERS the right
+// to become another user. LIMITED uses up what a sanitizer needs. RETOLD is another one's function under a condition
+// (conditions.c). APART is the same for a condition that needs namespaces (namespaces.c).
 // clang-format off
 
 PUBLISHER(births)

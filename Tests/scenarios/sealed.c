@@ -9,7 +9,9 @@
 static int ends[2];
 static tidings_center *center;
 
-static void connect_ends(void) { CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "%s", strerror(errno)); }
+static void connect_ends(void) {
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "%s", strerror(errno));
+}
 
 static void create(uint32_t mode) {
     OK(tidings_create_sealed("handed", &(tidings_configuration){.slots = 256, .mode = mode}, &center));
@@ -69,7 +71,8 @@ void a_sealed_center_goes_from_hand_to_hand(void) {
         const pid_t dying = start(dies_with_a_place);
         CHECK(waitpid(dying, &status, 0) == dying && WIFSIGNALED(status), "it lives");
         tidings_publisher *publisher = publisher_of(center, NAME);
-        for (uint32_t n = 0; n < 600; n++) OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        for (uint32_t n = 0; n < 600; n++)
+            OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
         CHECK(tidings_reclaim(center) >= 0, "tidying");
         CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
         CHECK(strcmp(tidings_path(center), "/memfd:handed") == 0, "%s", tidings_path(center));
@@ -87,7 +90,8 @@ static void reads_what_it_was_handed(void) {
         struct stat status;
         if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid == ANOTHER_USER) continue;
         CHECK(open(path, O_RDWR | O_CLOEXEC) < 0, "descriptor %d can be opened for writing", fd);
-        CHECK(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED, "descriptor %d can be mapped for writing", fd);
+        CHECK(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED,
+              "descriptor %d can be mapped for writing", fd);
         CHECK(ftruncate(fd, 0) != 0 && fchmod(fd, 0666) != 0, "descriptor %d can be changed", fd);
     }
     REFUSED(tidings_post(publisher_of(handed, NAME), "x", 1, NULL, NULL), EACCES, "for reading alone");
@@ -122,7 +126,8 @@ void nobody_can_cut_a_sealed_center_short(void) {
     for (int fd = 3; fd < 64; fd++) {
         struct stat status;
         if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 0) continue;
-        CHECK(ftruncate(fd, status.st_size / 2) != 0 && ftruncate(fd, status.st_size * 2) != 0 && ftruncate(fd, 0) != 0, "descriptor %d can be cut short", fd);
+        CHECK(ftruncate(fd, status.st_size / 2) != 0 && ftruncate(fd, status.st_size * 2) != 0 && ftruncate(fd, 0) != 0,
+              "descriptor %d can be cut short", fd);
         CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) != 0, "descriptor %d can be sealed further", fd);
         tried++;
     }
@@ -180,7 +185,8 @@ static void sends(const void *bytes, size_t length, int fd, int count) {
         message.msg_control = &space;
         message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
         struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-        *rights = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN((size_t)count * sizeof(int))};
+        *rights = (struct cmsghdr){
+            .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN((size_t)count * sizeof(int))};
         for (int i = 0; i < count; i++) memcpy(CMSG_DATA(rights) + (size_t)i * sizeof(int), &fd, sizeof fd);
     }
     CHECK(sendmsg(ends[0], &message, 0) == (ssize_t)length, "%s", strerror(errno));
@@ -205,7 +211,8 @@ void what_is_no_center_is_refused_on_arrival(void) {
     CHECK(got > 0, "%s", strerror(errno));
     letter.length = (size_t)got;
     int plain = memfd_create("plain", MFD_CLOEXEC), sealed = memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    CHECK(plain >= 0 && sealed >= 0 && ftruncate(plain, 1 << 20) == 0 && ftruncate(sealed, 1 << 20) == 0, "%s", strerror(errno));
+    CHECK(plain >= 0 && sealed >= 0 && ftruncate(plain, 1 << 20) == 0 && ftruncate(sealed, 1 << 20) == 0, "%s",
+          strerror(errno));
     CHECK(fcntl(sealed, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, "%s", strerror(errno));
     const uint32_t before = open_descriptors();
     tidings_center *none = (void *)1;
@@ -214,11 +221,16 @@ void what_is_no_center_is_refused_on_arrival(void) {
         for (int which = 0; which < 3; which++) {
             if (count == 0 && which > 0) continue;
             sends(letter.bytes, letter.length, fds[which], count);
-            if (count == 0) REFUSED(tidings_receive(ends[1], &none), EBADMSG, "is none");
-            else if (count > 4) REFUSED(tidings_receive(ends[1], &none), EMSGSIZE, "receiving");
-            else if (count == 4) REFUSED(tidings_receive(ends[1], &none), EBADMSG, "is none");
-            else if (which == 1) REFUSED(tidings_receive(ends[1], &none), EBADMSG, "is not a center");
-            else REFUSED(tidings_receive(ends[1], &none), EPERM, "isn't sealed");
+            if (count == 0)
+                REFUSED(tidings_receive(ends[1], &none), EBADMSG, "is none");
+            else if (count > 4)
+                REFUSED(tidings_receive(ends[1], &none), EMSGSIZE, "receiving");
+            else if (count == 4)
+                REFUSED(tidings_receive(ends[1], &none), EBADMSG, "is none");
+            else if (which == 1)
+                REFUSED(tidings_receive(ends[1], &none), EBADMSG, "is not a center");
+            else
+                REFUSED(tidings_receive(ends[1], &none), EPERM, "isn't sealed");
             CHECK(none == NULL, "a handle all the same");
         }
     }

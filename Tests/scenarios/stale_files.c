@@ -1,4 +1,5 @@
-// Files that creators and removers leave when they are killed: found, deleted, and never somebody's who is still at work.
+// Files that creators and removers leave when they are killed: found, deleted, and never somebody's who is still at
+// work.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -50,7 +51,8 @@ static void creates(void) {
     tidings_close(center);
 }
 
-// Killed, or stopped, while there is something in the directory that isn't a center yet; false: too early or too late. `*pid` is 0 if it has ended.
+// Killed, or stopped, while there is something in the directory that isn't a center yet; false: too early or too late.
+// `*pid` is 0 if it has ended.
 static bool half_born(int signal, pid_t *pid) {
     *pid = start(creates);
     told(&ready);
@@ -61,7 +63,8 @@ static bool half_born(int signal, pid_t *pid) {
     return access(born_path(), F_OK) != 0 && files_there() > 0;
 }
 
-// Alive: its files are left alone, however long it stands still, but for the moment between making one and holding it. Then it makes another. True: it was met half-way.
+// Alive: its files are left alone, however long it stands still, but for the moment between making one and holding it.
+// Then it makes another. True: it was met half-way.
 static bool stopped_and_left_alone(void) {
     pid_t pid;
     const bool half = half_born(SIGSTOP, &pid);
@@ -87,7 +90,8 @@ void files_of_killed_creators_are_found_and_deleted(void) {
         if (half_born(SIGKILL, &pid)) {
             killed++;
             const found seen = search_for(false);
-            CHECK(seen.count == files_there() && seen.kinds[0] == TIDINGS_STALE_FILE_UNFINISHED, "%u of %u files, the first of kind %d", seen.count, files_there(), seen.kinds[0]);
+            CHECK(seen.count == files_there() && seen.kinds[0] == TIDINGS_STALE_FILE_UNFINISHED,
+                  "%u of %u files, the first of kind %d", seen.count, files_there(), seen.kinds[0]);
             (void)search_for(true);
             CHECK(search_for(false).count == 0, "they are deleted");
         }
@@ -113,9 +117,11 @@ void writers_files_of_killed_creators_are_found_and_deleted(void) {
     int status;
     for (int round = 0; round < 4; round++) {
         const pid_t pid = start(dies_between_writers_file_and_center);
-        CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "status %x", (unsigned)status);
+        CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "status %x",
+              (unsigned)status);
         const found seen = search_for(false);
-        CHECK(files_there() == 1 && seen.count == 1 && seen.kinds[0] == TIDINGS_STALE_FILE_WRITERS_FILE, "%u of %u files", seen.count, files_there());
+        CHECK(files_there() == 1 && seen.count == 1 && seen.kinds[0] == TIDINGS_STALE_FILE_WRITERS_FILE,
+              "%u of %u files", seen.count, files_there());
         (void)search_for(true);
         CHECK(files_there() == 0 && search_for(false).count == 0, "%u files", files_there());
     }
@@ -129,7 +135,12 @@ void centers_half_removed_are_found_and_deleted_and_no_others(void) {
     OK(tidings_open("observable", &(tidings_configuration){.slots = 256, .mode = 0644}, &observable));
     keep(observable);
     char name[64];
-    const char *strangers[] = {"tidings.%u.notes", "tidings.%u..notes", "tidings.%u..0123456789abcdef.text", "tidings.%u..0123456789abcdefg", "tidings.1%u..0123456789abcdef", "other"};
+    const char *strangers[] = {"tidings.%u.notes",
+                               "tidings.%u..notes",
+                               "tidings.%u..0123456789abcdef.text",
+                               "tidings.%u..0123456789abcdefg",
+                               "tidings.1%u..0123456789abcdef",
+                               "other"};
     for (int i = 0; i < 6; i++) {
         snprintf(name, sizeof name, strangers[i], (unsigned)geteuid());
         make_file(path_of(name), "notes", 5);
@@ -139,7 +150,8 @@ void centers_half_removed_are_found_and_deleted_and_no_others(void) {
     atomic_store(&plain->segment.header->removed.word, 1);
     atomic_store(&observable->segment.header->removed.word, 1);
     const found seen = search_for(false);
-    CHECK(seen.count == 2 && seen.kinds[0] == TIDINGS_STALE_FILE_REMOVED && seen.kinds[1] == TIDINGS_STALE_FILE_REMOVED, "%u are found", seen.count);
+    CHECK(seen.count == 2 && seen.kinds[0] == TIDINGS_STALE_FILE_REMOVED && seen.kinds[1] == TIDINGS_STALE_FILE_REMOVED,
+          "%u are found", seen.count);
     (void)search_for(true);
     CHECK(search_for(false).count == 0 && files_there() == 6, "%u files", files_there());
     // Its center was deleted by `rm`.

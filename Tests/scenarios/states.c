@@ -1,11 +1,11 @@
 // Shared words set by hand to what a death or a stop leaves behind; the next one who comes along makes good.
 #include "by_hand.h"
+#include "eviction/pending_claim.h"
+#include "posting/publisher.h"
 #include "receiving/observer.h"
 #include "registry/name_table.h"
 #include "registry/tally.h"
 #include "ring/verdict.h"
-#include "posting/publisher.h"
-#include "eviction/pending_claim.h"
 
 static tidings_center *center;
 static tidings__segment *s;
@@ -21,7 +21,8 @@ static void begin(void) {
 
 static void comes_next(uint64_t position) {
     const tidings_delivery delivery = receive(observer);
-    CHECK(delivery.sequence == position, "%lu instead of %lu", (unsigned long)delivery.sequence, (unsigned long)position);
+    CHECK(delivery.sequence == position, "%lu instead of %lu", (unsigned long)delivery.sequence,
+          (unsigned long)position);
 }
 
 static void nothing_comes(void) {
@@ -35,8 +36,10 @@ void skips_a_tombstone_at_once(void) {
     for (uint32_t i = 0; i < 600; i++) {
         const uint64_t position = claim_by(center, TIDINGS__W_DIED | (i % 2 ? TIDINGS__W_SKIPPED : 0));
         if (i % 3 == 0) post_number(publisher, i);
-        if (i % 3 == 0) comes_next(position + 1);
-        else nothing_comes();
+        if (i % 3 == 0)
+            comes_next(position + 1);
+        else
+            nothing_comes();
         CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "it counts for nobody");
     }
     CHECK(statistics_of(center).revoked == 0, "there was nobody to ask");
@@ -60,14 +63,16 @@ void revokes_a_claim_whose_owner_never_comes_back(void) {
 
 static bool busy(uint64_t position) {
     const tidings__cell *cell = tidings__cell_at(s, position);
-    return tidings__busy(tidings__relaxed(&cell->claim), tidings__relaxed(&cell->commit), tidings__relaxed(&cell->verdict));
+    return tidings__busy(tidings__relaxed(&cell->claim), tidings__relaxed(&cell->commit),
+                         tidings__relaxed(&cell->verdict));
 }
 
 // Its owner goes on three laps later, commits, and reads its verdict: only then is the slot free, and then it is used.
 void a_revoked_slot_serves_again_once_its_owner_knows(void) {
     begin();
     const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
-    for (uint32_t i = 0; i < 3 * 256; i++) CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
+    for (uint32_t i = 0; i < 3 * 256; i++)
+        CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
     CHECK(busy(position), "its owner hasn't moved");
     commit_at(center, position);
     CHECK(busy(position), "its owner doesn't know yet");
@@ -77,7 +82,8 @@ void a_revoked_slot_serves_again_once_its_owner_knows(void) {
     for (uint32_t i = 0; i < 256; i++) used |= post_number(publisher, i) % 256 == position % 256;
     CHECK(used, "the slot is not used again");
     const account account = drain(observer);
-    CHECK(account.received + account.missed == 4 * 256, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+    CHECK(account.received + account.missed == 4 * 256, "%lu + %lu", (unsigned long)account.received,
+          (unsigned long)account.missed);
 }
 
 void passes_over_a_slot_that_is_busy_from_an_earlier_lap(void) {
@@ -89,14 +95,16 @@ void passes_over_a_slot_that_is_busy_from_an_earlier_lap(void) {
     for (uint32_t i = 0; i < 5 * 256; i++, posted++)
         CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
     account account = drain(late);
-    CHECK(account.received + account.missed == posted, "%lu + %lu of %lu", (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)posted);
+    CHECK(account.received + account.missed == posted, "%lu + %lu of %lu", (unsigned long)account.received,
+          (unsigned long)account.missed, (unsigned long)posted);
     // Dead, at last: its slot serves again, and is counted again.
     claims_of_the_dead(s, 77);
     bool used = false;
     for (uint32_t i = 0; i < 256; i++, posted++) used |= post_number(publisher, i) % 256 == position % 256;
     CHECK(used, "the slot is not used again");
     const struct account more = drain(late);
-    CHECK(more.received == 256 && more.missed == 0, "%lu + %lu", (unsigned long)more.received, (unsigned long)more.missed);
+    CHECK(more.received == 256 && more.missed == 0, "%lu + %lu", (unsigned long)more.received,
+          (unsigned long)more.missed);
 }
 
 void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
@@ -128,7 +136,8 @@ void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
     for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
     const account account = drain(late);
-    CHECK(account.received + account.missed == 600, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+    CHECK(account.received + account.missed == 600, "%lu + %lu", (unsigned long)account.received,
+          (unsigned long)account.missed);
 }
 
 // Eviction of a range with two names and half of their tallies added, by somebody who died then.
@@ -156,7 +165,8 @@ void finishes_an_eviction_that_was_left_half_way(void) {
             valid++;
         }
         for (int i = 0; i < 2; i++)
-            if (counts[i] && round & (1u << i)) tidings__tally_add(&s->names[entries[i]].tally, counts[i], start + length);
+            if (counts[i] && round & (1u << i))
+                tidings__tally_add(&s->names[entries[i]].tally, counts[i], start + length);
         if (valid && round & 4) tidings__tally_add(&s->names[TIDINGS__NAME_ALL].tally, valid, start + length);
         // And added once more by a helper that comes too late.
         for (uint32_t i = 0; i < 200; i++) {
@@ -167,13 +177,16 @@ void finishes_an_eviction_that_was_left_half_way(void) {
         for (int i = 0; i < 2; i++) tidings__tally_add(&s->names[entries[i]].tally, 1000, start + length);
     }
     const account first = drain(observer), second = drain(of_other), third = drain(of_all);
-    CHECK(first.received + first.missed == posted[0], "%lu + %lu of %lu", (unsigned long)first.received, (unsigned long)first.missed, (unsigned long)posted[0]);
-    CHECK(second.received + second.missed == posted[1], "%lu + %lu of %lu", (unsigned long)second.received, (unsigned long)second.missed, (unsigned long)posted[1]);
-    CHECK(third.received + third.missed == posted[0] + posted[1], "%lu + %lu", (unsigned long)third.received, (unsigned long)third.missed);
+    CHECK(first.received + first.missed == posted[0], "%lu + %lu of %lu", (unsigned long)first.received,
+          (unsigned long)first.missed, (unsigned long)posted[0]);
+    CHECK(second.received + second.missed == posted[1], "%lu + %lu of %lu", (unsigned long)second.received,
+          (unsigned long)second.missed, (unsigned long)posted[1]);
+    CHECK(third.received + third.missed == posted[0] + posted[1], "%lu + %lu", (unsigned long)third.received,
+          (unsigned long)third.missed);
 }
 
-// Somebody stands in an eviction, its records counted but its end not said: an observer that is lapped then, in the middle of its history, and told of these as missed, is
-// told nothing from before them after that.
+// Somebody stands in an eviction, its records counted but its end not said: an observer that is lapped then, in the
+// middle of its history, and told of these as missed, is told nothing from before them after that.
 void history_lapped_during_an_eviction_is_told_in_order(void) {
     begin();  // so that the name has an entry, which counts
     for (uint32_t i = 0; i < 200; i++) post_number(publisher, i);
@@ -193,11 +206,12 @@ void history_lapped_during_an_eviction_is_told_in_order(void) {
             told += delivery.missed;
             continue;
         }
-        CHECK(stamp_of(&delivery).number == told + received, "number %u comes after %lu missed and %lu received", stamp_of(&delivery).number, (unsigned long)told,
-              (unsigned long)received);
+        CHECK(stamp_of(&delivery).number == told + received, "number %u comes after %lu missed and %lu received",
+              stamp_of(&delivery).number, (unsigned long)told, (unsigned long)received);
         received++;
     }
-    CHECK(result == -EAGAIN && told + received == 448, "%d: %lu + %lu", result, (unsigned long)told, (unsigned long)received);
+    CHECK(result == -EAGAIN && told + received == 448, "%d: %lu + %lu", result, (unsigned long)told,
+          (unsigned long)received);
 }
 
 // What everybody who asks a cell of this position is told, as one number each, from where it has these words.
@@ -230,21 +244,31 @@ static answers ask(uint64_t position, uint64_t w, uint64_t c, uint64_t v) {
     return a;
 }
 
-// C and V of 0 say something of position 0: as good as nothing, in every slot but its own. (Such a cell can last: whoever claims it may die, on each lap.)
+// C and V of 0 say something of position 0: as good as nothing, in every slot but its own. (Such a cell can last:
+// whoever claims it may die, on each lap.)
 void a_cell_of_zeros_says_nothing_of_any_position_it_will_have(void) {
     begin();
     const uint64_t laps[] = {0, 1, 2, UINT64_C(1) << 20, (UINT64_C(1) << 30) + 3, UINT64_C(1) << 43};
-    const uint64_t owners[] = {0, TIDINGS__W_FOREIGN | 77, 4194303, TIDINGS__W_DIED, TIDINGS__W_SKIPPED | 4194303, TIDINGS__W_SKIPPED | TIDINGS__W_FOREIGN | 77};
+    const uint64_t owners[] = {0,
+                               TIDINGS__W_FOREIGN | 77,
+                               4194303,
+                               TIDINGS__W_DIED,
+                               TIDINGS__W_SKIPPED | 4194303,
+                               TIDINGS__W_SKIPPED | TIDINGS__W_FOREIGN | 77};
     for (uint32_t slot = 1; slot < 256; slot = slot < 3 ? slot + 1 : slot * 2 + 1) {
         for (uint32_t i = 0; i < sizeof laps / sizeof laps[0]; i++) {
             const uint64_t position = laps[i] * 256 + slot;
             for (uint32_t k = 0; k < 3 * (sizeof owners / sizeof owners[0]); k++) {
                 // Of the lap before, of this one, of the next.
-                const uint64_t w = ((tidings__lap_at(s, position) + k % 3 - 1) & TIDINGS__LAP_MASK) << TIDINGS__W_LAP_SHIFT | (owners[k / 3] ? TIDINGS__W_PHASE : 0) | owners[k / 3];
-                const answers never = ask(position, w, TIDINGS__C_NEVER, TIDINGS__V_NEVER), zeros = ask(position, w, 0, 0);
+                const uint64_t w = ((tidings__lap_at(s, position) + k % 3 - 1) & TIDINGS__LAP_MASK)
+                                       << TIDINGS__W_LAP_SHIFT |
+                                   (owners[k / 3] ? TIDINGS__W_PHASE : 0) | owners[k / 3];
+                const answers never = ask(position, w, TIDINGS__C_NEVER, TIDINGS__V_NEVER),
+                              zeros = ask(position, w, 0, 0);
                 for (uint32_t n = 0; n < 9; n++)
-                    CHECK(never.of[n] == zeros.of[n], "position %lu, claim %lx: answer %u is %lu, and %lu of zeros", (unsigned long)position, (unsigned long)w, n,
-                          (unsigned long)never.of[n], (unsigned long)zeros.of[n]);
+                    CHECK(never.of[n] == zeros.of[n], "position %lu, claim %lx: answer %u is %lu, and %lu of zeros",
+                          (unsigned long)position, (unsigned long)w, n, (unsigned long)never.of[n],
+                          (unsigned long)zeros.of[n]);
             }
         }
     }

@@ -2,11 +2,11 @@
 #include <sched.h>
 
 #include "by_hand.h"
-#include "receiving/observer.h"
+#include "eviction/evict.h"
 #include "platform/clock.h"
 #include "platform/futex.h"
+#include "receiving/observer.h"
 #include "registry/doorbell.h"
-#include "eviction/evict.h"
 #include "steps.h"
 
 static tidings_center *own_center;
@@ -62,10 +62,12 @@ static void counts_what_it_missed(void) {
     CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED, "it missed nothing");
     const account account = drain(observer);
     const uint64_t missed = delivery.missed + account.missed;
-    CHECK(account.received + missed == BEFORE + WHILE, "%lu + %lu", (unsigned long)account.received, (unsigned long)missed);
+    CHECK(account.received + missed == BEFORE + WHILE, "%lu + %lu", (unsigned long)account.received,
+          (unsigned long)missed);
 }
 
-// It has fallen behind, in a center of its own: positions begin at 0 there, and how many it can have missed is known by them.
+// It has fallen behind, in a center of its own: positions begin at 0 there, and how many it can have missed is known by
+// them.
 static pid_t start_behind(tidings_center **center, tidings_publisher **publisher) {
     *center = join_center(256);
     *publisher = publisher_of(*center, NAME);
@@ -74,7 +76,8 @@ static pid_t start_behind(tidings_center **center, tidings_publisher **publisher
     return pid;
 }
 
-// Stopped anywhere while it finds out what it missed, and the ring goes round several times meanwhile: whatever it read before and after, it is told the exact number.
+// Stopped anywhere while it finds out what it missed, and the ring goes round several times meanwhile: whatever it read
+// before and after, it is told the exact number.
 void stopped_anywhere_while_it_counts_what_it_missed(void) {
     uint64_t length = 0;
     uint32_t stops = 1;
@@ -102,7 +105,8 @@ static pipe_pair registered, woken, onward;
 
 static bool in_a_wake_group;
 
-// Asleep as `tidings_next` is, but once awake it waits to be told to go on: a poster that is stepped is slow enough to be revoked by whoever waits for it.
+// Asleep as `tidings_next` is, but once awake it waits to be told to go on: a poster that is stepped is slow enough to
+// be revoked by whoever waits for it.
 static void sleeps_again_and_again(void) {
     tidings_center *center = join_center(0);
     tidings__segment *s = &center->segment;
@@ -112,11 +116,14 @@ static void sleeps_again_and_again(void) {
     tell(&registered);
     for (;;) {
         _Atomic uint32_t unused = 0;
-        tidings__futex_value words[3] = {{&own->doorbell, 0}, {&unused, 0}, {&s->names[entry].wake_group, tidings__acquire(&s->names[entry].wake_group)}};
+        tidings__futex_value words[3] = {{&own->doorbell, 0},
+                                         {&unused, 0},
+                                         {&s->names[entry].wake_group, tidings__acquire(&s->names[entry].wake_group)}};
         if (in_a_wake_group) tidings__set_relaxed(&own->group_waits[0], entry);
         words[0].value = tidings__doorbell_announce(s, observer->index);
         const uint32_t count = in_a_wake_group ? 3 : 2;
-        while (tidings__acquire(words[0].word) == words[0].value && tidings__acquire(words[count - 1].word) == words[count - 1].value)
+        while (tidings__acquire(words[0].word) == words[0].value &&
+               tidings__acquire(words[count - 1].word) == words[count - 1].value)
             tidings__futex_wait_either(words, count, -1);
         tidings__doorbell_withdraw(s, observer->index);
         tell(&woken);
@@ -125,8 +132,8 @@ static void sleeps_again_and_again(void) {
     }
 }
 
-// A poster killed anywhere on its way through ringing: what it committed wakes the sleepers, without help from anybody else. What it didn't commit may
-// have woken them or not; if not, the next post does.
+// A poster killed anywhere on its way through ringing: what it committed wakes the sleepers, without help from anybody
+// else. What it didn't commit may have woken them or not; if not, the next post does.
 static void killed_while_ringing(uint32_t sleepers) {
     what = (act){.size = 8};
     returned = shared_memory(4096);
@@ -151,7 +158,8 @@ static void killed_while_ringing(uint32_t sleepers) {
     for (uint32_t kill = 0; kill < kills; kill++) {
         for (uint32_t i = 0; i < sleepers; i++) until_asleep(sleeper[i], center, sleepers);
         const pid_t pid = start_traced(posts_once);
-        step(pid, kill + 1 < kills ? moment(kill, kills, length) : UINT64_MAX, false);  // the last one when its post has returned
+        step(pid, kill + 1 < kills ? moment(kill, kills, length) : UINT64_MAX,
+             false);  // the last one when its post has returned
         kill_and_reap(pid);
         tidings_delivery delivery;
         const int result = tidings_next(witness, 0, &delivery);
@@ -183,7 +191,8 @@ static void registers_and_leaves(void) {
     tidings_observer *other = observer_of(center, "other");
     tidings_observer_close(observer_of(center, "warm-up"));
     section_begin();
-    tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY);
+    tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS,
+                                               TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY);
     uint32_t subscription;
     OK(tidings_observer_add(observer, "brand-new", 9, "subject", 7, 0, &subscription));
     OK(tidings_post(publisher, "x", 1, NULL, NULL));
@@ -200,7 +209,8 @@ static void registers_and_leaves(void) {
 // An observer killed anywhere between registering and leaving holds up no poster and leaves no place taken.
 void killed_anywhere_while_observing(void) {
     returned = shared_memory(4096);
-    own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000});
+    own_center = join_center_with(
+        (tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000});
     tidings_publisher *publisher = publisher_of(own_center, NAME);
     const uint32_t names = statistics_of(own_center).names;
     const uint64_t length = length_of(registers_and_leaves);
@@ -214,7 +224,8 @@ void killed_anywhere_while_observing(void) {
     }
     nothing_is_left(own_center, publisher, 0, 0);
     CHECK(statistics_of(own_center).names == names, "%u names", statistics_of(own_center).names);
-    CHECK(statistics_of(own_center).observers_lossless == 0, "%u lossless observers", statistics_of(own_center).observers_lossless);
+    CHECK(statistics_of(own_center).observers_lossless == 0, "%u lossless observers",
+          statistics_of(own_center).observers_lossless);
     for (uint32_t i = 0; i < 2000; i++) {
         // And all the entries serve other names.
         char name[32];
@@ -244,7 +255,8 @@ static void leaves_orphans(void) {
 // Killed while it tidies up after another: the next one tidies up after both.
 void killed_anywhere_while_reclaiming(void) {
     returned = shared_memory(4096);
-    own_center = join_center_with((tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000});
+    own_center = join_center_with(
+        (tidings_configuration){.slots = 256, .participants = 8, .observers = 8, .names = 64, .maximum_payload = 1000});
     tidings_publisher *publisher = publisher_of(own_center, NAME);
     int status;
     waitpid(start(leaves_orphans), &status, 0);
@@ -258,9 +270,10 @@ void killed_anywhere_while_reclaiming(void) {
         kill_and_reap(pid);
         CHECK(tidings_reclaim(own_center) >= 1, "one at least");
         const tidings_statistics statistics = statistics_of(own_center);
-        CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.chunks_used == 0 && statistics.names == 0,
-              "%u participants, %u observers, %u chunks, %u names after %u kills", statistics.participants, statistics.observers, statistics.chunks_used,
-              statistics.names, kill + 1);
+        CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.chunks_used == 0 &&
+                  statistics.names == 0,
+              "%u participants, %u observers, %u chunks, %u names after %u kills", statistics.participants,
+              statistics.observers, statistics.chunks_used, statistics.names, kill + 1);
     }
     nothing_is_left(own_center, publisher, 0, 0);
 }
@@ -298,8 +311,8 @@ void killed_anywhere_while_revoking(void) {
         uint32_t holder;
         OK(tidings__make_room(center, position, &holder));
         tidings__cell *cell = tidings__cell_at(s, position);
-        tidings__set_release(&cell->claim, tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT | (~tidings__relaxed(&cell->commit) & 1) << 32 |
-                                               TIDINGS__W_FOREIGN | 77);
+        tidings__set_release(&cell->claim, tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT |
+                                               (~tidings__relaxed(&cell->commit) & 1) << 32 | TIDINGS__W_FOREIGN | 77);
         post_number(publisher, kill);
         const uint64_t at = step(pid, kill == 0 ? UINT64_MAX : moment(kill - 1, kills, length), false);
         if (kill == 0) {
@@ -308,13 +321,16 @@ void killed_anywhere_while_revoking(void) {
         }
         kill_and_reap(pid);
         const tidings_delivery delivery = receive(observer);
-        CHECK(delivery.sequence == position + 1 && stamp_of(&delivery).number == kill, "killed after %lu of %lu: sequence %lu", (unsigned long)at,
-              (unsigned long)length, (unsigned long)delivery.sequence);
-        CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "killed after %lu of %lu: no verdict", (unsigned long)at, (unsigned long)length);
+        CHECK(delivery.sequence == position + 1 && stamp_of(&delivery).number == kill,
+              "killed after %lu of %lu: sequence %lu", (unsigned long)at, (unsigned long)length,
+              (unsigned long)delivery.sequence);
+        CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "killed after %lu of %lu: no verdict",
+              (unsigned long)at, (unsigned long)length);
         claims_of_the_dead(s, 77);
     }
     for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
     const account account = drain(sluggish);
-    CHECK(account.received + account.missed == 600 + kills + 1, "%lu + %lu", (unsigned long)account.received, (unsigned long)account.missed);
+    CHECK(account.received + account.missed == 600 + kills + 1, "%lu + %lu", (unsigned long)account.received,
+          (unsigned long)account.missed);
     CHECK(tidings_reclaim(center) >= 1 && statistics_of(center).observers == 2, "left");
 }

@@ -1,5 +1,5 @@
-// Posters killed, or stopped for three laps of the ring, after any number of instructions: a debugger's single steps put the moment wherever it is wanted, so
-// that no window is too short to be hit.
+// Posters killed, or stopped for three laps of the ring, after any number of instructions: a debugger's single steps
+// put the moment wherever it is wanted, so that no window is too short to be hit.
 #include "steps.h"
 
 static tidings_center *own_center;
@@ -10,7 +10,8 @@ static void killed_in(act act) {
     returned = shared_memory(4096);
     own_center = join_center(256);
     tidings_publisher *publisher = publisher_of(own_center, NAME);
-    tidings_observer *observer = observer_of(own_center, NAME), *bystander = observer_of(own_center, act.full ? NAME : NULL);
+    tidings_observer *observer = observer_of(own_center, NAME),
+                     *bystander = observer_of(own_center, act.full ? NAME : NULL);
     const uint64_t length = length_of(posts_once);
     const uint32_t kills = moments(act.full ? KILLS / 3 : KILLS, length);  // an eviction is ten times as long
     uint64_t delivered_anyway = 0;
@@ -25,28 +26,34 @@ static void killed_in(act act) {
         tidings_delivery delivery = receive(observer);
         bool seen = false;
         if (stamp_of(&delivery).poster == 1) {
-            CHECK(delivery.size == act.size && !memcmp((const char *)delivery.payload + sizeof(stamp), payload + sizeof(stamp), act.size - sizeof(stamp)),
-                  "killed after %lu of %lu instructions: %zu bytes came", (unsigned long)at, (unsigned long)length, delivery.size);
+            CHECK(delivery.size == act.size && !memcmp((const char *)delivery.payload + sizeof(stamp),
+                                                       payload + sizeof(stamp), act.size - sizeof(stamp)),
+                  "killed after %lu of %lu instructions: %zu bytes came", (unsigned long)at, (unsigned long)length,
+                  delivery.size);
             seen = true;
             delivery = receive(observer);
         }
-        CHECK(stamp_of(&delivery).poster == 0 && stamp_of(&delivery).number == kill, "killed after %lu of %lu instructions: %u.%u", (unsigned long)at,
-              (unsigned long)length, stamp_of(&delivery).poster, stamp_of(&delivery).number);
-        CHECK(seen || !was_returned, "killed after %lu of %lu instructions: it returned, and nothing came", (unsigned long)at, (unsigned long)length);
-        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "killed after %lu of %lu instructions: something came twice", (unsigned long)at,
-              (unsigned long)length);
+        CHECK(stamp_of(&delivery).poster == 0 && stamp_of(&delivery).number == kill,
+              "killed after %lu of %lu instructions: %u.%u", (unsigned long)at, (unsigned long)length,
+              stamp_of(&delivery).poster, stamp_of(&delivery).number);
+        CHECK(seen || !was_returned, "killed after %lu of %lu instructions: it returned, and nothing came",
+              (unsigned long)at, (unsigned long)length);
+        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN,
+              "killed after %lu of %lu instructions: something came twice", (unsigned long)at, (unsigned long)length);
         delivered_anyway += seen;
         if (act.flags & TIDINGS_POST_RETAIN) {
             size_t size = 0;
             const int result = tidings_state_get(publisher, NULL, &size, NULL, NULL);
-            CHECK(!seen || result == -ENOBUFS, "killed after %lu of %lu instructions: delivered, but not retained", (unsigned long)at, (unsigned long)length);
+            CHECK(!seen || result == -ENOBUFS, "killed after %lu of %lu instructions: delivered, but not retained",
+                  (unsigned long)at, (unsigned long)length);
         }
     }
     CHECK(delivered_anyway < kills, "every one came: none was killed before its commit");
     // Who looks at all names, and has been lapped, counts the same, to the last one.
     const account seen = drain(bystander);
     const uint64_t expected = (act.full ? kills + 1 : 2 * kills + 2) + delivered_anyway;
-    CHECK(seen.received + seen.missed == expected, "%lu + %lu of %lu", (unsigned long)seen.received, (unsigned long)seen.missed, (unsigned long)expected);
+    CHECK(seen.received + seen.missed == expected, "%lu + %lu of %lu", (unsigned long)seen.received,
+          (unsigned long)seen.missed, (unsigned long)expected);
     nothing_is_left(own_center, publisher, 2, 2);
 }
 
@@ -83,8 +90,8 @@ static void stopped_in(act act) {
                     came++;
                     continue;
                 }
-                CHECK(stamp_of(&delivery).number == expected, "stopped after %lu of %lu instructions: %u instead of %u", (unsigned long)at,
-                      (unsigned long)length, stamp_of(&delivery).number, expected);
+                CHECK(stamp_of(&delivery).number == expected, "stopped after %lu of %lu instructions: %u instead of %u",
+                      (unsigned long)at, (unsigned long)length, stamp_of(&delivery).number, expected);
                 expected++;
             }
         }
@@ -93,11 +100,13 @@ static void stopped_in(act act) {
         kill_and_reap(pid);
         came += (uint32_t)drain(observer).received;
         total++;
-        CHECK(came == 1, "stopped after %lu of %lu instructions: it came %u times", (unsigned long)at, (unsigned long)length, came);
+        CHECK(came == 1, "stopped after %lu of %lu instructions: it came %u times", (unsigned long)at,
+              (unsigned long)length, came);
     }
     // Who read nothing all the time is told exactly how much that was.
     const account account = drain(sluggish);
-    CHECK(account.received + account.missed == total, "%lu + %lu of %lu", (unsigned long)account.received, (unsigned long)account.missed, (unsigned long)total);
+    CHECK(account.received + account.missed == total, "%lu + %lu of %lu", (unsigned long)account.received,
+          (unsigned long)account.missed, (unsigned long)total);
     nothing_is_left(own_center, publisher, 2, 2);
 }
 
@@ -105,4 +114,6 @@ void stopped_anywhere_in_a_small_post(void) { stopped_in((act){.size = 64}); }
 void stopped_anywhere_in_a_chunk_post(void) { stopped_in((act){.size = 300}); }
 void stopped_anywhere_in_a_retained_post(void) { stopped_in((act){.size = 64, .flags = TIDINGS_POST_RETAIN}); }
 
-void stopped_anywhere_while_evicting(void) { stopped_in((act){.size = 300, .flags = TIDINGS_POST_RETAIN, .full = true}); }
+void stopped_anywhere_while_evicting(void) {
+    stopped_in((act){.size = 300, .flags = TIDINGS_POST_RETAIN, .full = true});
+}

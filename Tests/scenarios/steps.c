@@ -13,7 +13,8 @@ void posts_once(void) {
     // Once before, so that everything lazy is done.
     OK(tidings_post(publisher_of(center, "warm-up"), payload, what.size, &options, NULL));
     tidings_publisher *filler = publisher_of(center, "filler");
-    while (what.full && statistics_of(center).posted - statistics_of(center).retained_from < 256) post_number(filler, 0);
+    while (what.full && statistics_of(center).posted - statistics_of(center).retained_from < 256)
+        post_number(filler, 0);
     section_begin();
     const int result = tidings_post(publisher, payload, what.size, &options, NULL);
     atomic_store(returned, 1);

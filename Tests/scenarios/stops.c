@@ -12,7 +12,8 @@ static void posts_without_end(void) {
     }
 }
 
-// Others turn the ring three times while it stands still: nobody waits, and each of its posts is delivered once, or counted once.
+// Others turn the ring three times while it stands still: nobody waits, and each of its posts is delivered once, or
+// counted once.
 void a_poster_stopped_at_random_loses_nothing_uncounted(void) {
     returned = shared_memory(4096);
     tidings_center *center = join_center(256);
@@ -48,5 +49,6 @@ void a_poster_stopped_at_random_loses_nothing_uncounted(void) {
     missed += rest.missed;
     const uint64_t total = atomic_load(returned) + others;
     // It may have died between its last commit and saying so.
-    CHECK(received + missed == total || received + missed == total + 1, "%lu + %lu of %lu", (unsigned long)received, (unsigned long)missed, (unsigned long)total);
+    CHECK(received + missed == total || received + missed == total + 1, "%lu + %lu of %lu", (unsigned long)received,
+          (unsigned long)missed, (unsigned long)total);
 }

@@ -30,7 +30,8 @@ static void *forks(void *unused) {
             usleep(200);
         }
         child_lives(center, publisher);
-        // Its place is free when it says so; but for handles that the operation may be about to close, it would close what it has.
+        // Its place is free when it says so; but for handles that the operation may be about to close, it would close
+        // what it has.
         tidings_close(world.center);
         if (center != world.center) tidings_close(center);
         atomic_store(&board->born, 2);
@@ -75,7 +76,8 @@ void suffers(void) {
 }
 
 int open_as_target(void) {
-    const tidings_configuration existing = {.flags = operation->readable ? TIDINGS_OPEN_READ_ONLY : TIDINGS_OPEN_EXISTING};
+    const tidings_configuration existing = {.flags = operation->readable ? TIDINGS_OPEN_READ_ONLY
+                                                                         : TIDINGS_OPEN_EXISTING};
     return tidings_open("scenario", &existing, &own_center);
 }
 
@@ -103,8 +105,10 @@ void post_as_target(uint32_t number) {
     const uint8_t *bytes = own_payloads[number];
     const tidings_post_options options = {.flags = operation->flags};
     const int result = tidings_post(own_publisher, bytes, operation->size, &options, NULL);
-    if (result != 0) atomic_store(&board->result, result);
-    else atomic_fetch_add(&board->returned, 1);
+    if (result != 0)
+        atomic_store(&board->result, result);
+    else
+        atomic_fetch_add(&board->returned, 1);
 }
 
 bool next_as_target(int64_t timeout_ns) {
@@ -119,7 +123,8 @@ bool next_as_target(int64_t timeout_ns) {
         atomic_fetch_add(&board->missed, delivery.missed);
         return true;
     }
-    if (delivery.sequence <= last && !(delivery.flags & TIDINGS_DELIVERY_RETAINED)) atomic_store(&board->result, -EILSEQ);
+    if (delivery.sequence <= last && !(delivery.flags & TIDINGS_DELIVERY_RETAINED))
+        atomic_store(&board->result, -EILSEQ);
     if (delivery.size && !payload_is_whole(delivery.payload, delivery.size)) atomic_store(&board->result, -EBADMSG);
     last = delivery.sequence;
     atomic_fetch_add(&board->received, 1);

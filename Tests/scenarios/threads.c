@@ -26,7 +26,8 @@ void threads_that_share_a_publisher_post_each_in_its_order(void) {
     for (uint32_t i = 0; i < THREADS * each; i++) {
         const tidings_delivery delivery = receive(observer);
         const stamp stamp = stamp_of(&delivery);
-        CHECK(stamp.poster < THREADS && stamp.number == next[stamp.poster]++, "poster %u: number %u", stamp.poster, stamp.number);
+        CHECK(stamp.poster < THREADS && stamp.number == next[stamp.poster]++, "poster %u: number %u", stamp.poster,
+              stamp.number);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(posters[i], NULL);
     CHECK(drain(observer).received == 0, "more than was posted");

@@ -29,7 +29,8 @@ pid_t start_traced(void (*body)(void)) {
     const pid_t pid = start_with(body, true);
     const int signal = wait_stop(pid);
     CHECK(signal == SIGSTOP, "stopped by signal %d", signal);
-    CHECK(ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)(PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)) == 0, "%s", strerror(errno));
+    CHECK(ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)(PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)) == 0,
+          "%s", strerror(errno));
     return pid;
 }
 
@@ -52,7 +53,8 @@ static bool about_to_sleep(pid_t pid) { return pid == 0; }
 
 uint64_t step(pid_t pid, uint64_t most, bool or_sleep) {
     uint64_t done = 0;
-    // Both on one processor: a step is a switch to the other and back, and across processors each waits for a wake-up, on a busy machine for a time slice.
+    // Both on one processor: a step is a switch to the other and back, and across processors each waits for a wake-up,
+    // on a busy machine for a time slice.
     cpu_set_t before, here;
     const int processor = sched_getcpu();
     CHECK(processor >= 0 && sched_getaffinity(pid, sizeof before, &before) == 0, "%s", strerror(errno));
@@ -60,14 +62,16 @@ uint64_t step(pid_t pid, uint64_t most, bool or_sleep) {
     CPU_SET(processor, &here);
     cpu_set_t own;
     CHECK(sched_getaffinity(0, sizeof own, &own) == 0, "%s", strerror(errno));
-    CHECK(sched_setaffinity(0, sizeof here, &here) == 0 && sched_setaffinity(pid, sizeof here, &here) == 0, "%s", strerror(errno));
+    CHECK(sched_setaffinity(0, sizeof here, &here) == 0 && sched_setaffinity(pid, sizeof here, &here) == 0, "%s",
+          strerror(errno));
     for (; done < most && atomic_load(in_section); done++) {
         if (or_sleep && about_to_sleep(pid)) break;
         CHECK(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) == 0, "%s", strerror(errno));
         const int signal = wait_stop(pid);
         CHECK(signal == SIGTRAP, "stopped by signal %d", signal);
     }
-    CHECK(sched_setaffinity(pid, sizeof before, &before) == 0 && sched_setaffinity(0, sizeof own, &own) == 0, "%s", strerror(errno));
+    CHECK(sched_setaffinity(pid, sizeof before, &before) == 0 && sched_setaffinity(0, sizeof own, &own) == 0, "%s",
+          strerror(errno));
     return done;
 }
 
@@ -103,7 +107,7 @@ typedef struct counts {
     struct {
         uint64_t key;
         uint32_t count;
-    } *of;
+    } * of;
 } counts;
 
 static counts counts_for(uint64_t keys) {
@@ -116,12 +120,14 @@ static counts counts_for(uint64_t keys) {
 
 static uint32_t *count_of(counts *counts, uint64_t key) {
     uint64_t place = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
-    while (counts->of[place & (counts->places - 1)].count && counts->of[place & (counts->places - 1)].key != key) place++;
+    while (counts->of[place & (counts->places - 1)].count && counts->of[place & (counts->places - 1)].key != key)
+        place++;
     counts->of[place & (counts->places - 1)].key = key;
     return &counts->of[place & (counts->places - 1)].count;
 }
 
-// The cheapest way to each place: a breakpoint where the address comes for the first time, or at an earlier place and single steps from there.
+// The cheapest way to each place: a breakpoint where the address comes for the first time, or at an earlier place and
+// single steps from there.
 static void plan(path *path) {
     counts seen = counts_for(path->length);
     uint64_t least = 0;
@@ -151,7 +157,8 @@ static void choose(path *path, const uint64_t *calls) {
     for (uint64_t at = 0; at < path->length; at++) {
         const uint64_t key = path->addresses[at] ^ calls[at];
         const uint32_t round = ++*count_of(&so_far, key);
-        if (path->length <= EVERY_PLACE || round <= ROUNDS_OF_LOOPS || round == *count_of(&in_all, key)) path->moments[path->count++] = (uint32_t)at;
+        if (path->length <= EVERY_PLACE || round <= ROUNDS_OF_LOOPS || round == *count_of(&in_all, key))
+            path->moments[path->count++] = (uint32_t)at;
     }
     free(in_all.of);
     free(so_far.of);
@@ -173,8 +180,10 @@ path path_along(pid_t pid, uint64_t most) {
         const uint64_t before = path.length ? path.addresses[path.length - 1] : registers.rip;
         // A call moves the stack by a word, and goes further than any instruction is long; a return the other way.
         if (registers.rip - before > 15) {
-            if (registers.rsp + 8 == stack && depth < 255) depth++, chain[depth] = (chain[depth - 1] + before) * UINT64_C(0xff51afd7ed558ccd);
-            else if (registers.rsp == stack + 8 && depth > 0) depth--;
+            if (registers.rsp + 8 == stack && depth < 255)
+                depth++, chain[depth] = (chain[depth - 1] + before) * UINT64_C(0xff51afd7ed558ccd);
+            else if (registers.rsp == stack + 8 && depth > 0)
+                depth--;
         }
         stack = registers.rsp;
         calls[path.length] = chain[depth];
@@ -197,21 +206,26 @@ static uint64_t plant(pid_t pid, uint64_t address) {
     const uint64_t word = (uint64_t)ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)address, NULL);
     CHECK(errno == 0, "%s", strerror(errno));
     const uint64_t planted = (word & ~UINT64_C(0xff)) | 0xcc;
-    CHECK(ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)address, (void *)(uintptr_t)planted) == 0, "%s", strerror(errno));
+    CHECK(ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)address, (void *)(uintptr_t)planted) == 0, "%s",
+          strerror(errno));
     return word;
 }
 
 static void uproot(pid_t pid, uint64_t address, uint64_t word) {
-    CHECK(ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)address, (void *)(uintptr_t)word) == 0, "%s", strerror(errno));
+    CHECK(ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)address, (void *)(uintptr_t)word) == 0, "%s",
+          strerror(errno));
 }
 
-// Breakpoints are in code that all threads share, and only the first is traced: another that came to one would die of it. So the others stand still while there are any.
+// Breakpoints are in code that all threads share, and only the first is traced: another that came to one would die of
+// it. So the others stand still while there are any.
 typedef struct others {
     pid_t of[8];
     uint32_t count;
 } others;
 
-#define INTERRUPTED_FIRST UINT64_C(512)  // what a system call that waits answers when it is interrupted, and begun anew afterwards: -ERESTARTSYS to -ERESTART_RESTARTBLOCK
+#define INTERRUPTED_FIRST                                                                                              \
+    UINT64_C(512)  // what a system call that waits answers when it is interrupted, and begun anew afterwards:
+                   // -ERESTARTSYS to -ERESTART_RESTARTBLOCK
 #define INTERRUPTED_LAST UINT64_C(516)
 
 // Where it waits for something, so that it holds nothing that the first may need. False: it ended.
@@ -222,7 +236,8 @@ static bool hold_one(pid_t pid, pid_t thread) {
         if (state != 'S' || ptrace(PTRACE_SEIZE, thread, NULL, NULL) != 0) return false;
         CHECK(ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) == 0, "%s", strerror(errno));
         int status;
-        CHECK(waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status), "a thread of the traced child ended with status %x", (unsigned)status);
+        CHECK(waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status),
+              "a thread of the traced child ended with status %x", (unsigned)status);
         struct user_regs_struct registers;
         CHECK(ptrace(PTRACE_GETREGS, thread, NULL, &registers) == 0, "%s", strerror(errno));
         if (-registers.rax >= INTERRUPTED_FIRST && -registers.rax <= INTERRUPTED_LAST) return true;
@@ -264,7 +279,8 @@ bool step_along(pid_t pid, const path *path, uint64_t most) {
         CHECK(signal == SIGTRAP, "stopped by signal %d", signal);
         uproot(pid, address, word);
         const uint64_t at = instruction_of(pid) - 1;
-        CHECK(ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user_regs_struct, rip), (void *)(uintptr_t)at) == 0, "%s", strerror(errno));
+        CHECK(ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user_regs_struct, rip), (void *)(uintptr_t)at) == 0,
+              "%s", strerror(errno));
         if (at == address) continue;
         CHECK(at == end, "trapped at %lx", (unsigned long)at);
         uproot(pid, end, at_end);

@@ -71,7 +71,8 @@ void one_without_permission_is_told_so(void) {
     tell(&ready);  // it may create no file there
     told(&done);
     CHECK(files_there() == 1, "%u files", files_there());
-    CHECK(rename(center_path(), name) == 0 && chown(name, ANOTHER_USER, ANOTHER_USER) == 0 && chmod(name, 0) == 0, "%s", strerror(errno));
+    CHECK(rename(center_path(), name) == 0 && chown(name, ANOTHER_USER, ANOTHER_USER) == 0 && chmod(name, 0) == 0, "%s",
+          strerror(errno));
     tell(&ready);
     ends_well(pid);
 }
@@ -85,7 +86,8 @@ static void posts_and_observes_as_another(void) {
     for (uint32_t i = 0; i < 2000; i++) {
         post_number(publisher, i);
         const tidings_delivery delivery = receive(observer);
-        CHECK(stamp_of(&delivery).number == i && delivery.uid == ANOTHER_USER, "number %u of user %u", stamp_of(&delivery).number, delivery.uid);
+        CHECK(stamp_of(&delivery).number == i && delivery.uid == ANOTHER_USER, "number %u of user %u",
+              stamp_of(&delivery).number, delivery.uid);
     }
     CHECK(statistics_of(center).posted == 2000 && statistics_of(center).participants == 1, "somebody else was there");
 }
@@ -102,7 +104,8 @@ void two_users_of_one_directory_do_not_meet(void) {
     for (uint32_t i = 0; i < 2000; i++) {
         post_number(publisher, 5000 + i);
         const tidings_delivery delivery = receive(observer);
-        CHECK(stamp_of(&delivery).number == 5000 + i && delivery.uid == 0, "number %u of user %u", stamp_of(&delivery).number, delivery.uid);
+        CHECK(stamp_of(&delivery).number == 5000 + i && delivery.uid == 0, "number %u of user %u",
+              stamp_of(&delivery).number, delivery.uid);
     }
     ends_well(pid);
     CHECK(statistics_of(center).posted == 2000 && files_there() == 2, "they met");
@@ -117,7 +120,8 @@ static void posts_what_it_may(void) {
     if (result != 0) CHECK(strstr(tidings_last_error(), "open the center again"), "no advice");
 }
 
-// As daemons do once they have started. What it has open it keeps, and may go on growing; a child that has to open it anew is told that it can't.
+// As daemons do once they have started. What it has open it keeps, and may go on growing; a child that has to open it
+// anew is told that it can't.
 void who_becomes_another_user_goes_on_with_what_it_has(void) {
     // Where it may look, and finds nothing of its own.
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));

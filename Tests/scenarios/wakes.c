@@ -9,8 +9,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "receiving/observer.h"
 #include "peer.h"
+#include "receiving/observer.h"
 
 static pipe_pair ready, done;
 
@@ -23,7 +23,8 @@ static void only_exit_and_complaints(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
     struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, "%s", strerror(errno));
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0,
+          "%s", strerror(errno));
 }
 
 static void sleeps_on_another_name(void) {
@@ -34,7 +35,8 @@ static void sleeps_on_another_name(void) {
 
 static void posts_under_a_filter(void) {
     tidings_center *center = join_center(0);
-    tidings_publisher *publishers[3] = {publisher_of(center, NAME), publisher_with(center, NAME, "subject"), publisher_of(center, "nobody's")};
+    tidings_publisher *publishers[3] = {publisher_of(center, NAME), publisher_with(center, NAME, "subject"),
+                                        publisher_of(center, "nobody's")};
     static uint8_t bytes[600];
     const size_t sizes[4] = {0, 8, 120, 600};
     // Whatever is done once is done now: memory for chunks, thread-local things.
@@ -45,7 +47,8 @@ static void posts_under_a_filter(void) {
     for (uint32_t i = 0; i < 20000; i++) OK(tidings_post(publishers[i % 3], bytes, sizes[i % 4], NULL, NULL));
 }
 
-// Observers that are awake, and observers that sleep on other names, cost a post no system call, whatever its size, also when the ring turns.
+// Observers that are awake, and observers that sleep on other names, cost a post no system call, whatever its size,
+// also when the ring turns.
 void a_post_with_nobody_asleep_on_its_name_makes_no_system_call(void) {
     ready = pipe_open();
     done = pipe_open();
@@ -62,7 +65,8 @@ void a_post_with_nobody_asleep_on_its_name_makes_no_system_call(void) {
     const uint64_t before = statistics_of(center).posted;
     tell(&done);
     ends_well(poster);
-    CHECK(statistics_of(center).posted - before == 20000, "%lu", (unsigned long)(statistics_of(center).posted - before));
+    CHECK(statistics_of(center).posted - before == 20000, "%lu",
+          (unsigned long)(statistics_of(center).posted - before));
     const account account = drain(awake);
     CHECK(account.received > 0 && account.missed > 0, "it was lapped, and is there");
     CHECK(statistics_of(center).observers_asleep == 4, "nobody was woken");
@@ -81,7 +85,9 @@ static usage usage_of(pid_t pid) {
     FILE *file = fopen(path, "r");
     CHECK(file && fgets(line, sizeof line, file), "%s", path);
     fclose(file);
-    CHECK(sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &usage.user, &usage.system) == 2, "%s", line);
+    CHECK(sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &usage.user,
+                 &usage.system) == 2,
+          "%s", line);
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     CHECK((file = fopen(path, "r")), "%s", path);
     while (fgets(line, sizeof line, file)) {
@@ -92,7 +98,8 @@ static usage usage_of(pid_t pid) {
     return usage;
 }
 
-// A thousand posts on other names, in a ring they turn four times: the sleeper isn't scheduled once, and its doorbell is untouched.
+// A thousand posts on other names, in a ring they turn four times: the sleeper isn't scheduled once, and its doorbell
+// is untouched.
 void a_sleeper_is_left_alone_by_posts_on_other_names(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME), *similar = publisher_with(center, "other", NULL);
@@ -104,8 +111,8 @@ void a_sleeper_is_left_alone_by_posts_on_other_names(void) {
     const usage before = usage_of(pid);
     for (uint32_t i = 0; i < 1000; i++) post_number(publisher, i);
     const usage after = usage_of(pid);
-    CHECK(memcmp(&before, &after, sizeof before) == 0, "user %lu→%lu, system %lu→%lu, switches %lu→%lu", before.user, after.user, before.system, after.system,
-          before.voluntary, after.voluntary);
+    CHECK(memcmp(&before, &after, sizeof before) == 0, "user %lu→%lu, system %lu→%lu, switches %lu→%lu", before.user,
+          after.user, before.system, after.system, before.voluntary, after.voluntary);
     CHECK(tidings__acquire(&center->segment.observers[index].doorbell) == doorbell, "its doorbell was rung");
     post_number(similar, 0);
     ends_well(pid);
@@ -140,8 +147,10 @@ void an_interrupt_ends_one_wait_and_no_more(void) {
         pthread_t thread;
         tidings_observer_spin(waited_on, round % 3 == 0 ? 100000 : 0);
         OK(pthread_create(&thread, NULL, waits_without_end, NULL));
-        if (round % 2) while (statistics_of(center).observers_asleep == 0 && round % 3 != 0) usleep(20);
-        else spin_cycles(random_below(100000));
+        if (round % 2)
+            while (statistics_of(center).observers_asleep == 0 && round % 3 != 0) usleep(20);
+        else
+            spin_cycles(random_below(100000));
         tidings_observer_interrupt(waited_on);
         pthread_join(thread, NULL);
         CHECK(atomic_load(&result_of_wait) == -EINTR, "round %u: %d", round, atomic_load(&result_of_wait));
@@ -154,7 +163,8 @@ void an_interrupt_ends_one_wait_and_no_more(void) {
         OK(pthread_create(&thread, NULL, waits_without_end, NULL));
         while (statistics_of(center).observers_asleep == 0) usleep(20);
         OK(pthread_kill(thread, SIGUSR1));
-        // The thread sanitizer puts a signal off until the next call that it knows of. One that comes right before the sleep it puts off for ever: another, then.
+        // The thread sanitizer puts a signal off until the next call that it knows of. One that comes right before the
+        // sleep it puts off for ever: another, then.
         while (SANITIZED && pthread_tryjoin_np(thread, NULL) == EBUSY) {
             usleep(20000);
             (void)pthread_kill(thread, SIGUSR1);
@@ -198,7 +208,8 @@ static void posts_now_and_then(void) {
     tidings_center *center = join_center(0);
     tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
     for (uint32_t number = 0; number < how_many; number++) {
-        OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp),
+                        &(tidings_post_options){.deadline_ns = -1}, NULL));
         if (number % 4 == 0) OK(tidings_post(other, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
         spin_cycles(random_below(number % 16 == 0 ? 300000 : 3000));
     }
@@ -232,7 +243,8 @@ void an_armed_descriptor_of_a_wake_group_takes_no_time(void) {
     }
 }
 
-// The loop of an event loop, edge-triggered and level-triggered, with blocking waits in between: nothing is lost, nothing waits for ever.
+// The loop of an event loop, edge-triggered and level-triggered, with blocking waits in between: nothing is lost,
+// nothing waits for ever.
 void a_descriptor_tells_of_everything_also_beside_blocking_waits(void) {
     how_many = 3000;
     tidings_center *center = join_center(256);
@@ -243,7 +255,8 @@ void a_descriptor_tells_of_everything_also_beside_blocking_waits(void) {
     CHECK(fd == again && fd > 2, "one descriptor: %d, %d", fd, again);
     const int level = epoll_create1(EPOLL_CLOEXEC), edge = epoll_create1(EPOLL_CLOEXEC);
     CHECK(epoll_ctl(level, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN}) == 0, "%s", strerror(errno));
-    CHECK(epoll_ctl(edge, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN | EPOLLET}) == 0, "%s", strerror(errno));
+    CHECK(epoll_ctl(edge, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN | EPOLLET}) == 0, "%s",
+          strerror(errno));
     const pid_t poster = start(posts_now_and_then);
     uint32_t expected = 0;
     while (expected < how_many) {
@@ -251,22 +264,23 @@ void a_descriptor_tells_of_everything_also_beside_blocking_waits(void) {
         int result;
         // As the contract asks: until there is nothing.
         while ((result = tidings_next(observer, 0, &delivery)) == 0) {
-            CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && stamp_of(&delivery).number == expected, "%u instead of %u", stamp_of(&delivery).number, expected);
+            CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && stamp_of(&delivery).number == expected,
+                  "%u instead of %u", stamp_of(&delivery).number, expected);
             expected++;
         }
         CHECK(result == -EAGAIN, "%d", result);
         if (expected == how_many) break;
         struct epoll_event event;
         switch (random_below(4)) {
-        case 0: CHECK(epoll_wait(level, &event, 1, -1) == 1, "%s", strerror(errno)); break;
-        case 1: CHECK(epoll_wait(edge, &event, 1, -1) == 1, "%s", strerror(errno)); break;
-        case 2: CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno)); break;
-        default:
-            delivery = receive(observer);
-            CHECK(stamp_of(&delivery).number == expected, "%u instead of %u", stamp_of(&delivery).number, expected);
-            expected++;
-            // Whoever waits on the edge needs one: none has been seen since that wait.
-            while (epoll_wait(edge, &event, 1, 0) == 1) {}
+            case 0: CHECK(epoll_wait(level, &event, 1, -1) == 1, "%s", strerror(errno)); break;
+            case 1: CHECK(epoll_wait(edge, &event, 1, -1) == 1, "%s", strerror(errno)); break;
+            case 2: CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "%s", strerror(errno)); break;
+            default:
+                delivery = receive(observer);
+                CHECK(stamp_of(&delivery).number == expected, "%u instead of %u", stamp_of(&delivery).number, expected);
+                expected++;
+                // Whoever waits on the edge needs one: none has been seen since that wait.
+                while (epoll_wait(edge, &event, 1, 0) == 1) {}
         }
     }
     ends_well(poster);

@@ -1,5 +1,5 @@
-// Centers to do harm in: one that nobody has used yet, and one that has been in use for years. Each is a copy of one made once, so that every moment
-// finds the same.
+// Centers to do harm in: one that nobody has used yet, and one that has been in use for years. Each is a copy of one
+// made once, so that every moment finds the same.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,7 +19,8 @@ typedef struct template {
         off_t from, to;
     } extents[256];
     uint32_t count;
-} template;
+}
+template;
 
 static template templates[2];
 static char scenario_path[512];
@@ -60,7 +61,8 @@ static void install(const template *t) {
     CHECK(file >= 0 && ftruncate(file, (off_t)t->size) == 0, "%s: %s", scenario_path, strerror(errno));
     for (uint32_t i = 0; i < t->count; i++) {
         const size_t length = (size_t)(t->extents[i].to - t->extents[i].from);
-        CHECK(pwrite(file, t->bytes + t->extents[i].from, length, t->extents[i].from) == (ssize_t)length, "%s", strerror(errno));
+        CHECK(pwrite(file, t->bytes + t->extents[i].from, length, t->extents[i].from) == (ssize_t)length, "%s",
+              strerror(errno));
     }
     close(file);
 }
@@ -91,7 +93,8 @@ static void use(tidings_center *center) {
             tidings_publisher *once;
             OK(tidings_publisher_open(center, name, strlen(name), NULL, 0, &once));
             const tidings_post_options retained = {.flags = TIDINGS_POST_RETAIN};
-            for (int post = 0; post < 4; post++) OK(tidings_post(once, payload, i * 5, i % 8 == 0 ? &retained : NULL, NULL));
+            for (int post = 0; post < 4; post++)
+                OK(tidings_post(once, payload, i * 5, i % 8 == 0 ? &retained : NULL, NULL));
             if (i % 8 == 0) OK(tidings_state_set(once, NULL, 0, NULL));
             tidings_publisher_close(once);
             tidings_observer_close(observer);
@@ -110,7 +113,8 @@ static void use(tidings_center *center) {
         for (uint32_t i = 0; i < 2 * SLOTS; i++) post_number(publisher, i);
         const tidings__participant_set abroad = tidings__participant_only(ABROAD);
         tidings__claims_reclaim(&center->segment, &abroad);
-        CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
+        CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).participants == 1, "%u participants",
+              statistics_of(center).participants);
     }
 }
 
@@ -127,7 +131,8 @@ static void age(tidings_center *center, uint64_t by) {
     s->header->frontier_hint.word += by;
     for (uint32_t i = 0; i < s->geometry.chunk_count; i++) {
         const uint64_t word = s->chunk_words[i];
-        if ((word & 0xf) == TIDINGS__CHUNK_IN_RING || (word & 0xf) == TIDINGS__CHUNK_RETAINED) s->chunk_words[i] += by << 16;
+        if ((word & 0xf) == TIDINGS__CHUNK_IN_RING || (word & 0xf) == TIDINGS__CHUNK_RETAINED)
+            s->chunk_words[i] += by << 16;
     }
     for (uint32_t i = TIDINGS__NAME_ALL; i < s->shape.names; i++) {
         tidings__name *name = tidings__name_at(s, i);
@@ -149,7 +154,8 @@ void worlds_make(void) {
     take_copy(&templates[0], made);
     long_used = open_named("used", TIDINGS_OPEN_EXCLUSIVE);
     use(long_used);
-    // The handles of `use` stay open for the leak sanitizer's sake: its center's end is that of a process that forgot them.
+    // The handles of `use` stay open for the leak sanitizer's sake: its center's end is that of a process that forgot
+    // them.
     tidings_close(long_used);
     snprintf(made, sizeof made, "%.*sused", (int)(strlen(scenario_path) - strlen(SCENARIO_NAME)), scenario_path);
     take_copy(&templates[1], made);
@@ -174,7 +180,8 @@ static tidings_observer *open_observer(const char *name, uint32_t flags) {
 void world_begin(bool used) {
     // What others may read has a companion: made anew each time, and not copied.
     if (!operation->readable) install(&templates[used]);
-    world = (struct world){.center = open_named(SCENARIO_NAME, operation->readable ? TIDINGS_OPEN_EXCLUSIVE : TIDINGS_OPEN_EXISTING)};
+    world = (struct world){
+        .center = open_named(SCENARIO_NAME, operation->readable ? TIDINGS_OPEN_EXCLUSIVE : TIDINGS_OPEN_EXISTING)};
     if (used) {
         // Soon, or now, or just now.
         const uint64_t posted = statistics_of(world.center).posted;
@@ -204,7 +211,8 @@ void world_end(void) {
     tidings_publisher_close(world.rare);
     const tidings_statistics statistics = statistics_of(world.center);
     const bool alone = statistics.participants == 1 && statistics.observers == 0 && statistics.names == 0;
-    SO(alone, "%u participants, %u observers, %u names when all have left", statistics.participants, statistics.observers, statistics.names);
+    SO(alone, "%u participants, %u observers, %u names when all have left", statistics.participants,
+       statistics.observers, statistics.names);
     tidings_close(world.center);
     OK(tidings_remove(SCENARIO_NAME, NULL));
 }

@@ -3,7 +3,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-const char *const names[NAMES] = {"chatty", "shared.a", "shared.b", "rare", "state.a", "state.b", "storm.end", "storm.turn"};
+const char *const names[NAMES] = {"chatty",  "shared.a", "shared.b",  "rare",
+                                  "state.a", "state.b",  "storm.end", "storm.turn"};
 const char *const subjects[SUBJECTS] = {NULL, "one", "two"};
 
 board *all;
@@ -45,14 +46,18 @@ tidings_center *center_join(bool as_reader) {
     char name[32];
     snprintf(name, sizeof name, "storm-%u", all->slots);
     tidings_center *center;
-    tidings_configuration configuration = {.directory = all->directory, .slots = all->slots, .maximum_payload = LARGEST, .mode = all->slots == OBSERVABLE_SLOTS ? 0644 : 0600};
+    tidings_configuration configuration = {.directory = all->directory,
+                                           .slots = all->slots,
+                                           .maximum_payload = LARGEST,
+                                           .mode = all->slots == OBSERVABLE_SLOTS ? 0644 : 0600};
     if (as_reader) configuration.flags = TIDINGS_OPEN_READ_ONLY;
     OK(tidings_open(name, &configuration, &center));
     return center;
 }
 
 bool seat_reads_only(uint32_t seat) {
-    const uint32_t number = seat < OBSERVERS ? seat : 4 * (seat - OBSERVERS);  // of the process: every fourth has two seats
+    const uint32_t number = seat < OBSERVERS ? seat
+                                             : 4 * (seat - OBSERVERS);  // of the process: every fourth has two seats
     return all->slots == OBSERVABLE_SLOTS && seat != WITNESS && number % 3 == 1;
 }
 
@@ -70,7 +75,8 @@ void hand_open(hand *h, tidings_center *center, uint32_t seat, chance chance) {
     CHECK(h->buffer, "no memory");
     for (int i = 0; i < PUBLISHERS; i++) {
         const char *name = names[i / SUBJECTS], *subject = subjects[i % SUBJECTS];
-        OK(tidings_publisher_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0, &h->publishers[i]));
+        OK(tidings_publisher_open(center, name, strlen(name), subject, subject ? strlen(subject) : 0,
+                                  &h->publishers[i]));
     }
     hand_renew(h);
 }
@@ -111,8 +117,9 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
     const tidings_post_options options = {.flags = retained ? TIDINGS_POST_RETAIN : 0, .deadline_ns = deadline};
     uint64_t sequence = 0;
     const int result = retained && size == 0 ? tidings_state_set(h->publishers[publisher], NULL, 0, &options)
-                       : reserve ? tidings_post_reserved(h->publishers[publisher], &reservation, size, &options, &sequence)
-                               : tidings_post(h->publishers[publisher], size ? bytes : NULL, size, &options, &sequence);
+                       : reserve
+                           ? tidings_post_reserved(h->publishers[publisher], &reservation, size, &options, &sequence)
+                           : tidings_post(h->publishers[publisher], size ? bytes : NULL, size, &options, &sequence);
     if (result == -EAGAIN || result == -ETIMEDOUT) {
         atomic_store(&e->state, REFUSED);
         return HELD_BACK;
@@ -134,7 +141,8 @@ bool stamp_read(const void *payload, size_t size, stamp *stamp) {
     memcpy(stamp, payload, sizeof *stamp);
     CHECK(stamp->size == size, "a payload says that it has %u bytes, %zu came", stamp->size, size);
     CHECK(stamp->id < ENTRIES, "a payload says that it is number %u", stamp->id);
-    CHECK(memcmp((const uint8_t *)payload + sizeof *stamp, pattern_of(stamp->id), size - sizeof *stamp) == 0, "payload %u isn't what was posted", stamp->id);
+    CHECK(memcmp((const uint8_t *)payload + sizeof *stamp, pattern_of(stamp->id), size - sizeof *stamp) == 0,
+          "payload %u isn't what was posted", stamp->id);
     return true;
 }
 

@@ -1,5 +1,6 @@
-// What the processes of a storm share beside the center under test: what was posted, and what each observer says that it got. It is memory of its own (a memfd,
-// inherited through fork and exec), so that nothing the center does or suffers can change the account of it.
+// What the processes of a storm share beside the center under test: what was posted, and what each observer says that
+// it got. It is memory of its own (a memfd, inherited through fork and exec), so that nothing the center does or
+// suffers can change the account of it.
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -15,16 +16,18 @@
 #include "../scenarios/check.h"
 #include "tidings.h"
 
-#define POSTERS 16         // processes; each fourth has two threads
-#define OBSERVERS 16       // processes; each fourth has two threads, with a seat each
-#define WITNESS 20u        // the seat of a lossless observer of everything that nobody harms: in rounds that have one the account is exact
+#define POSTERS 16    // processes; each fourth has two threads
+#define OBSERVERS 16  // processes; each fourth has two threads, with a seat each
+#define WITNESS                                                                                                        \
+    20u  // the seat of a lossless observer of everything that nobody harms: in rounds that have one the account is
+         // exact
 #define SEATS 21u
-#define GUSTS 4u           // a round is so many gusts; between them it is calm, and everybody must have everything
+#define GUSTS 4u  // a round is so many gusts; between them it is calm, and everybody must have everything
 #define GUST_POSTS 6000u
 #define ENTRIES 34000u     // the posts of a round: its gusts, its end, and a turn of the largest ring
 #define EVENTS (1u << 16)  // a seat's log in a round
 #define ORPHANS 4096u
-#define ROWS 8192u         // posting threads in a round
+#define ROWS 8192u  // posting threads in a round
 #define LARGEST (1u << 20)
 #define POOL (LARGEST + (1u << 16))
 #define NOBODY UINT32_MAX
@@ -51,7 +54,7 @@ typedef struct entry {
     uint32_t row, number, size;
     int32_t pid;
     uint8_t publisher, retained;  // retained and empty: the value is cleared
-    uint64_t after;     // some post had returned with the sequence before this one when this began
+    uint64_t after;               // some post had returned with the sequence before this one when this began
     uint64_t sequence;
 } entry;
 
@@ -59,13 +62,23 @@ typedef struct stamp {
     uint32_t round, id, row, number, size;
 } stamp;
 
-enum { OPENED, ADDED, REMOVED, MESSAGE, KEPT, MISSED, LOOKED, CLOSED };  // LOOKED: what is kept has been asked for, at the latest when `sequence` was the end of the order
+enum {
+    OPENED,
+    ADDED,
+    REMOVED,
+    MESSAGE,
+    KEPT,
+    MISSED,
+    LOOKED,
+    CLOSED
+};  // LOOKED: what is kept has been asked for, at the latest when `sequence` was the end of the order
 enum { OF_OLD = 1, EMPTY = 2 };
 typedef struct event {
     uint8_t kind;
     uint8_t mask;       // the interests it is about, a bit each
-    uint8_t publisher;      // what came, or the filter that was added
-    uint8_t flags;      // OF_OLD: of an earlier round; EMPTY: no stamp, `id` is the poster's pid. OPENED: TIDINGS_OBSERVE_…; ADDED: TIDINGS_ADD_…
+    uint8_t publisher;  // what came, or the filter that was added
+    uint8_t flags;      // OF_OLD: of an earlier round; EMPTY: no stamp, `id` is the poster's pid. OPENED:
+                        // TIDINGS_OBSERVE_…; ADDED: TIDINGS_ADD_…
     uint32_t id;        // MISSED: how many; ADDED: the width of the span in which it begins
     uint64_t sequence;  // ADDED: where that span begins
 } event;

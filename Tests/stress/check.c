@@ -8,7 +8,7 @@ typedef struct look {
     uint8_t filter, flags;
     uint64_t low, high;  // it begins somewhere from low to high; begun: at low
     uint64_t missed, shown;
-    bool kept;           // it was shown what was kept
+    bool kept;  // it was shown what was kept
     uint64_t added_low, added_high;
 } look;
 
@@ -20,23 +20,28 @@ typedef struct reader {
     look looks[LOOKS];
 } reader;
 
-#define WRONG(r, format, ...) violation("observer %u, event %u (round %u): " format, (r)->seat, (r)->at, all->round, __VA_ARGS__)
+#define WRONG(r, format, ...)                                                                                          \
+    violation("observer %u, event %u (round %u): " format, (r)->seat, (r)->at, all->round, __VA_ARGS__)
 
 // Everything of its filter before `upto` has been delivered or told as missed; the next begins there.
 static void settle(reader *r, look *l, uint64_t upto, const char *when) {
-    const uint64_t most = count_of(l->filter, l->low, upto), least = l->begun ? most : count_of(l->filter, l->high, upto);
+    const uint64_t most = count_of(l->filter, l->low, upto),
+                   least = l->begun ? most : count_of(l->filter, l->high, upto);
     if (l->missed < least)
-        WRONG(r, "gap: %lu of filter %u were not delivered and not told as missed (%lu were told; from %lu to %lu, %s)", (unsigned long)(least - l->missed), l->filter,
-              (unsigned long)l->missed, (unsigned long)l->low, (unsigned long)upto, when);
+        WRONG(r, "gap: %lu of filter %u were not delivered and not told as missed (%lu were told; from %lu to %lu, %s)",
+              (unsigned long)(least - l->missed), l->filter, (unsigned long)l->missed, (unsigned long)l->low,
+              (unsigned long)upto, when);
     if (l->missed > most + what_was.unknown[l->filter])
-        WRONG(r, "gap: %lu of filter %u were told as missed, only %lu were posted (from %lu to %lu, %s)", (unsigned long)l->missed, l->filter, (unsigned long)most,
-              (unsigned long)l->low, (unsigned long)upto, when);
+        WRONG(r, "gap: %lu of filter %u were told as missed, only %lu were posted (from %lu to %lu, %s)",
+              (unsigned long)l->missed, l->filter, (unsigned long)most, (unsigned long)l->low, (unsigned long)upto,
+              when);
     l->begun = true;
     l->low = upto;
     l->missed = 0;
 }
 
-// Whoever asked for what is kept got it, unless a newer one had come in its place before `upto`, which it gets as any other.
+// Whoever asked for what is kept got it, unless a newer one had come in its place before `upto`, which it gets as any
+// other.
 static void settle_kept(reader *r, look *l, uint64_t upto) {
     const uint8_t name = l->filter / SUBJECTS;
     if (!l->active || !(l->flags & TIDINGS_ADD_RETAINED) || l->kept) return;
@@ -45,7 +50,8 @@ static void settle_kept(reader *r, look *l, uint64_t upto) {
     uint32_t id, round;
     if (!newest_kept(r->venue, name, l->added_low, &sequence, &id, &round)) return;
     newest_kept(r->venue, name, upto, &later, &id, &round);
-    if (later == sequence && what_was.unknown[l->filter] == 0) WRONG(r, "kept: it didn't get %lu, the newest of name %u", (unsigned long)sequence, name);
+    if (later == sequence && what_was.unknown[l->filter] == 0)
+        WRONG(r, "kept: it didn't get %lu, the newest of name %u", (unsigned long)sequence, name);
 }
 
 static void was_kept(reader *r, const event *e) {
@@ -53,18 +59,22 @@ static void was_kept(reader *r, const event *e) {
     for (int i = 0; i < LOOKS; i++) {
         look *l = &r->looks[i];
         if (!(e->mask >> i & 1)) continue;
-        if (!l->active || !(l->flags & TIDINGS_ADD_RETAINED) || l->kept || !matches(l->filter, e->publisher)) WRONG(r, "kept: %lu came unasked", (unsigned long)e->sequence);
+        if (!l->active || !(l->flags & TIDINGS_ADD_RETAINED) || l->kept || !matches(l->filter, e->publisher))
+            WRONG(r, "kept: %lu came unasked", (unsigned long)e->sequence);
         l->kept = true;
         uint64_t sequence = 0;
         uint32_t id, round;
         // The newest at some moment of the registration. There may have been none at its begin.
         bool right = false;
         for (uint64_t p = l->added_high; !right && p >= l->added_low; p--) {
-            right = newest_kept(r->venue, e->publisher / SUBJECTS, p, &sequence, &id, &round) && sequence == e->sequence && id == e->id;
+            right = newest_kept(r->venue, e->publisher / SUBJECTS, p, &sequence, &id, &round) &&
+                    sequence == e->sequence && id == e->id;
             if (sequence + 1 < p) p = sequence + 1 > l->added_low ? sequence + 2 : l->added_low;
             if (p == 0) break;
         }
-        if (!right) WRONG(r, "kept: %lu came, which wasn't the newest of its name (the last to look at was %lu)", (unsigned long)e->sequence, (unsigned long)sequence);
+        if (!right)
+            WRONG(r, "kept: %lu came, which wasn't the newest of its name (the last to look at was %lu)",
+                  (unsigned long)e->sequence, (unsigned long)sequence);
     }
     total.kept++;
 }
@@ -72,7 +82,8 @@ static void was_kept(reader *r, const event *e) {
 static void was_message(reader *r, const event *e) {
     total.deliveries++;
     if (r->any && e->sequence <= r->last) {
-        WRONG(r, "%s: sequence %lu after %lu", e->sequence == r->last ? "duplicate" : "order", (unsigned long)e->sequence, (unsigned long)r->last);
+        WRONG(r, "%s: sequence %lu after %lu", e->sequence == r->last ? "duplicate" : "order",
+              (unsigned long)e->sequence, (unsigned long)r->last);
         return;
     }
     r->any = true;
@@ -82,7 +93,8 @@ static void was_message(reader *r, const event *e) {
         return;
     }
     const place *p = &what_was.at[e->sequence - what_was.base];
-    if (p->publisher != e->publisher || (!(e->flags & EMPTY) && p->id != e->id)) WRONG(r, "order: %u came at sequence %lu, where %u is", e->id, (unsigned long)e->sequence, p->id);
+    if (p->publisher != e->publisher || (!(e->flags & EMPTY) && p->id != e->id))
+        WRONG(r, "order: %u came at sequence %lu, where %u is", e->id, (unsigned long)e->sequence, p->id);
     for (int i = 0; i < LOOKS; i++) {
         look *l = &r->looks[i];
         if (!(e->mask >> i & 1)) continue;
@@ -90,7 +102,9 @@ static void was_message(reader *r, const event *e) {
             WRONG(r, "topic %u came for interest %d, which is not about that", e->publisher, i);
             continue;
         }
-        if (e->sequence < l->low) WRONG(r, "%lu is before %lu, where interest %d began", (unsigned long)e->sequence, (unsigned long)l->low, i);
+        if (e->sequence < l->low)
+            WRONG(r, "%lu is before %lu, where interest %d began", (unsigned long)e->sequence, (unsigned long)l->low,
+                  i);
         settle(r, l, e->sequence, "before a message");
         l->low = e->sequence + 1;
     }
@@ -116,26 +130,31 @@ static void read_event(reader *r, const event *e) {
     }
     if (!r->open) WRONG(r, "event %u of none that is open", e->kind);
     switch (e->kind) {
-    case CLOSED: r->open = false; break;
-    case ADDED: {
-        look *l = &r->looks[__builtin_ctz(e->mask)];
-        *l = (look){.active = true, .filter = e->publisher, .flags = e->flags, .low = e->sequence, .high = e->sequence + e->id};
-        l->added_low = l->low;
-        l->added_high = l->high;
-        break;
-    }
-    case REMOVED: r->looks[__builtin_ctz(e->mask)].active = false; break;
-    case MISSED:
-        if (r->lossless) WRONG(r, "lossless: it missed %u", e->id);
-        total.missed += e->id;
-        r->looks[__builtin_ctz(e->mask)].missed += e->id;
-        if (!r->looks[__builtin_ctz(e->mask)].active) WRONG(r, "it is told of %u missed of what it has removed", e->id);
-        break;
-    case KEPT: was_kept(r, e); break;
-    case LOOKED:
-        for (int i = 0; i < LOOKS; i++) settle_kept(r, &r->looks[i], e->sequence);
-        break;
-    default: was_message(r, e);
+        case CLOSED: r->open = false; break;
+        case ADDED: {
+            look *l = &r->looks[__builtin_ctz(e->mask)];
+            *l = (look){.active = true,
+                        .filter = e->publisher,
+                        .flags = e->flags,
+                        .low = e->sequence,
+                        .high = e->sequence + e->id};
+            l->added_low = l->low;
+            l->added_high = l->high;
+            break;
+        }
+        case REMOVED: r->looks[__builtin_ctz(e->mask)].active = false; break;
+        case MISSED:
+            if (r->lossless) WRONG(r, "lossless: it missed %u", e->id);
+            total.missed += e->id;
+            r->looks[__builtin_ctz(e->mask)].missed += e->id;
+            if (!r->looks[__builtin_ctz(e->mask)].active)
+                WRONG(r, "it is told of %u missed of what it has removed", e->id);
+            break;
+        case KEPT: was_kept(r, e); break;
+        case LOOKED:
+            for (int i = 0; i < LOOKS; i++) settle_kept(r, &r->looks[i], e->sequence);
+            break;
+        default: was_message(r, e);
     }
 }
 
@@ -162,11 +181,13 @@ void check_states(venue *v) {
             uint32_t id, round;
             const bool set = newest_kept(v, n, calm_ends[g], &sequence, &id, &round);
             total.states++;
-            if (set && s->result == 0 && s->sequence == sequence && s->stamp.id == id && s->stamp.round == round) continue;
+            if (set && s->result == 0 && s->sequence == sequence && s->stamp.id == id && s->stamp.round == round)
+                continue;
             // Cleared by somebody who was killed before he knew, perhaps.
             if (s->result == -ENOENT && (!set || what_was.unknown[n * SUBJECTS] > 0)) continue;
-            violation("kept: state of name %u is %d, %lu (%u), the newest is %d, %lu (%u, %u bytes) (round %u)", n, s->result, (unsigned long)s->sequence, s->stamp.id, set,
-                      (unsigned long)sequence, id, all->entries[id].size, all->round);
+            violation("kept: state of name %u is %d, %lu (%u), the newest is %d, %lu (%u, %u bytes) (round %u)", n,
+                      s->result, (unsigned long)s->sequence, s->stamp.id, set, (unsigned long)sequence, id,
+                      all->entries[id].size, all->round);
         }
     }
 }
@@ -176,8 +197,11 @@ void check_leaks(venue *v, bool turned) {
     OK(tidings_statistics_get(v->center, &s));
     uint32_t kept = 0;
     for (int n = 0; n < NAMES; n++) kept += v->keeps[n].set;
-    if (s.participants != 1 || s.observers || s.observers_asleep || s.observers_lossless || s.names > kept + (turned ? 0u : 2u) || (turned && s.chunks_used > kept))
-        violation("leak: %u participants, %u observers, %u asleep, %u lossless, %u names, %u chunks are left; %u names have a value (round %u)", s.participants, s.observers,
-                  s.observers_asleep, s.observers_lossless, s.names, s.chunks_used, kept, all->round);
+    if (s.participants != 1 || s.observers || s.observers_asleep || s.observers_lossless ||
+        s.names > kept + (turned ? 0u : 2u) || (turned && s.chunks_used > kept))
+        violation("leak: %u participants, %u observers, %u asleep, %u lossless, %u names, %u chunks are left; %u names "
+                  "have a value (round %u)",
+                  s.participants, s.observers, s.observers_asleep, s.observers_lossless, s.names, s.chunks_used, kept,
+                  all->round);
     total.rounds++;
 }

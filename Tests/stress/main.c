@@ -1,4 +1,5 @@
-// Storm: many who post and observe at random and are killed, stopped, forked and replaced on the way, and the proof that nobody noticed. README.md.
+// Storm: many who post and observe at random and are killed, stopped, forked and replaced on the way, and the proof
+// that nobody noticed. README.md.
 #include "storm.h"
 
 #include <dirent.h>
@@ -37,7 +38,8 @@ static void remove_directory(void) {
     rmdir(all->directory);
 }
 
-// Who kills all of us from outside leaves nobody to clean up. So somebody whom none of us knows waits, in a session of its own, until the last one's end of a pipe is closed.
+// Who kills all of us from outside leaves nobody to clean up. So somebody whom none of us knows waits, in a session of
+// its own, until the last one's end of a pipe is closed.
 static void leave_a_guard(void) {
     int ends[2];
     CHECK(pipe(ends) == 0, "%s", strerror(errno));
@@ -82,16 +84,20 @@ static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *p
         round_run(&venues[all->round % VENUES], &c);
         if (seconds_now() - told < 30) continue;
         told = seconds_now();
-        printf("storm: %lu posts, %lu deliveries, %lu missed, %lu kills so far\n", (unsigned long)total.posts, (unsigned long)total.deliveries, (unsigned long)total.missed,
-               (unsigned long)total.kills);
+        printf("storm: %lu posts, %lu deliveries, %lu missed, %lu kills so far\n", (unsigned long)total.posts,
+               (unsigned long)total.deliveries, (unsigned long)total.missed, (unsigned long)total.kills);
     }
     for (size_t i = 0; i < VENUES; i++) revoked += venues[i].revoked;
-    printf("storm: seed %lu: %lu rounds, %lu s: %lu posts, %lu refused, %lu of unknown fate; %lu deliveries, %lu missed, %lu kept ones shown, %lu states, %lu looked at in a calm; %lu kills, "
-           "%lu stops, %u forks, %u execs, %u reopened, %u cancelled, %lu revoked; longest gust %lu ms, its end %lu ms, until calm %lu ms: %u violations\n",
-           (unsigned long)seed, (unsigned long)total.rounds, (unsigned long)(seconds_now() - begun), (unsigned long)total.posts, (unsigned long)total.refused,
-           (unsigned long)total.unknown, (unsigned long)total.deliveries, (unsigned long)total.missed, (unsigned long)total.kept, (unsigned long)total.states,
-           (unsigned long)total.sleepers, (unsigned long)total.kills, (unsigned long)total.stops, atomic_load(&all->forks), atomic_load(&all->execs),
-           atomic_load(&all->reopened), atomic_load(&all->cancelled), (unsigned long)revoked, (unsigned long)longest_ms[0],
+    printf("storm: seed %lu: %lu rounds, %lu s: %lu posts, %lu refused, %lu of unknown fate; %lu deliveries, %lu "
+           "missed, %lu kept ones shown, %lu states, %lu looked at in a calm; %lu kills, "
+           "%lu stops, %u forks, %u execs, %u reopened, %u cancelled, %lu revoked; longest gust %lu ms, its end %lu "
+           "ms, until calm %lu ms: %u violations\n",
+           (unsigned long)seed, (unsigned long)total.rounds, (unsigned long)(seconds_now() - begun),
+           (unsigned long)total.posts, (unsigned long)total.refused, (unsigned long)total.unknown,
+           (unsigned long)total.deliveries, (unsigned long)total.missed, (unsigned long)total.kept,
+           (unsigned long)total.states, (unsigned long)total.sleepers, (unsigned long)total.kills,
+           (unsigned long)total.stops, atomic_load(&all->forks), atomic_load(&all->execs), atomic_load(&all->reopened),
+           atomic_load(&all->cancelled), (unsigned long)revoked, (unsigned long)longest_ms[0],
            (unsigned long)longest_ms[1], (unsigned long)longest_ms[2], violations);
     return violations > 0;
 }
@@ -105,15 +111,15 @@ static const struct fault {
     {"deaf", "in a calm, asleep"},           // all deliveries, from some moment on, as if nobody rang
     {"hang", "hang: "},                      // an observer that neither sleeps nor goes on
     {"duplicate", ": duplicate: "},
-    {"swap", ": order: "},            // two deliveries
-    {"exchange", "order: "},          // the place of one
-    {"fewer", ": gap: "},             // were missed than it was told
+    {"swap", ": order: "},    // two deliveries
+    {"exchange", "order: "},  // the place of one
+    {"fewer", ": gap: "},     // were missed than it was told
     {"more", ": gap: "},
     {"alter", "isn't what was posted"},  // a bit of a payload
-    {"refuse", "refused: "},          // a post that was none, it says
-    {"stale", "kept: "},              // what it was shown as kept
+    {"refuse", "refused: "},             // a post that was none, it says
+    {"stale", "kept: "},                 // what it was shown as kept
     {"state", "kept: "},
-    {"leak", "leak: "},               // an observer that is never closed
+    {"leak", "leak: "},  // an observer that is never closed
 };
 
 static struct {
@@ -177,8 +183,10 @@ int main(int count, char **arguments) {
     }
     const char *plant = getenv("STRESS_PLANT");
     if (count == 3 && strcmp(arguments[1], "--self-test") == 0) return self_test(strtoull(arguments[2], NULL, 10));
-    if (count == 4 && strcmp(arguments[1], "--posts") == 0) return stress(strtoull(arguments[3], NULL, 10), strtoull(arguments[2], NULL, 10), UINT64_MAX, plant);
-    if (count == 4 && strcmp(arguments[1], "--seconds") == 0) return stress(strtoull(arguments[3], NULL, 10), UINT64_MAX, strtoull(arguments[2], NULL, 10), plant);
+    if (count == 4 && strcmp(arguments[1], "--posts") == 0)
+        return stress(strtoull(arguments[3], NULL, 10), strtoull(arguments[2], NULL, 10), UINT64_MAX, plant);
+    if (count == 4 && strcmp(arguments[1], "--seconds") == 0)
+        return stress(strtoull(arguments[3], NULL, 10), UINT64_MAX, strtoull(arguments[2], NULL, 10), plant);
     fprintf(stderr, "usage: Stress --posts COUNT SEED | Stress --seconds COUNT SEED | Stress --self-test SEED\n");
     return 64;
 }

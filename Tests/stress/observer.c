@@ -37,12 +37,14 @@ static uint8_t add(watch *w, uint8_t filter, uint32_t flags) {
     tidings_statistics before, after;
     OK(tidings_statistics_get(w->center, &before));
     uint32_t subscription;
-    OK(tidings_observer_add(w->observer, name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &subscription));
+    OK(tidings_observer_add(w->observer, name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags,
+                            &subscription));
     OK(tidings_statistics_get(w->center, &after));
     w->subscriptions[slot] = subscription;
     w->asked |= (flags & TIDINGS_ADD_RETAINED) != 0;
     const bool history = flags & TIDINGS_ADD_HISTORY;
-    const uint64_t low = history ? before.retained_from : before.posted, high = history ? after.retained_from : after.posted;
+    const uint64_t low = history ? before.retained_from : before.posted,
+                   high = history ? after.retained_from : after.posted;
     log_event(&w->log, (event){ADDED, (uint8_t)(1u << slot), filter, (uint8_t)flags, (uint32_t)(high - low), low});
     return slot;
 }
@@ -131,33 +133,34 @@ static void fork_and_try(watch *w) {
     tidings_delivery d;
     if (child == 0) _exit(tidings_next(w->observer, 0, &d) == -ECHILD ? 0 : 1);
     int status;
-    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0, "a forked child that asks an observer: %x", (unsigned)status);
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+          "a forked child that asks an observer: %x", (unsigned)status);
 }
 
 static int act(watch *w) {
     chance *c = &w->chance;
     switch (chance_below(c, 10)) {
-    case 0: return REOPEN;
-    case 1: return w->threaded ? REOPEN : REOPEN_CENTER;
-    case 2: fork_and_try(w); return GO_ON;
-    case 3: return w->threaded || chance_below(c, 3) ? GO_ON : EXECUTE;
-    case 4:
-    case 5:
-    case 6: {
-        const uint8_t slot = (uint8_t)chance_below(c, SUBSCRIPTIONS);
-        if (w->subscriptions[slot] == 0 || slot == w->end) return GO_ON;
-        OK(tidings_observer_remove(w->observer, w->subscriptions[slot]));
-        w->subscriptions[slot] = 0;
-        atomic_fetch_add(&all->cancelled, 1);
-        log_event(&w->log, (event){.kind = REMOVED, .mask = (uint8_t)(1u << slot)});
-        return GO_ON;
-    }
-    default: {
-        if (w->lossless) return GO_ON;
-        const uint8_t filter = some_filter(c);
-        add(w, filter, some_flags(c, filter));
-        return GO_ON;
-    }
+        case 0: return REOPEN;
+        case 1: return w->threaded ? REOPEN : REOPEN_CENTER;
+        case 2: fork_and_try(w); return GO_ON;
+        case 3: return w->threaded || chance_below(c, 3) ? GO_ON : EXECUTE;
+        case 4:
+        case 5:
+        case 6: {
+            const uint8_t slot = (uint8_t)chance_below(c, SUBSCRIPTIONS);
+            if (w->subscriptions[slot] == 0 || slot == w->end) return GO_ON;
+            OK(tidings_observer_remove(w->observer, w->subscriptions[slot]));
+            w->subscriptions[slot] = 0;
+            atomic_fetch_add(&all->cancelled, 1);
+            log_event(&w->log, (event){.kind = REMOVED, .mask = (uint8_t)(1u << slot)});
+            return GO_ON;
+        }
+        default: {
+            if (w->lossless) return GO_ON;
+            const uint8_t filter = some_filter(c);
+            add(w, filter, some_flags(c, filter));
+            return GO_ON;
+        }
     }
 }
 
@@ -191,7 +194,8 @@ static int observe(watch *w) {
     while (what == GO_ON) {
         tidings_delivery d;
         const int result = receive(w, way, descriptor, &d);
-        // Yielding alone, several of them have kept everybody else, and the kernel's own threads, off the processors for two minutes (Linux 6.18).
+        // Yielding alone, several of them have kept everybody else, and the kernel's own threads, off the processors
+        // for two minutes (Linux 6.18).
         if (result == -EAGAIN) usleep(20);
         if (result == -EAGAIN || result == -ETIMEDOUT) continue;
         OK(result);
@@ -234,7 +238,8 @@ void observer_main(uint32_t number, uint32_t incarnation) {
     const bool threaded = number % 4 == 0 && number < OBSERVERS;
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t seat = number == OBSERVERS ? WITNESS : i == 0 ? number : OBSERVERS + number / 4;
-        watch_of[i] = (watch){.number = number, .seat = seat, .incarnation = incarnation, .threaded = threaded, .center = center};
+        watch_of[i] =
+            (watch){.number = number, .seat = seat, .incarnation = incarnation, .threaded = threaded, .center = center};
         watch_of[i].chance = chance_of(all->seed + 71, all->round * 100000u + incarnation, seat);
     }
     pthread_t second;

@@ -1,4 +1,5 @@
-// Posts at random until the gust is over or somebody ends it; forks, executes itself anew, and opens everything anew on the way.
+// Posts at random until the gust is over or somebody ends it; forks, executes itself anew, and opens everything anew on
+// the way.
 #include "board.h"
 
 #include <pthread.h>
@@ -38,14 +39,16 @@ static int post_one(hand *h) {
     return hand_post(h, publisher, size, state, deadline, size > 0 && chance_below(c, 10) == 0);
 }
 
-// A process that nobody waits for but the director, who has made itself the parent of orphans: its number can't be another's before that.
+// A process that nobody waits for but the director, who has made itself the parent of orphans: its number can't be
+// another's before that.
 static void fork_away(hand *h, bool other_threads) {
     atomic_fetch_add(&all->forks, 1);
     const pid_t between = fork();
     CHECK(between >= 0, "fork: %s", strerror(errno));
     if (between > 0) {
         int status;
-        CHECK(waitpid(between, &status, 0) == between && WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child that forks and ends: %x", (unsigned)status);
+        CHECK(waitpid(between, &status, 0) == between && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+              "a child that forks and ends: %x", (unsigned)status);
         return;
     }
     const pid_t child = fork();
@@ -114,7 +117,8 @@ void poster_main(uint32_t number, uint32_t incarnation) {
     tidings_center *center = center_join(false);
     crew crews[2];
     for (int i = 0; i < 2; i++)
-        crews[i] = (crew){number, number % 4 == 0, center, chance_of(all->seed + 17, all->round * 100000u + incarnation, number * 2 + (uint32_t)i)};
+        crews[i] = (crew){number, number % 4 == 0, center,
+                          chance_of(all->seed + 17, all->round * 100000u + incarnation, number * 2 + (uint32_t)i)};
     pthread_t second;
     if (crews[0].threaded) CHECK(pthread_create(&second, NULL, posts, &crews[1]) == 0, "no thread");
     posts(&crews[0]);

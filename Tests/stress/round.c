@@ -1,4 +1,5 @@
-// One round: sixteen observers and sixteen posters in gusts, with somebody who kills, stops and starts them; after each gust a calm, in which everybody must have everything.
+// One round: sixteen observers and sixteen posters in gusts, with somebody who kills, stops and starts them; after each
+// gust a calm, in which everybody must have everything.
 #include "storm.h"
 
 #include <dirent.h>
@@ -41,8 +42,10 @@ static void end_all(void) {
 }
 
 static void seats_set(uint32_t number, uint32_t mode) {
-    if (number == OBSERVERS) atomic_store(&all->seats[WITNESS].mode, mode);
-    else atomic_store(&all->seats[number].mode, mode);
+    if (number == OBSERVERS)
+        atomic_store(&all->seats[WITNESS].mode, mode);
+    else
+        atomic_store(&all->seats[number].mode, mode);
     if (number < OBSERVERS && number % 4 == 0) atomic_store(&all->seats[OBSERVERS + number / 4].mode, mode);
 }
 
@@ -158,7 +161,8 @@ static bool sleeps(int32_t thread) {
     DIR *directory = opendir(path);
     if (!directory) return false;
     bool all_sleep = true;
-    for (struct dirent *d; all_sleep && (d = readdir(directory));) all_sleep = d->d_name[0] == '.' || thread_sleeps(thread, d->d_name);
+    for (struct dirent *d; all_sleep && (d = readdir(directory));)
+        all_sleep = d->d_name[0] == '.' || thread_sleeps(thread, d->d_name);
     closedir(directory);
     return all_sleep;
 }
@@ -194,7 +198,8 @@ static void calm_down(venue *v, uint32_t gust) {
             char who[256] = "";
             for (uint32_t s = 0; s < SEATS; s++) {
                 const uint32_t mode = atomic_load(&all->seats[s].mode);
-                if (mode == STARTING || (mode == RUNNING && !sleeps(atomic_load(&all->seats[s].thread)))) snprintf(who + strlen(who), sizeof who - strlen(who), " %u", s);
+                if (mode == STARTING || (mode == RUNNING && !sleeps(atomic_load(&all->seats[s].thread))))
+                    snprintf(who + strlen(who), sizeof who - strlen(who), " %u", s);
             }
             violation("hang: it doesn't become calm; awake or not there:%s (round %u)", who, all->round);
             end_all();
@@ -227,7 +232,9 @@ static void end_round(venue *v) {
     for (int i = POSTERS; i < ACTORS; i++) {
         if (!actors[i].pid) continue;
         siginfo_t info = {0};
-        while (waitid(P_PID, (id_t)actors[i].pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == 0 && seconds_now() - since <= patience_s) usleep(100);
+        while (waitid(P_PID, (id_t)actors[i].pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == 0 &&
+               seconds_now() - since <= patience_s)
+            usleep(100);
         if (info.si_pid == 0) {
             violation("hang: observer %d doesn't hear of the end (round %u)", i - POSTERS, all->round);
             end_all();
@@ -270,7 +277,8 @@ void round_run(venue *v, chance *c) {
         CHECK(pipe(gust_pipe) == 0, "pipe: %s", strerror(errno));
         atomic_store(&all->calm, false);
         if (gust == 0) {
-            for (uint32_t i = POSTERS; i < (all->witnessed ? ACTORS : ACTORS - 1u); i++) start(i, chance_below(c, 4) == 0);
+            for (uint32_t i = POSTERS; i < (all->witnessed ? ACTORS : ACTORS - 1u); i++)
+                start(i, chance_below(c, 4) == 0);
             // It is to hear of everything.
             while (all->witnessed && atomic_load(&all->seats[WITNESS].mode) != RUNNING) usleep(100);
         }
@@ -286,7 +294,8 @@ void round_run(venue *v, chance *c) {
     if (turned) {
         atomic_store(&all->next, atomic_load(&all->limit));
         atomic_fetch_add(&all->limit, v->slots);
-        for (uint32_t i = 0; i < v->slots; i++) CHECK(hand_post(&v->hand, TURN * SUBJECTS, 24, false, 0, false) == POSTED, "a post that nobody hears");
+        for (uint32_t i = 0; i < v->slots; i++)
+            CHECK(hand_post(&v->hand, TURN * SUBJECTS, 24, false, 0, false) == POSTED, "a post that nobody hears");
     }
     atomic_store(&all->row_ended[v->hand.row], true);
     truth_find(v);

@@ -5,7 +5,8 @@
 #include "board.h"
 
 typedef struct totals {
-    uint64_t posts, refused, deliveries, kept, missed, kills, stops, unknown, sleepers, rounds, states, forks, execs, reopened, cancelled;
+    uint64_t posts, refused, deliveries, kept, missed, kills, stops, unknown, sleepers, rounds, states, forks, execs,
+        reopened, cancelled;
 } totals;
 extern totals total;
 
@@ -58,8 +59,8 @@ typedef struct truth {
 } truth;
 extern truth what_was;
 
-void truth_find(venue *v);     // from all that was posted and seen
-void truth_leave(venue *v);    // for the next round on this center
+void truth_find(venue *v);   // from all that was posted and seen
+void truth_leave(venue *v);  // for the next round on this center
 uint64_t count_of(uint8_t filter, uint64_t from, uint64_t to);
 void check_seats(venue *v);
 void check_states(venue *v);

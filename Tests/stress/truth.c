@@ -15,7 +15,8 @@ uint64_t count_of(uint8_t filter, uint64_t from, uint64_t to) {
 static void put(uint32_t id) {
     entry *e = &all->entries[id];
     if (e->sequence < what_was.base || e->sequence >= what_was.end) {
-        violation("post %u has sequence %lu, the order ends at %lu", id, (unsigned long)e->sequence, (unsigned long)what_was.end);
+        violation("post %u has sequence %lu, the order ends at %lu", id, (unsigned long)e->sequence,
+                  (unsigned long)what_was.end);
         return;
     }
     place *p = &what_was.at[e->sequence - what_was.base];
@@ -23,7 +24,9 @@ static void put(uint32_t id) {
         violation("order: posts %u and %u have the same sequence %lu", p->id, id, (unsigned long)e->sequence);
         return;
     }
-    if (e->sequence < e->after) violation("order: post %u got sequence %lu, after %lu had returned", id, (unsigned long)e->sequence, (unsigned long)e->after - 1);
+    if (e->sequence < e->after)
+        violation("order: post %u got sequence %lu, after %lu had returned", id, (unsigned long)e->sequence,
+                  (unsigned long)e->after - 1);
     *p = (place){id, all->round, e->row, e->number, e->publisher, e->retained, e->size == 0};
 }
 
@@ -37,7 +40,8 @@ static void seen(uint32_t id, uint64_t sequence, uint8_t publisher, const char *
     } else if (how == REFUSED || how == NOT_YET) {
         violation("refused: post %u was not posted, its poster was told, and %s got it", id, who);
     } else if (e->sequence != sequence) {
-        violation("order: post %u has sequence %lu, and for %s %lu", id, (unsigned long)e->sequence, who, (unsigned long)sequence);
+        violation("order: post %u has sequence %lu, and for %s %lu", id, (unsigned long)e->sequence, who,
+                  (unsigned long)sequence);
     }
     if (e->publisher != publisher) violation("post %u has topic %u, and for %s %u", id, e->publisher, who, publisher);
 }
@@ -46,13 +50,16 @@ static void seen_empty(const event *e) {
     if (e->sequence < what_was.base || e->sequence >= what_was.end) return;
     const place *p = &what_was.at[e->sequence - what_was.base];
     if (p->publisher != NO_PUBLISHER) {
-        if (!p->empty || p->publisher != e->publisher) violation("something empty came at sequence %lu, where %u is", (unsigned long)e->sequence, p->id);
+        if (!p->empty || p->publisher != e->publisher)
+            violation("something empty came at sequence %lu, where %u is", (unsigned long)e->sequence, p->id);
         return;
     }
     for (uint32_t id = 0; id < ENTRIES; id++) {
         entry *of = &all->entries[id];
         const uint32_t how = atomic_load(&of->state);
-        if ((how != INTENDED && how != UNPLACED) || of->size != 0 || of->pid != (int32_t)e->id || of->publisher != e->publisher) continue;
+        if ((how != INTENDED && how != UNPLACED) || of->size != 0 || of->pid != (int32_t)e->id ||
+            of->publisher != e->publisher)
+            continue;
         of->sequence = e->sequence;
         atomic_store(&of->state, SEEN);
         put(id);
@@ -85,9 +92,13 @@ static void see_all(bool empty) {
         snprintf(who, sizeof who, "observer %u", s);
         for (uint32_t i = 0, count = atomic_load(&all->seats[s].count); i < count; i++) {
             const event *e = &all->seats[s].events[i];
-            if ((e->kind != MESSAGE && e->kind != KEPT) || e->flags & OF_OLD || (e->flags & EMPTY) != (empty ? EMPTY : 0)) continue;
-            if (empty) seen_empty(e);
-            else seen(e->id, e->sequence, e->publisher, who);
+            if ((e->kind != MESSAGE && e->kind != KEPT) || e->flags & OF_OLD ||
+                (e->flags & EMPTY) != (empty ? EMPTY : 0))
+                continue;
+            if (empty)
+                seen_empty(e);
+            else
+                seen(e->id, e->sequence, e->publisher, who);
         }
     }
 }
@@ -100,7 +111,8 @@ void truth_find(venue *v) {
     see_all(false);
     for (uint32_t g = 0; g < GUSTS; g++)
         for (uint32_t n = 0; n < NAMES; n++)
-            if (states[g][n].result == 0 && states[g][n].stamp.round == all->round) seen(states[g][n].stamp.id, states[g][n].sequence, (uint8_t)(n * SUBJECTS), "who asked for the state");
+            if (states[g][n].result == 0 && states[g][n].stamp.round == all->round)
+                seen(states[g][n].stamp.id, states[g][n].sequence, (uint8_t)(n * SUBJECTS), "who asked for the state");
     see_all(true);
     static uint32_t last[ROWS];
     memset(last, 0, sizeof last);
@@ -108,7 +120,8 @@ void truth_find(venue *v) {
     for (uint64_t i = v->begins - t->base; i < t->end - t->base; i++) {
         const place *p = &t->at[i];
         if (p->publisher == NO_PUBLISHER || p->round != all->round) continue;
-        if (p->number <= last[p->row]) violation("order: of poster %u, number %u comes after %u", p->row, p->number, last[p->row]);
+        if (p->number <= last[p->row])
+            violation("order: of poster %u, number %u comes after %u", p->row, p->number, last[p->row]);
         last[p->row] = p->number;
         total.posts++;
     }
@@ -127,7 +140,8 @@ void truth_find(venue *v) {
     for (uint8_t f = 0; f < FILTERS; f++) {
         t->before[f][0] = 0;
         for (uint64_t i = 0; i < t->end - t->base; i++)
-            t->before[f][i + 1] = t->before[f][i] + (t->at[i].publisher != NO_PUBLISHER && matches(f, t->at[i].publisher));
+            t->before[f][i + 1] = t->before[f][i] +
+                                  (t->at[i].publisher != NO_PUBLISHER && matches(f, t->at[i].publisher));
     }
 }
 
@@ -136,7 +150,8 @@ void truth_leave(venue *v) {
     if (!v->before) v->before = malloc(v->slots * sizeof *v->before);
     for (uint32_t i = 0; i < v->slots; i++) {
         const uint64_t position = t->end - v->slots + i;
-        v->before[i] = t->end >= v->slots - i && position >= t->base ? t->at[position - t->base] : (place){.publisher = NO_PUBLISHER};
+        v->before[i] = t->end >= v->slots - i && position >= t->base ? t->at[position - t->base]
+                                                                     : (place){.publisher = NO_PUBLISHER};
     }
     for (uint8_t n = 0; n < NAMES; n++) {
         struct keep keep = {0};

@@ -5,10 +5,10 @@
 #include <errno.h>
 
 #include "center/center.h"
+#include "eviction/name_registration.h"
 #include "platform/error.h"
 #include "registry/name_table.h"
 #include "segment/eviction.h"
-#include "eviction/name_registration.h"
 #include "unit.h"
 
 // A new center, joined by this process as participant 0.

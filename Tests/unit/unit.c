@@ -57,8 +57,10 @@ void unit_check(const char *file, int line, bool holds, const char *text) {
 }
 
 static void print_number(uint64_t number) {
-    if ((int64_t)number < 0 && (int64_t)number > -4096) printf("%lld", (long long)number);
-    else printf(number < 10 ? "%llu" : "%llu (0x%llx)", (unsigned long long)number, (unsigned long long)number);
+    if ((int64_t)number < 0 && (int64_t)number > -4096)
+        printf("%lld", (long long)number);
+    else
+        printf(number < 10 ? "%llu" : "%llu (0x%llx)", (unsigned long long)number, (unsigned long long)number);
 }
 
 void unit_check_equal(const char *file, int line, uint64_t found, const char *text, uint64_t expected) {

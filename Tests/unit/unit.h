@@ -21,12 +21,12 @@ typedef struct unit_test {
 void unit_register(unit_test *test);
 
 // A test and its registration. Its name is a sentence that states the rule.
-#define TEST(sentence)                                                                             \
-    static void sentence(void);                                                                    \
-    __attribute__((constructor)) static void register_##sentence(void) {                           \
-        static unit_test test = {.file = __FILE__, .name = #sentence, .run = sentence};            \
-        unit_register(&test);                                                                      \
-    }                                                                                              \
+#define TEST(sentence)                                                                                                 \
+    static void sentence(void);                                                                                        \
+    __attribute__((constructor)) static void register_##sentence(void) {                                               \
+        static unit_test test = {.file = __FILE__, .name = #sentence, .run = sentence};                                \
+        unit_register(&test);                                                                                          \
+    }                                                                                                                  \
     static void sentence(void)
 
 // MARK: Checks. The first one that fails prints one line and ends the test
@@ -37,7 +37,7 @@ void unit_check_text(const char *file, int line, const char *found, const char *
 
 #define CHECK(condition) unit_check(__FILE__, __LINE__, (condition), #condition)
 // Both are printed. A negative number is compared as it is extended to 64 bits.
-#define CHECK_EQUAL(found, expected) \
+#define CHECK_EQUAL(found, expected)                                                                                   \
     unit_check_equal(__FILE__, __LINE__, (uint64_t)(found), #found, (uint64_t)(expected))
 #define CHECK_TEXT(found, expected) unit_check_text(__FILE__, __LINE__, (found), #found, (expected), false)
 #define CHECK_SAYS(found, part_of_it) unit_check_text(__FILE__, __LINE__, (found), #found, (part_of_it), true)

@@ -1,8 +1,9 @@
-/// What the driver times in C beyond `CTidingsBench`: copies between two processes, many posters and observers at a time, crowds of
-/// sleepers, fresh processes. Side A is the runner; members are the other processes, each with a place in the area.
+/// What the driver times in C beyond `CTidingsBench`: copies between two processes, many posters and observers at a
+/// time, crowds of sleepers, fresh processes. Side A is the runner; members are the other processes, each with a place
+/// in the area.
 ///
-/// Functions return 0 (or a count) or a negative `errno`. Where one process waits for another it gives up after ten seconds
-/// with -ETIMEDOUT, except in a loop that is being timed: there the runner's parent ends what hangs.
+/// Functions return 0 (or a count) or a negative `errno`. Where one process waits for another it gives up after ten
+/// seconds with -ETIMEDOUT, except in a loop that is being timed: there the runner's parent ends what hangs.
 #ifndef CROSSING_H
 #define CROSSING_H
 
@@ -38,14 +39,15 @@ void crossing_set_value(crossing_area *area, uint32_t place, uint32_t index, uin
 int crossing_limit_memcpy(size_t size, uint64_t *samples, int count, int batch);
 /// A system call that does nothing.
 int crossing_limit_system_call(uint64_t *samples, int count, int batch);
-/// Copy in and copy out between two processes through `slots` places in shared memory: picoseconds a message, mean of `batch`.
+/// Copy in and copy out between two processes through `slots` places in shared memory: picoseconds a message, mean of
+/// `batch`.
 int crossing_limit_copy(crossing_area *area, size_t size, uint32_t slots, uint64_t *samples, int count, int batch);
 int crossing_peer_copy(crossing_area *area, size_t size, uint32_t slots);
 /// Copy in, futex (or, awake, a cache line), copy out, and the same back: half of it.
 int crossing_limit_copy_pingpong(crossing_area *area, size_t size, bool awake, uint64_t *samples, int count);
 int crossing_peer_copy_pingpong(crossing_area *area, size_t size, bool awake);
-/// Opens, maps, reads and closes a file: what opening a center can't do without. For a process that has just been started; `values` as
-/// of `crossing_fresh_open`.
+/// Opens, maps, reads and closes a file: what opening a center can't do without. For a process that has just been
+/// started; `values` as of `crossing_fresh_open`.
 int crossing_limit_open(const char *path, uint64_t values[CROSSING_VALUES]);
 /// Makes a file of that many bytes of memory, maps it, and deletes it.
 int crossing_limit_create(const char *path, size_t bytes, uint64_t values[CROSSING_VALUES]);
@@ -77,7 +79,8 @@ typedef struct crossing_flow_result {
 int crossing_set_flow(crossing_area *area, const crossing_flow *flow);
 int crossing_flow_post(crossing_area *area, const char *center, uint32_t place);
 int crossing_flow_observe(crossing_area *area, const char *center, uint32_t place);
-/// A: lets all go, waits for all, and checks that nothing was lost unsaid, doubled, out of its poster's order or torn: -EBADMSG.
+/// A: lets all go, waits for all, and checks that nothing was lost unsaid, doubled, out of its poster's order or torn:
+/// -EBADMSG.
 int crossing_flow_run(crossing_area *area, crossing_flow_result *result);
 
 // MARK: Crowds (crowd.c, wake.c): one member that forks the rest, and ends with it
@@ -96,17 +99,18 @@ int crossing_wake_group_woken_bare(crossing_area *area, uint32_t processes);
 int crossing_wake_group_woken(crossing_area *area, const char *center, uint32_t processes);
 /// Wakes them: `last` gets when the last one ran, `own` what the waking itself took; picoseconds.
 int crossing_wake_bare(crossing_area *area, uint32_t processes, uint64_t *last, uint64_t *own, int count);
-int crossing_wake(crossing_area *area, const char *center, uint32_t processes, uint64_t *last, uint64_t *own, int count);
+int crossing_wake(crossing_area *area, const char *center, uint32_t processes, uint64_t *last, uint64_t *own,
+                  int count);
 
 // MARK: Fresh processes (fresh.c)
 
-/// In a process that hasn't used the library: opens the center, prepares a name, posts once, and again. `values`: ticks and page
-/// faults of opening; of preparing the name and the first post; of the second.
+/// In a process that hasn't used the library: opens the center, prepares a name, posts once, and again. `values`: ticks
+/// and page faults of opening; of preparing the name and the first post; of the second.
 int crossing_fresh_open(const char *center, uint64_t values[CROSSING_VALUES]);
 /// The same of a center that there isn't yet, and removes it.
 int crossing_fresh_create(const char *center, uint64_t values[CROSSING_VALUES]);
-/// What an observer makes private to its process, in bytes, pages of page tables included: before it opened the center, and after it has
-/// received a ring full twice.
+/// What an observer makes private to its process, in bytes, pages of page tables included: before it opened the center,
+/// and after it has received a ring full twice.
 int crossing_observer_memory(const char *center, uint64_t values[CROSSING_VALUES]);
 /// Memory that a file takes, and bytes of memory that the center takes as it says itself.
 int crossing_center_memory(const char *center, uint64_t values[CROSSING_VALUES]);

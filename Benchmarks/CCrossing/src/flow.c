@@ -1,4 +1,5 @@
-// Posters and observers at their fastest, any number of each. Posters have the places from 0 on, observers those after them.
+// Posters and observers at their fastest, any number of each. Posters have the places from 0 on, observers those after
+// them.
 #include "internal.h"
 
 #include <stdlib.h>

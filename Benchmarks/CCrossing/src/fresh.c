@@ -65,7 +65,8 @@ int crossing_limit_open(const char *path, uint64_t values[CROSSING_VALUES]) {
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     struct stat status;
     if (descriptor < 0 || fstat(descriptor, &status) != 0) return -errno;
-    volatile unsigned char *memory = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    volatile unsigned char *memory = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor,
+                                          0);
     if (memory == MAP_FAILED) return -errno;
     (void)memory[0];
     close(descriptor);

@@ -23,14 +23,14 @@ static inline void crossing_pause(void) { __asm__ volatile("isb" ::: "memory"); 
 static inline void crossing_pause(void) {}
 #endif
 
-#define CROSSING_LINE 128u                    // two lines: processors fetch neighbours in pairs
-#define CROSSING_STOP UINT32_MAX              // in place of a round's number
-#define CROSSING_PATIENCE_NS 10000000000     // how long one process waits for another
+#define CROSSING_LINE 128u                // two lines: processors fetch neighbours in pairs
+#define CROSSING_STOP UINT32_MAX          // in place of a round's number
+#define CROSSING_PATIENCE_NS 10000000000  // how long one process waits for another
 
-#define CROSSING_TRY(call)                         \
-    do {                                           \
-        int crossing_result = (call);              \
-        if (crossing_result < 0) return crossing_result; \
+#define CROSSING_TRY(call)                                                                                             \
+    do {                                                                                                               \
+        int crossing_result = (call);                                                                                  \
+        if (crossing_result < 0) return crossing_result;                                                               \
     } while (0)
 
 typedef struct crossing_place {
@@ -42,11 +42,11 @@ struct crossing_area {
     size_t bytes;
     crossing_flow flow;
     _Alignas(CROSSING_LINE) _Atomic uint32_t ready;
-    _Alignas(CROSSING_LINE) _Atomic uint32_t go;    // 0, or the number of the round, or CROSSING_STOP
-    _Alignas(CROSSING_LINE) _Atomic uint32_t done;  // how many are through, of all rounds
-    _Alignas(CROSSING_LINE) _Atomic uint32_t lying; // how many have lain down to sleep, of all rounds
-    _Alignas(CROSSING_LINE) _Atomic uint64_t head;  // A writes, in copy.c
-    _Alignas(CROSSING_LINE) _Atomic uint64_t tail;  // B writes
+    _Alignas(CROSSING_LINE) _Atomic uint32_t go;     // 0, or the number of the round, or CROSSING_STOP
+    _Alignas(CROSSING_LINE) _Atomic uint32_t done;   // how many are through, of all rounds
+    _Alignas(CROSSING_LINE) _Atomic uint32_t lying;  // how many have lain down to sleep, of all rounds
+    _Alignas(CROSSING_LINE) _Atomic uint64_t head;   // A writes, in copy.c
+    _Alignas(CROSSING_LINE) _Atomic uint64_t tail;   // B writes
     crossing_place places[CROSSING_PLACES];
     _Alignas(4096) unsigned char payloads[];
 };

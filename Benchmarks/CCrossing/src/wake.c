@@ -1,5 +1,5 @@
-// All who sleep on one thing are woken at once. When the last of them ran is read from a clock that all processors share (the time-stamp
-// counter): here it is about microseconds to milliseconds, and nobody answers.
+// All who sleep on one thing are woken at once. When the last of them ran is read from a clock that all processors
+// share (the time-stamp counter): here it is about microseconds to milliseconds, and nobody answers.
 #include "internal.h"
 
 #include "crowd.h"
@@ -107,7 +107,8 @@ static int asleep(tidings_center *center, uint32_t *count) {
     return 0;
 }
 
-int crossing_wake(crossing_area *area, const char *center_name, uint32_t processes, uint64_t *last, uint64_t *own, int count) {
+int crossing_wake(crossing_area *area, const char *center_name, uint32_t processes, uint64_t *last, uint64_t *own,
+                  int count) {
     static const unsigned char payload[64];
     tidings_center *center;
     tidings_publisher *publisher;

@@ -20,11 +20,13 @@ static bool prepare(void) {
 static bool post(void) { return notify_post("com.example.nobody.registered") == NOTIFY_STATUS_OK; }
 static bool look(void) { return notify_check(token, &check) == NOTIFY_STATUS_OK && !check; }
 static bool news(void) {
-    return notify_post("com.example.benchmark") == NOTIFY_STATUS_OK && notify_check(token, &check) == NOTIFY_STATUS_OK && check;
+    return notify_post("com.example.benchmark") == NOTIFY_STATUS_OK &&
+           notify_check(token, &check) == NOTIFY_STATUS_OK && check;
 }
 static bool come_and_go(void) {
     int other;
-    return notify_register_check("com.example.another", &other) == NOTIFY_STATUS_OK && notify_cancel(other) == NOTIFY_STATUS_OK;
+    return notify_register_check("com.example.another", &other) == NOTIFY_STATUS_OK &&
+           notify_cancel(other) == NOTIFY_STATUS_OK;
 }
 static bool come_first(void) {
     int other;
@@ -39,7 +41,8 @@ static bool get(void) {
 }
 
 // Inlined into each caller, so that the operation is a direct call.
-static inline __attribute__((always_inline)) int measure(bool (*operation)(void), uint64_t *samples, int count, int batch) {
+static inline __attribute__((always_inline)) int measure(bool (*operation)(void), uint64_t *samples, int count,
+                                                         int batch) {
     if (!prepare() || notify_check(token, &check) != NOTIFY_STATUS_OK) return -EIO;
     for (int i = -count / 10; i < count; i++) {  // the first tenth is warm-up
         bool well = true;
@@ -54,7 +57,11 @@ static inline __attribute__((always_inline)) int measure(bool (*operation)(void)
 int notify_bench_post(uint64_t *samples, int count, int batch) { return measure(post, samples, count, batch); }
 int notify_bench_check(uint64_t *samples, int count, int batch) { return measure(look, samples, count, batch); }
 int notify_bench_news(uint64_t *samples, int count, int batch) { return measure(news, samples, count, batch); }
-int notify_bench_register(uint64_t *samples, int count, int batch) { return measure(come_and_go, samples, count, batch); }
-int notify_bench_register_first(uint64_t *samples, int count, int batch) { return measure(come_first, samples, count, batch); }
+int notify_bench_register(uint64_t *samples, int count, int batch) {
+    return measure(come_and_go, samples, count, batch);
+}
+int notify_bench_register_first(uint64_t *samples, int count, int batch) {
+    return measure(come_first, samples, count, batch);
+}
 int notify_bench_set_state(uint64_t *samples, int count, int batch) { return measure(set, samples, count, batch); }
 int notify_bench_get_state(uint64_t *samples, int count, int batch) { return measure(get, samples, count, batch); }

@@ -22,8 +22,8 @@ static inline __attribute__((always_inline)) void must(int result) {
 
 // The one center of this process, and what is open there (main.c).
 extern tidings_center *center;
-extern tidings_publisher *publisher;        // NAME
-extern tidings_observer *observer;  // awake, looks at NAME if `observe` has been called
+extern tidings_publisher *publisher;  // NAME
+extern tidings_observer *observer;    // awake, looks at NAME if `observe` has been called
 extern unsigned char payload[4096];
 void open_publisher(void);
 void observe(const char *name, uint32_t flags);

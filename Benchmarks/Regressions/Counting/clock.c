@@ -1,5 +1,5 @@
-// A thread's first post in a kernel tick reads the clock twice, so how many instructions a post takes would depend on how long it took. Linked into
-// what is counted, in place of the C library's: the time of day stands still.
+// A thread's first post in a kernel tick reads the clock twice, so how many instructions a post takes would depend on
+// how long it took. Linked into what is counted, in place of the C library's: the time of day stands still.
 #include "counting.h"
 
 #include <sys/syscall.h>

@@ -71,10 +71,8 @@ static void come_and_go(int times) {
 
 int main(int count, char **arguments) {
     static const counting_operation operations[] = {
-        {"notify_check", set_up, look, check, 1024},
-        {"notify_get_state", set_up, look, get_state, 1024},
-        {"notify_post", set_up, NULL, post, 1024},
-        {"notify_news", set_up, NULL, news, 1024},
+        {"notify_check", set_up, look, check, 1024},        {"notify_get_state", set_up, look, get_state, 1024},
+        {"notify_post", set_up, NULL, post, 1024},          {"notify_news", set_up, NULL, news, 1024},
         {"notify_register", set_up, NULL, come_and_go, 64},
     };
     return counting_main(count, arguments, operations, (int)(sizeof operations / sizeof *operations));

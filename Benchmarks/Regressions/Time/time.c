@@ -29,7 +29,8 @@ int main(int count, char **arguments) {
     static _Alignas(64) unsigned char payload[64];
     tidings_center *center;
     tidings_publisher *publisher;
-    if (tidings_create_sealed("time", &configuration, &center) || tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher)) {
+    if (tidings_create_sealed("time", &configuration, &center) ||
+        tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher)) {
         fprintf(stderr, "%s\n", tidings_last_error());
         return 1;
     }

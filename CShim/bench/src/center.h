@@ -7,17 +7,18 @@
 
 #include <tidings.h>
 
-#define BENCH_TRY(call)                      \
-    do {                                     \
-        int bench_result = (call);           \
-        if (bench_result < 0) return bench_result; \
+#define BENCH_TRY(call)                                                                                                \
+    do {                                                                                                               \
+        int bench_result = (call);                                                                                     \
+        if (bench_result < 0) return bench_result;                                                                     \
     } while (0)
 
 static inline int bench_publisher(tidings_center *center, const char *name, tidings_publisher **publisher) {
     return tidings_publisher_open(center, name, strlen(name), NULL, 0, publisher);
 }
 
-// Opens an observer of one name. Who comes to its end closes what it has opened; on failure, and where it is killed, the process's end does that.
+// Opens an observer of one name. Who comes to its end closes what it has opened; on failure, and where it is killed,
+// the process's end does that.
 static inline int bench_observe(tidings_center *center, const char *name, uint32_t flags, uint32_t spin_ns,
                                 tidings_observer **observer) {
     uint32_t subscription;

@@ -6,21 +6,27 @@ static inline notify__name *name_of(const notify__token *token) {
 }
 
 uint32_t notify_check(int number, int *check) {
-    if (__builtin_expect(!check, 0)) return notify__fail(NOTIFY_STATUS_NULL_INPUT, "can't check token %d: check is NULL; pass the address of an int", number);
+    if (__builtin_expect(!check, 0))
+        return notify__fail(NOTIFY_STATUS_NULL_INPUT, "can't check token %d: check is NULL; pass the address of an int",
+                            number);
     *check = 0;
-    if (__builtin_expect(atomic_load_explicit(&notify__disabled, memory_order_relaxed), 0)) return notify__fail_disabled("check a token");
+    if (__builtin_expect(atomic_load_explicit(&notify__disabled, memory_order_relaxed), 0))
+        return notify__fail_disabled("check a token");
     notify__token *token = notify__token_of(number);
     if (__builtin_expect(!token, 0)) return notify__fail_token("check", number);
     const notify__name *name = name_of(token);
     notify__refresh(atomic_load_explicit(&name->domain, memory_order_acquire));
     uint64_t now = atomic_load_explicit(&name->count, memory_order_acquire);
     // Written only if it says something new; of two threads that ask at once, one is told.
-    if (atomic_load_explicit(&token->checked, memory_order_relaxed) != now) *check = atomic_exchange_explicit(&token->checked, now, memory_order_relaxed) != now;
+    if (atomic_load_explicit(&token->checked, memory_order_relaxed) != now)
+        *check = atomic_exchange_explicit(&token->checked, now, memory_order_relaxed) != now;
     return NOTIFY_STATUS_OK;
 }
 
 uint32_t notify_peek(int number, uint32_t *val) {
-    if (!val) return notify__fail(NOTIFY_STATUS_NULL_INPUT, "can't peek at token %d: val is NULL; pass the address of a uint32_t", number);
+    if (!val)
+        return notify__fail(NOTIFY_STATUS_NULL_INPUT,
+                            "can't peek at token %d: val is NULL; pass the address of a uint32_t", number);
     if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return notify__fail_disabled("check a token");
     const notify__token *token = notify__token_of(number);
     if (!token) return notify__fail_token("check", number);

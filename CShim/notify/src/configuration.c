@@ -1,4 +1,5 @@
-// Where the system's names live: /etc/tidings/notify.conf, if its administrator has written one. Lines of `key = value`, '#' begins a comment:
+// Where the system's names live: /etc/tidings/notify.conf, if its administrator has written one. Lines of `key =
+// value`, '#' begins a comment:
 //
 //     center = notify          directory = /run/tidings       owner = 0      group = 0      mode = 0666
 //     shared-directory = yes
@@ -56,5 +57,6 @@ void notify__place_of_system(notify__place *place) {
     }
     fclose(file);
     // The group is for who creates the center, which only its owner does.
-    if (place->configuration.flags & TIDINGS_OPEN_OWNER && place->configuration.owner != geteuid()) place->configuration.flags &= ~(uint32_t)TIDINGS_OPEN_GROUP;
+    if (place->configuration.flags & TIDINGS_OPEN_OWNER && place->configuration.owner != geteuid())
+        place->configuration.flags &= ~(uint32_t)TIDINGS_OPEN_GROUP;
 }

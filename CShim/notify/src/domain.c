@@ -18,8 +18,11 @@ static _Atomic uint32_t system_kind;
 uint32_t notify__status(int error) {
     switch (-error) {
         case 0: return NOTIFY_STATUS_OK;
-        case EACCES: case EPERM: case EROFS: return NOTIFY_STATUS_NOT_AUTHORIZED;
-        case ESTALE: case ENOENT: return NOTIFY_STATUS_SERVER_NOT_FOUND;
+        case EACCES:
+        case EPERM:
+        case EROFS: return NOTIFY_STATUS_NOT_AUTHORIZED;
+        case ESTALE:
+        case ENOENT: return NOTIFY_STATUS_SERVER_NOT_FOUND;
         case EINVAL: return NOTIFY_STATUS_INVALID_NAME;
         default: return NOTIFY_STATUS_FAILED;
     }
@@ -38,11 +41,15 @@ uint32_t notify__fail(uint32_t status, const char *format, ...) {
 }
 
 uint32_t notify__fail_disabled(const char *what) {
-    return notify__fail(NOTIFY_STATUS_OPT_DISABLE, "can't %s: this program has switched notify(3) off; call notify_set_options(NOTIFY_OPT_ENABLE)", what);
+    return notify__fail(NOTIFY_STATUS_OPT_DISABLE,
+                        "can't %s: this program has switched notify(3) off; call notify_set_options(NOTIFY_OPT_ENABLE)",
+                        what);
 }
 
 uint32_t notify__fail_token(const char *what, int number) {
-    return notify__fail(NOTIFY_STATUS_INVALID_TOKEN, "can't %s token %d: it was never registered, or is canceled; register the name again", what, number);
+    return notify__fail(NOTIFY_STATUS_INVALID_TOKEN,
+                        "can't %s token %d: it was never registered, or is canceled; register the name again", what,
+                        number);
 }
 
 uint32_t notify__fail_memory(const char *what) {
@@ -52,14 +59,18 @@ uint32_t notify__fail_memory(const char *what) {
 // As Apple's notify.conf reserves these names. Asked at each call: a program may give up root.
 bool notify__may_post_reserved(const char *what, const char *name) {
     if (geteuid() == 0) return true;
-    (void)notify__fail(NOTIFY_STATUS_NOT_AUTHORIZED, "can't %s \"%.255s\": names that begin with \"com.apple.system.\" are root's; become root, or use another name", what, name);
+    (void)notify__fail(
+        NOTIFY_STATUS_NOT_AUTHORIZED,
+        "can't %s \"%.255s\": names that begin with \"com.apple.system.\" are root's; become root, or use another name",
+        what, name);
     return false;
 }
 
 #define SELF "self."
 #define USER "user.uid."
 
-// False: it begins with "user.uid." and names no user: "user.uid.", "user.uid.x", "user.uid.0501", or a number that no user has.
+// False: it begins with "user.uid." and names no user: "user.uid.", "user.uid.x", "user.uid.0501", or a number that no
+// user has.
 static bool classify(const char *name, size_t length, notify__kind *kind, uint32_t *uid) {
     *kind = NOTIFY__SYSTEM;
     *uid = 0;
@@ -125,7 +136,10 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
     uint32_t uid;
     *status = NOTIFY_STATUS_OK;
     if (!classify(name, length, &kind, &uid)) {
-        *status = notify__fail(NOTIFY_STATUS_NOT_AUTHORIZED, "can't use the name \"%.255s\": it begins with \"user.uid.\" and names no user; write \"user.uid.\", a user id, and a dot", name);
+        *status = notify__fail(NOTIFY_STATUS_NOT_AUTHORIZED,
+                               "can't use the name \"%.255s\": it begins with \"user.uid.\" and names no user; write "
+                               "\"user.uid.\", a user id, and a dot",
+                               name);
         return NULL;
     }
     if (kind == NOTIFY__SYSTEM) {
@@ -171,9 +185,13 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
 
 uint32_t notify__domain_listen(notify__domain *domain) {
     if (domain->pull.observer) return NOTIFY_STATUS_OK;
-    if (!notify__reading_begin(domain)) return notify__fail(NOTIFY_STATUS_FAILED, "can't open a center for notify(3) inside a signal handler; make a call for the name before");
+    if (!notify__reading_begin(domain))
+        return notify__fail(
+            NOTIFY_STATUS_FAILED,
+            "can't open a center for notify(3) inside a signal handler; make a call for the name before");
     tidings_observer *pull;
-    const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &pull);
+    const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed),
+                                            TIDINGS_OBSERVE_BARE, &pull);
     if (!error) {
         domain->pull.observer = pull;
         atomic_store_explicit(&domain->position, tidings_observer_position(pull), memory_order_release);
@@ -214,9 +232,7 @@ static void pull_again(notify__name *name) {
 }
 
 static _Thread_local bool listening;
-static void note_listening(notify__name *name) {
-    listening |= name->pull != 0;
-}
+static void note_listening(notify__name *name) { listening |= name->pull != 0; }
 
 static void push_again(notify__name *name) {
     notify__push_again(name);
@@ -231,7 +247,10 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
         const int error = open_center(domain, &center, &domain->read_only);
         if (error) return notify__status(error);
     }
-    if (!notify__reading_begin(domain)) return notify__fail(NOTIFY_STATUS_FAILED, "can't open a center for notify(3) inside a signal handler; make a call for the name before");
+    if (!notify__reading_begin(domain))
+        return notify__fail(
+            NOTIFY_STATUS_FAILED,
+            "can't open a center for notify(3) inside a signal handler; make a call for the name before");
     if (child) {
         notify__pipes_forget();
         notify__names_each(domain, forget_parents);
@@ -263,7 +282,8 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
             // Has the ring gone round since it was looked at, be it while we were at that?
             tidings_statistics now;
             if (!another) all = tidings_statistics_get(center, &now) != 0 || now.retained_from > position;
-            atomic_store_explicit(&domain->position, tidings_observer_position(domain->pull.observer), memory_order_release);
+            atomic_store_explicit(&domain->position, tidings_observer_position(domain->pull.observer),
+                                  memory_order_release);
             notify__take(domain);
         }
         // What was posted and can't be looked at any more was anybody's.
@@ -299,15 +319,14 @@ static void after(void) {
 }
 
 static void in_child(void) {
-    for (notify__domain *domain = notify__domains; domain; domain = domain->next) atomic_store_explicit(&domain->stale, 1, memory_order_relaxed);
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next)
+        atomic_store_explicit(&domain->stale, 1, memory_order_relaxed);
     notify__worker_forked();
     notify__process_suspensions = 0;
     after();
 }
 
-static void watch(void) {
-    pthread_atfork(before, after, in_child);
-}
+static void watch(void) { pthread_atfork(before, after, in_child); }
 
 // After the first center was opened: its own hooks, which take its locks, come after ours then.
 void notify__forks_watch(void) {

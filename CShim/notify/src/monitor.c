@@ -1,4 +1,5 @@
-// Files that a token follows: through their directory, which sees them appear and disappear, and themselves, which see what is written.
+// Files that a token follows: through their directory, which sees them appear and disappear, and themselves, which see
+// what is written.
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 #include "worker.h"
 
 #define COALESCED_MS 100
-#define CHANGES (IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
+#define CHANGES                                                                                                        \
+    (IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE | IN_MOVED_FROM |  \
+     IN_MOVED_TO)
 
 typedef struct notify__monitor {
     notify__token *token;
@@ -20,7 +23,7 @@ typedef struct notify__monitor {
     int64_t due;          // milliseconds; 0: nothing has changed
     struct stat last;     // the file as of the last event; all 0: it was not there
     struct notify__monitor *next;
-    const char *name;     // within path
+    const char *name;  // within path
     char path[];
 } notify__monitor;
 
@@ -56,9 +59,7 @@ static bool watch_directory(notify__monitor *m) {
     return m->directory >= 0;
 }
 
-int notify__monitors_descriptor(void) {
-    return monitors ? inotify : -1;
-}
+int notify__monitors_descriptor(void) { return monitors ? inotify : -1; }
 
 // The file's attributes say what inotify does not: whether a file grew, and which of its times changed.
 static int changed_attributes(notify__monitor *m) {
@@ -156,9 +157,13 @@ void notify__monitors_forked(void) {
 
 static uint32_t begin(notify__token *token, const char *path, int flags) {
     const size_t length = strlen(path);
-    if (length == 0 || length >= PATH_MAX) return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't follow a file: its path has %zu bytes; pass 1 to %d", length, PATH_MAX - 1);
+    if (length == 0 || length >= PATH_MAX)
+        return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't follow a file: its path has %zu bytes; pass 1 to %d",
+                            length, PATH_MAX - 1);
     if (inotify < 0) inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (inotify < 0) return notify__fail(NOTIFY_STATUS_FAILED, "can't follow \"%s\": inotify says %s; close some descriptors", path, strerror(errno));
+    if (inotify < 0)
+        return notify__fail(NOTIFY_STATUS_FAILED, "can't follow \"%s\": inotify says %s; close some descriptors", path,
+                            strerror(errno));
     notify__monitor *m = calloc(1, sizeof *m + length + 1);
     if (!m) return notify__fail_memory("follow a file");
     memcpy(m->path, path, length + 1);
@@ -170,7 +175,9 @@ static uint32_t begin(notify__token *token, const char *path, int flags) {
     if (!watch_directory(m)) {
         const int failed = errno;
         free(m);
-        return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't follow \"%s\": its directory says %s; pass a path whose directory is there", path, strerror(failed));
+        return notify__fail(NOTIFY_STATUS_INVALID_FILE,
+                            "can't follow \"%s\": its directory says %s; pass a path whose directory is there", path,
+                            strerror(failed));
     }
     m->next = monitors;
     monitors = m;
@@ -185,7 +192,10 @@ uint32_t notify_monitor_file(int number, char *path, int flags) {
     if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return notify__fail_disabled("follow a file");
     // As Apple's: 0 stands for all events, bits that name none are ignored.
     if (flags == 0) flags = NOTIFY_FILE_ALL;
-    if (!(flags & NOTIFY_FILE_ALL)) return notify__fail(NOTIFY_STATUS_INVALID_REQUEST, "can't follow a file with flags %#x: they name no event; pass 0, or some of NOTIFY_FILE_…", (unsigned)flags);
+    if (!(flags & NOTIFY_FILE_ALL))
+        return notify__fail(NOTIFY_STATUS_INVALID_REQUEST,
+                            "can't follow a file with flags %#x: they name no event; pass 0, or some of NOTIFY_FILE_…",
+                            (unsigned)flags);
     flags &= NOTIFY_FILE_ALL;
     pthread_mutex_lock(&notify__lock);
     notify__token *token = notify__token_of(number);

@@ -26,7 +26,8 @@ notify__name *notify__name_find(const notify__domain *domain, const char *text, 
     if (domain->bucket_count == 0) return NULL;
     const uint64_t hash = notify__hash(text, length);
     notify__name *name = domain->buckets[hash & (domain->bucket_count - 1)];
-    while (name && (name->hash != hash || name->text.length != length || memcmp(name->text.bytes, text, length) != 0)) name = name->next;
+    while (name && (name->hash != hash || name->text.length != length || memcmp(name->text.bytes, text, length) != 0))
+        name = name->next;
     return name;
 }
 
@@ -77,24 +78,31 @@ static void idle_begin(notify__domain *domain, notify__name *name) {
     name->idle = true;
     name->idle_next = NULL;
     name->idle_previous = domain->idle_last;
-    if (domain->idle_last) domain->idle_last->idle_next = name;
-    else domain->idle_first = name;
+    if (domain->idle_last)
+        domain->idle_last->idle_next = name;
+    else
+        domain->idle_first = name;
     domain->idle_last = name;
     domain->idle_count++;
 }
 
 static void idle_end(notify__domain *domain, notify__name *name) {
-    if (name->idle_previous) name->idle_previous->idle_next = name->idle_next;
-    else domain->idle_first = name->idle_next;
-    if (name->idle_next) name->idle_next->idle_previous = name->idle_previous;
-    else domain->idle_last = name->idle_previous;
+    if (name->idle_previous)
+        name->idle_previous->idle_next = name->idle_next;
+    else
+        domain->idle_first = name->idle_next;
+    if (name->idle_next)
+        name->idle_next->idle_previous = name->idle_previous;
+    else
+        domain->idle_last = name->idle_previous;
     name->idle = false;
     domain->idle_count--;
 }
 
 // Nobody looks at it for checks any more, but something is yet to be delivered of it.
 static uint32_t join_again(notify__domain *domain, notify__name *name, notify__name **result) {
-    if (!notify__reading_begin(domain)) return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
+    if (!notify__reading_begin(domain))
+        return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
     const uint32_t status = notify__name_pull(name, false);
     if (status == NOTIFY_STATUS_OK) {
         notify__take(domain);
@@ -127,13 +135,15 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     atomic_store_explicit(&name->stated, false, memory_order_relaxed);
     atomic_store_explicit(&name->domain, domain, memory_order_release);
     // A signal handler must not register.
-    if (!notify__reading_begin(domain)) return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
+    if (!notify__reading_begin(domain))
+        return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
     uint32_t status = NOTIFY_STATUS_FAILED;
     if (put(domain, name)) {
         status = notify__name_pull(name, false);
         if (status != NOTIFY_STATUS_OK) drop(domain, name);
         // The first look after a change takes memory, which one in a signal handler must not.
-        else notify__take(domain);
+        else
+            notify__take(domain);
     } else {
         name->next = free_names;
         free_names = name;
@@ -160,14 +170,15 @@ static void drop_idle(notify__domain *domain, uint32_t most) {
     }
 }
 
-// Very many of them, three quarters of all: another observer for those that are left. To add a name to an observer is what
-// this costs, so it is a third as many as were registered, however they are canceled.
+// Very many of them, three quarters of all: another observer for those that are left. To add a name to an observer is
+// what this costs, so it is a third as many as were registered, however they are canceled.
 static void leave_behind(notify__domain *domain) {
     notify__view more = {0};
     const uint32_t dropped = domain->idle_count - NOTIFY__IDLE_MOST;
     notify__name *last = domain->idle_first;
     for (uint32_t i = 0; i < dropped; i++, last = last->idle_next) last->doomed = true;
-    bool well = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &more.observer) == 0;
+    bool well = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE,
+                                      &more.observer) == 0;
     for (uint32_t i = 0; i < domain->bucket_count && well; i++) {
         for (notify__name *name = domain->buckets[i]; name && well; name = name->next) {
             name->moved = 0;
@@ -194,7 +205,8 @@ static void leave_behind(notify__domain *domain) {
         }
         name = next;
     }
-    // Those that stay are the dispatcher's, or there was no memory, or no place for an observer: when there are twice as many, again.
+    // Those that stay are the dispatcher's, or there was no memory, or no place for an observer: when there are twice
+    // as many, again.
     domain->idle_most = domain->idle_count > NOTIFY__IDLE_MOST ? 2 * domain->idle_count : 0;
 }
 
@@ -204,9 +216,12 @@ void notify__name_leave(notify__name *name) {
     idle_begin(domain, name);
     const bool few = domain->pull.names <= NOTIFY__NAMES_FEW;
     const uint32_t most = NOTIFY__IDLE_MOST + (few ? 0 : 3 * (domain->name_count - domain->idle_count));
-    if (domain->idle_count <= (most > domain->idle_most ? most : domain->idle_most) || !notify__reading_begin(domain)) return;
-    if (few) drop_idle(domain, NOTIFY__IDLE_MOST);
-    else leave_behind(domain);
+    if (domain->idle_count <= (most > domain->idle_most ? most : domain->idle_most) || !notify__reading_begin(domain))
+        return;
+    if (few)
+        drop_idle(domain, NOTIFY__IDLE_MOST);
+    else
+        leave_behind(domain);
     notify__take(domain);
     notify__reading_end(domain);
 }

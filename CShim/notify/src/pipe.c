@@ -1,4 +1,5 @@
-// Tokens that are written to a pipe. A full one keeps nobody waiting and loses nothing: its tokens are written, once each, when there is room.
+// Tokens that are written to a pipe. A full one keeps nobody waiting and loses nothing: its tokens are written, once
+// each, when there is room.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,8 @@ static bool parents;         // they are a parent's: of this forked child only a
 // Is that still the end that we gave out? The program may have closed it, and opened something else.
 static bool is_ours(const notify__pipe *pipe) {
     struct stat now;
-    return fstat(pipe->reader, &now) == 0 && S_ISFIFO(now.st_mode) && (uint64_t)now.st_dev == pipe->device && (uint64_t)now.st_ino == pipe->inode;
+    return fstat(pipe->reader, &now) == 0 && S_ISFIFO(now.st_mode) && (uint64_t)now.st_dev == pipe->device &&
+           (uint64_t)now.st_ino == pipe->inode;
 }
 
 static notify__pipe *find(int reader) {
@@ -41,7 +43,8 @@ static notify__pipe *make(void) {
         free(pipe);
         return NULL;
     }
-    *pipe = (notify__pipe){.reader = ends[0], .writer = ends[1], .device = status.st_dev, .inode = status.st_ino, .next = pipes};
+    *pipe = (notify__pipe){
+        .reader = ends[0], .writer = ends[1], .device = status.st_dev, .inode = status.st_ino, .next = pipes};
     pipes = pipe;
     return pipe;
 }
@@ -57,10 +60,14 @@ static bool written(const notify__pipe *pipe, const notify__token *token) {
 
 // In a step, as a full pipe may have a hundred thousand tokens.
 static void wait_ends(notify__pipe *pipe, notify__token *token) {
-    if (token->previous_waiting) token->previous_waiting->next_waiting = token->next_waiting;
-    else pipe->waiting = token->next_waiting;
-    if (token->next_waiting) token->next_waiting->previous_waiting = token->previous_waiting;
-    else pipe->waiting_last = token->previous_waiting;
+    if (token->previous_waiting)
+        token->previous_waiting->next_waiting = token->next_waiting;
+    else
+        pipe->waiting = token->next_waiting;
+    if (token->next_waiting)
+        token->next_waiting->previous_waiting = token->previous_waiting;
+    else
+        pipe->waiting_last = token->previous_waiting;
     token->next_waiting = token->previous_waiting = NULL;
     token->full = false;
 }
@@ -73,8 +80,10 @@ void notify__pipe_write(notify__token *token) {
     token->full = true;
     token->next_waiting = NULL;
     token->previous_waiting = pipe->waiting_last;
-    if (pipe->waiting_last) pipe->waiting_last->next_waiting = token;
-    else pipe->waiting = token;
+    if (pipe->waiting_last)
+        pipe->waiting_last->next_waiting = token;
+    else
+        pipe->waiting = token;
     pipe->waiting_last = token;
     notify__worker_wake();
 }
@@ -94,9 +103,7 @@ void notify__pipe_leave(notify__token *token) {
     free(pipe);
 }
 
-void notify__pipes_forked(void) {
-    parents = true;
-}
+void notify__pipes_forked(void) { parents = true; }
 
 void notify__pipes_forget(void) {
     if (!parents) return;
@@ -123,10 +130,16 @@ void notify__pipes_flush(void) {
 }
 
 uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int flags, int *out_token) {
-    if (!out_token) return notify__fail(NOTIFY_STATUS_INVALID_TOKEN, "can't register: out_token is NULL; pass the address of an int");
+    if (!out_token)
+        return notify__fail(NOTIFY_STATUS_INVALID_TOKEN,
+                            "can't register: out_token is NULL; pass the address of an int");
     *out_token = NOTIFY_TOKEN_INVALID;
-    if (!notify_fd) return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't register a descriptor: notify_fd is NULL; pass the address of an int");
-    if (flags & ~NOTIFY_REUSE) return notify__fail(NOTIFY_STATUS_INVALID_REQUEST, "can't register a descriptor with flags %#x: pass 0 or NOTIFY_REUSE", (unsigned)flags);
+    if (!notify_fd)
+        return notify__fail(NOTIFY_STATUS_INVALID_FILE,
+                            "can't register a descriptor: notify_fd is NULL; pass the address of an int");
+    if (flags & ~NOTIFY_REUSE)
+        return notify__fail(NOTIFY_STATUS_INVALID_REQUEST,
+                            "can't register a descriptor with flags %#x: pass 0 or NOTIFY_REUSE", (unsigned)flags);
     // Counted before registering, so that nobody's cancel closes it under us.
     pthread_mutex_lock(&notify__lock);
     notify__pipe *pipe = flags & NOTIFY_REUSE ? find(*notify_fd) : make();
@@ -134,8 +147,11 @@ uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int f
     if (pipe) pipe->tokens++;
     pthread_mutex_unlock(&notify__lock);
     if (!pipe && flags & NOTIFY_REUSE)
-        return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't register with descriptor %d: no earlier registration has it; leave NOTIFY_REUSE out", *notify_fd);
-    if (!pipe) return notify__fail(NOTIFY_STATUS_FAILED, "can't make a pipe: %s; close some descriptors", strerror(failed));
+        return notify__fail(NOTIFY_STATUS_INVALID_FILE,
+                            "can't register with descriptor %d: no earlier registration has it; leave NOTIFY_REUSE out",
+                            *notify_fd);
+    if (!pipe)
+        return notify__fail(NOTIFY_STATUS_FAILED, "can't make a pipe: %s; close some descriptors", strerror(failed));
     notify__token like = {.pipe = pipe};
     const uint32_t status = notify__register(name, out_token, &like);
     if (status == NOTIFY_STATUS_OK) {

@@ -1,4 +1,5 @@
-// Posting by name: names that were posted before are found without a lock and without memory, so that a signal handler may.
+// Posting by name: names that were posted before are found without a lock and without memory, so that a signal handler
+// may.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,7 +42,8 @@ static void *take(size_t size) {
         }
         block *more = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (more == MAP_FAILED) return NULL;
-        if (!atomic_compare_exchange_strong_explicit(&current, &now, more, memory_order_acq_rel, memory_order_relaxed)) munmap(more, BLOCK);
+        if (!atomic_compare_exchange_strong_explicit(&current, &now, more, memory_order_acq_rel, memory_order_relaxed))
+            munmap(more, BLOCK);
     }
 }
 
@@ -55,7 +57,8 @@ static posted *find(uint64_t hash, const char *name, size_t length) {
     }
 }
 
-static void keep(uint64_t hash, const char *name, size_t length, const notify__text *text, notify__domain *domain, tidings_center *center) {
+static void keep(uint64_t hash, const char *name, size_t length, const notify__text *text, notify__domain *domain,
+                 tidings_center *center) {
     if (atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed) >= MOST) {
         atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed);
         return;
@@ -65,10 +68,14 @@ static void keep(uint64_t hash, const char *name, size_t length, const notify__t
     if (!p) return;
     *p = (posted){.hash = hash, .domain = domain, .center = center, .length = length};
     memcpy(p->name, name, length);
-    if (tidings_publisher_place(center, text->bytes, text->length, NULL, 0, (char *)p + before, size, &p->publisher) != 0) return;
+    if (tidings_publisher_place(center, text->bytes, text->length, NULL, 0, (char *)p + before, size, &p->publisher) !=
+        0)
+        return;
     for (uint32_t at = (uint32_t)hash % PLACES;; at = (at + 1) % PLACES) {
         posted *nobody = NULL;
-        if (atomic_compare_exchange_strong_explicit(&places[at], &nobody, p, memory_order_release, memory_order_relaxed)) return;
+        if (atomic_compare_exchange_strong_explicit(&places[at], &nobody, p, memory_order_release,
+                                                    memory_order_relaxed))
+            return;
     }
 }
 
@@ -96,7 +103,8 @@ static uint32_t post_anew(const char *name, size_t length, uint64_t hash) {
         _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];
         tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
         tidings_publisher *publisher;
-        int error = tidings_publisher_place(center, text.bytes, text.length, NULL, 0, memory, sizeof memory, &publisher);
+        int error = tidings_publisher_place(center, text.bytes, text.length, NULL, 0, memory, sizeof memory,
+                                            &publisher);
         if (!error) error = tidings_post(publisher, "", 0, NULL, NULL);
         if (!error && !text.reserved) keep(hash, name, length, &text, domain, center);
         if (!error || !notify__domain_recover(domain, center, error)) return answer(domain, error);
@@ -107,15 +115,17 @@ uint32_t notify_post(const char *name) {
     size_t length;
     const uint32_t status = notify__length(name, &length);
     if (__builtin_expect(status != NOTIFY_STATUS_OK, 0)) return status;
-    if (__builtin_expect(atomic_load_explicit(&notify__disabled, memory_order_relaxed), 0)) return notify__fail_disabled("post");
+    if (__builtin_expect(atomic_load_explicit(&notify__disabled, memory_order_relaxed), 0))
+        return notify__fail_disabled("post");
     const uint64_t hash = notify__hash(name, length);
     const posted *p = find(hash, name, length);
-    if (__builtin_expect(!p || (p->domain->kind == NOTIFY__SELF && atomic_load_explicit(&p->domain->stale, memory_order_relaxed)), 0)) return post_anew(name, length, hash);
+    if (__builtin_expect(
+            !p || (p->domain->kind == NOTIFY__SELF && atomic_load_explicit(&p->domain->stale, memory_order_relaxed)),
+            0))
+        return post_anew(name, length, hash);
     const int error = tidings_post(p->publisher, "", 0, NULL, NULL);
     if (__builtin_expect(!error, 1)) return NOTIFY_STATUS_OK;
     return error == -ESTALE ? post_anew(name, length, hash) : answer(p->domain, error);
 }
 
-uint32_t notify_simple_post(const char *name) {
-    return notify_post(name);
-}
+uint32_t notify_simple_post(const char *name) { return notify_post(name); }

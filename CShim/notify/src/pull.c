@@ -1,18 +1,22 @@
-// Taking posts without a thread: whoever asks looks at what is new in the center, and counts it for all names of this process.
+// Taking posts without a thread: whoever asks looks at what is new in the center, and counts it for all names of this
+// process.
 #include <errno.h>
 #include <sched.h>
 
 #include "internal.h"
 
 #define SPINS 64
-#define MOST (1u << 22)  // deliveries and looks a time: longer than any ring, and an end in a center whose posters outrun us
+#define MOST                                                                                                           \
+    (1u << 22)  // deliveries and looks a time: longer than any ring, and an end in a center whose posters outrun us
 
 static _Thread_local char self __attribute__((tls_model("initial-exec")));
 
 bool notify__reading_begin(notify__domain *domain) {
     const uintptr_t me = (uintptr_t)&self;
     uintptr_t other = 0;
-    for (int spins = 0; !atomic_compare_exchange_weak_explicit(&domain->reading, &other, me, memory_order_acquire, memory_order_relaxed); spins++) {
+    for (int spins = 0; !atomic_compare_exchange_weak_explicit(&domain->reading, &other, me, memory_order_acquire,
+                                                               memory_order_relaxed);
+         spins++) {
         if (other == me) return false;
         other = 0;
         if (spins >= SPINS) sched_yield();
@@ -20,9 +24,7 @@ bool notify__reading_begin(notify__domain *domain) {
     return true;
 }
 
-void notify__reading_end(notify__domain *domain) {
-    atomic_store_explicit(&domain->reading, 0, memory_order_release);
-}
+void notify__reading_end(notify__domain *domain) { atomic_store_explicit(&domain->reading, 0, memory_order_release); }
 
 static void add(notify__name *name, uint64_t count) {
     // One thread at a time writes it: whoever reads.
@@ -39,7 +41,8 @@ void notify__count(notify__domain *domain, const tidings_delivery *delivery) {
     notify__name *name = notify__name_find(domain, delivery->name, delivery->name_length);
     if (name) add(name, missed ? delivery->missed : 1);
     // Of all names together: nobody knows whose they were, so each of these may have been among them.
-    else if (missed && delivery->name_length == 0) notify__names_each(domain, add_in_wake_group);
+    else if (missed && delivery->name_length == 0)
+        notify__names_each(domain, add_in_wake_group);
 }
 
 void notify__take(notify__domain *domain) {
@@ -54,7 +57,8 @@ void notify__take(notify__domain *domain) {
         if (error != -EAGAIN) break;
         const uint64_t position = tidings_observer_position(domain->pull.observer);
         atomic_store_explicit(&domain->position, position, memory_order_release);
-        // Otherwise somebody is in the middle of a post, and one that has returned may lie behind it: it is seen before we are done, or its poster's claim is revoked after a few milliseconds.
+        // Otherwise somebody is in the middle of a post, and one that has returned may lie behind it: it is seen before
+        // we are done, or its poster's claim is revoked after a few milliseconds.
         if (tidings_nothing_since(center, position)) break;
     }
 }

@@ -17,9 +17,12 @@ void notify__deliver(notify__token *token) {
         token->due = true;
         return;
     }
-    if (token->signal != 0) kill(getpid(), token->signal);
-    else if (token->pipe) notify__pipe_write(token);
-    else if (token->handler.deliver) token->handler.deliver(token->handler.context, (int)atomic_load_explicit(&token->number, memory_order_relaxed));
+    if (token->signal != 0)
+        kill(getpid(), token->signal);
+    else if (token->pipe)
+        notify__pipe_write(token);
+    else if (token->handler.deliver)
+        token->handler.deliver(token->handler.context, (int)atomic_load_explicit(&token->number, memory_order_relaxed));
 }
 
 // Of a missed one: something before `sequence`. Not to those who have come since.
@@ -55,7 +58,8 @@ static uint32_t idle_most(const notify__domain *domain) {
 static void leave_behind(dispatcher *d) {
     notify__domain *domain = d->domain;
     notify__view more = {0};
-    bool well = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &more.observer) == 0;
+    bool well = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE,
+                                      &more.observer) == 0;
     for (uint32_t i = 0; i < domain->bucket_count && well; i++) {
         for (notify__name *name = domain->buckets[i]; name && well; name = name->next) {
             name->moved = 0;
@@ -98,7 +102,8 @@ static void *run(void *argument) {
             pthread_mutex_unlock(&notify__lock);
             continue;
         }
-        // The center has ended, and this process doesn't go on in a new one, or not yet. Whoever renews the domain starts another of us.
+        // The center has ended, and this process doesn't go on in a new one, or not yet. Whoever renews the domain
+        // starts another of us.
         if (ended) notify__push_forget(domain, false);
         pthread_mutex_unlock(&notify__lock);
     }
@@ -111,7 +116,8 @@ static uint32_t start(notify__domain *domain) {
     dispatcher *d = malloc(sizeof *d);
     if (!d) return notify__fail_memory("start a delivering thread");
     *d = (dispatcher){domain, NULL, atomic_load_explicit(&domain->pushing, memory_order_relaxed)};
-    const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE, &d->observer);
+    const int error = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed),
+                                            TIDINGS_OBSERVE_BARE, &d->observer);
     if (error) {
         free(d);
         return notify__status(error);
@@ -128,7 +134,9 @@ static uint32_t start(notify__domain *domain) {
         tidings_observer_close(d->observer);
         domain->push.observer = NULL;
         free(d);
-        return notify__fail(NOTIFY_STATUS_FAILED, "can't start a delivering thread: %s; end some threads, or raise the limit", strerror(failed));
+        return notify__fail(NOTIFY_STATUS_FAILED,
+                            "can't start a delivering thread: %s; end some threads, or raise the limit",
+                            strerror(failed));
     }
     pthread_detach(thread);
     return NOTIFY_STATUS_OK;
@@ -170,8 +178,10 @@ void notify__push_again(notify__name *name) {
 
 static void try_again(notify__name *name) {
     if (!name->deliveries || name->push != 0) return;
-    if (notify__push_begin(name) == NOTIFY_STATUS_OK) notify__deliver_all(name);  // whatever was posted meanwhile
-    else unserved = true;
+    if (notify__push_begin(name) == NOTIFY_STATUS_OK)
+        notify__deliver_all(name);  // whatever was posted meanwhile
+    else
+        unserved = true;
 }
 
 int64_t notify__pushes_due(void) {
@@ -181,16 +191,16 @@ int64_t notify__pushes_due(void) {
     return unserved ? 1000 : -1;
 }
 
-static void forget(notify__name *name) {
-    name->push = 0;
-}
+static void forget(notify__name *name) { name->push = 0; }
 
 void notify__push_forget(notify__domain *domain, bool child) {
     if (!domain->push.observer) return;
     atomic_fetch_add_explicit(&domain->pushing, 1, memory_order_relaxed);
     // The thread closes what it is in; a child hasn't got that thread.
-    if (child) tidings_observer_close(domain->push.observer);
-    else tidings_observer_interrupt(domain->push.observer);
+    if (child)
+        tidings_observer_close(domain->push.observer);
+    else
+        tidings_observer_interrupt(domain->push.observer);
     domain->push = (notify__view){0};
     domain->push_idle = domain->push_idle_most = 0;
     notify__names_each(domain, forget);

@@ -8,13 +8,13 @@
 
 #include "internal.h"
 
-static bool disabled(void) {
-    return atomic_load_explicit(&notify__disabled, memory_order_relaxed);
-}
+static bool disabled(void) { return atomic_load_explicit(&notify__disabled, memory_order_relaxed); }
 
 void notify_set_options(uint32_t opts) {
-    if (opts & NOTIFY_OPT_ENABLE) atomic_store_explicit(&notify__disabled, 0, memory_order_relaxed);
-    else if (opts & NOTIFY_OPT_DISABLE) atomic_store_explicit(&notify__disabled, 1, memory_order_relaxed);
+    if (opts & NOTIFY_OPT_ENABLE)
+        atomic_store_explicit(&notify__disabled, 0, memory_order_relaxed);
+    else if (opts & NOTIFY_OPT_DISABLE)
+        atomic_store_explicit(&notify__disabled, 1, memory_order_relaxed);
     if (!(opts & NOTIFY_OPT_REGEN) || atomic_exchange_explicit(&notify__regenerating, 1, memory_order_relaxed)) return;
     pthread_mutex_lock(&notify__lock);
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__removal_watch(domain);
@@ -23,8 +23,10 @@ void notify_set_options(uint32_t opts) {
 
 static void unlink_token(notify__name *name, notify__token *token) {
     if (!token->delivers) return;
-    if (token->previous) token->previous->next = token->next;
-    else name->deliveries = token->next;
+    if (token->previous)
+        token->previous->next = token->next;
+    else
+        name->deliveries = token->next;
     if (token->next) token->next->previous = token->previous;
     token->next = token->previous = NULL;
     token->delivers = false;
@@ -33,11 +35,13 @@ static void unlink_token(notify__name *name, notify__token *token) {
 
 // Under notify__lock.
 static uint32_t add(notify__domain *domain, const notify__text *text, int *number, const notify__token *like) {
-    uint32_t status = atomic_load_explicit(&domain->stale, memory_order_relaxed) ? notify__domain_renew(domain, false) : NOTIFY_STATUS_OK;
+    uint32_t status = atomic_load_explicit(&domain->stale, memory_order_relaxed) ? notify__domain_renew(domain, false)
+                                                                                 : NOTIFY_STATUS_OK;
     if (status == NOTIFY_STATUS_OK) status = notify__domain_listen(domain);
     if (status != NOTIFY_STATUS_OK) return status;
     notify__token *token = notify__token_new();
-    if (!token) return notify__fail(NOTIFY_STATUS_FAILED, "can't register: no memory, or all tokens are in use; cancel some");
+    if (!token)
+        return notify__fail(NOTIFY_STATUS_FAILED, "can't register: no memory, or all tokens are in use; cancel some");
     notify__name *name;
     status = notify__name_join(domain, text, &name);
     if (status != NOTIFY_STATUS_OK) {
@@ -71,7 +75,9 @@ static uint32_t add(notify__domain *domain, const notify__text *text, int *numbe
 
 uint32_t notify__register(const char *name, int *number, notify__token *like) {
     size_t length;
-    if (!number) return notify__fail(NOTIFY_STATUS_INVALID_TOKEN, "can't register: out_token is NULL; pass the address of an int");
+    if (!number)
+        return notify__fail(NOTIFY_STATUS_INVALID_TOKEN,
+                            "can't register: out_token is NULL; pass the address of an int");
     *number = NOTIFY_TOKEN_INVALID;
     uint32_t status = notify__length(name, &length);
     if (status == NOTIFY_STATUS_OK && disabled()) status = notify__fail_disabled("register");
@@ -83,7 +89,8 @@ uint32_t notify__register(const char *name, int *number, notify__token *like) {
     pthread_mutex_lock(&notify__lock);
     status = add(domain, &text, number, like);
     // The center has ended: on in a new one, if that was asked for.
-    if (status == NOTIFY_STATUS_SERVER_NOT_FOUND && atomic_load_explicit(&notify__regenerating, memory_order_relaxed) && notify__domain_renew(domain, true) == NOTIFY_STATUS_OK)
+    if (status == NOTIFY_STATUS_SERVER_NOT_FOUND && atomic_load_explicit(&notify__regenerating, memory_order_relaxed) &&
+        notify__domain_renew(domain, true) == NOTIFY_STATUS_OK)
         status = add(domain, &text, number, like);
     pthread_mutex_unlock(&notify__lock);
     return status;
@@ -100,7 +107,8 @@ uint32_t notify_register_plain(const char *name, int *out_token) {
 uint32_t notify_register_signal(const char *name, int sig, int *out_token) {
     if (sig < 1 || sig >= NSIG) {
         if (out_token) *out_token = NOTIFY_TOKEN_INVALID;
-        return notify__fail(NOTIFY_STATUS_INVALID_SIGNAL, "can't register for signal %d: there is none; pass 1 to %d", sig, NSIG - 1);
+        return notify__fail(NOTIFY_STATUS_INVALID_SIGNAL, "can't register for signal %d: there is none; pass 1 to %d",
+                            sig, NSIG - 1);
     }
     return notify__register(name, out_token, &(notify__token){.signal = sig});
 }
@@ -109,7 +117,8 @@ uint32_t notify_register_mach_port(const char *name, mach_port_t *notify_port, i
     (void)name, (void)flags;
     if (notify_port) *notify_port = 0;
     if (out_token) *out_token = NOTIFY_TOKEN_INVALID;
-    return notify__fail(NOTIFY_STATUS_INVALID_PORT, "can't register a Mach port: Linux has none; use notify_register_file_descriptor");
+    return notify__fail(NOTIFY_STATUS_INVALID_PORT,
+                        "can't register a Mach port: Linux has none; use notify_register_file_descriptor");
 }
 
 uint32_t tidings_notify_register_handler(const char *name, int *number, const notify__handler *handler) {
@@ -147,7 +156,8 @@ uint32_t notify_resume(int number) {
     if (disabled()) return notify__fail_disabled("suspend or resume a token");
     pthread_mutex_lock(&notify__lock);
     notify__token *token = notify__token_of(number);
-    if (token && token->suspensions > 0 && --token->suspensions == 0 && token->due && notify__process_suspensions == 0) {
+    if (token && token->suspensions > 0 && --token->suspensions == 0 && token->due &&
+        notify__process_suspensions == 0) {
         token->due = false;
         notify__deliver(token);
     }
@@ -163,7 +173,10 @@ uint32_t notify__process_suspensions;
 static uint32_t check_process(const char *what, pid_t pid) {
     if (disabled()) return notify__fail_disabled("suspend or resume a process");
     if (pid == getpid()) return NOTIFY_STATUS_OK;
-    return notify__fail(NOTIFY_STATUS_INVALID_REQUEST, "can't %s process %d: a process does that for itself alone, as there is no daemon; pass getpid()", what, (int)pid);
+    return notify__fail(
+        NOTIFY_STATUS_INVALID_REQUEST,
+        "can't %s process %d: a process does that for itself alone, as there is no daemon; pass getpid()", what,
+        (int)pid);
 }
 
 static void deliver_due(notify__token *token) {
@@ -206,9 +219,13 @@ static FILE *status_file;  // under notify__lock
 static void dump_token(notify__token *token) {
     const notify__name *name = atomic_load_explicit(&token->name, memory_order_relaxed);
     const notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
-    const char *kind = token->signal != 0 ? "signal" : token->pipe ? "file" : token->handler.deliver ? "dispatch" : "check";
-    fprintf(status_file, "token %" PRIu32 " %s suspended %" PRIu32 "%s posts %" PRIu64 " center %s name ", atomic_load_explicit(&token->number, memory_order_relaxed), kind,
-            token->suspensions, token->due ? " due" : "", atomic_load_explicit(&name->count, memory_order_relaxed),
+    const char *kind = token->signal != 0       ? "signal"
+                       : token->pipe            ? "file"
+                       : token->handler.deliver ? "dispatch"
+                                                : "check";
+    fprintf(status_file, "token %" PRIu32 " %s suspended %" PRIu32 "%s posts %" PRIu64 " center %s name ",
+            atomic_load_explicit(&token->number, memory_order_relaxed), kind, token->suspensions,
+            token->due ? " due" : "", atomic_load_explicit(&name->count, memory_order_relaxed),
             tidings_path(atomic_load_explicit(&domain->center, memory_order_relaxed)));
     // A name may hold any byte: none of them may look like a line of its own.
     for (size_t i = 0; i < name->text.length; i++) {
@@ -219,10 +236,14 @@ static void dump_token(notify__token *token) {
 }
 
 uint32_t notify_dump_status(const char *filepath) {
-    if (!filepath) return notify__fail(NOTIFY_STATUS_NULL_INPUT, "can't write the status: filepath is NULL; pass a path");
+    if (!filepath)
+        return notify__fail(NOTIFY_STATUS_NULL_INPUT, "can't write the status: filepath is NULL; pass a path");
     if (disabled()) return notify__fail_disabled("write the status");
     FILE *file = fopen(filepath, "we");
-    if (!file) return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't write the status to \"%s\": %s; pass a path that can be written", filepath, strerror(errno));
+    if (!file)
+        return notify__fail(NOTIFY_STATUS_INVALID_FILE,
+                            "can't write the status to \"%s\": %s; pass a path that can be written", filepath,
+                            strerror(errno));
     pthread_mutex_lock(&notify__lock);
     status_file = file;
     fprintf(file, "process %d suspended %" PRIu32 "\n", (int)getpid(), notify__process_suspensions);
@@ -231,7 +252,8 @@ uint32_t notify_dump_status(const char *filepath) {
     pthread_mutex_unlock(&notify__lock);
     const bool broken = ferror(file) != 0;
     if (fclose(file) == 0 && !broken) return NOTIFY_STATUS_OK;
-    return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't write the status to \"%s\": %s; make room there", filepath, strerror(errno));
+    return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't write the status to \"%s\": %s; make room there", filepath,
+                        strerror(errno));
 }
 
 bool tidings_notify_may_run(int number) {
@@ -244,6 +266,4 @@ bool tidings_notify_may_run(int number) {
     return may;
 }
 
-bool notify_is_valid_token(int val) {
-    return notify__token_of(val) != NULL;
-}
+bool notify_is_valid_token(int val) { return notify__token_of(val) != NULL; }

@@ -1,4 +1,5 @@
-// Looking out for the removal of centers. Posts and set states meet it by themselves; a process that only listens does so with NOTIFY_OPT_REGEN, by inotify, and goes on in the successor.
+// Looking out for the removal of centers. Posts and set states meet it by themselves; a process that only listens does
+// so with NOTIFY_OPT_REGEN, by inotify, and goes on in the successor.
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static const char *path_of(const notify__domain *domain) {
 
 // Asked by the center's own descriptor: the kernel reports an unlinked file before its path leads nowhere.
 static bool is_gone(const notify__domain *domain) {
-    return domain->kind != NOTIFY__SELF && tidings_ended(atomic_load_explicit(&domain->center, memory_order_relaxed)) != 0;
+    return domain->kind != NOTIFY__SELF &&
+           tidings_ended(atomic_load_explicit(&domain->center, memory_order_relaxed)) != 0;
 }
 
 static void watch(notify__domain *domain, const char *path, uint32_t events) {
@@ -38,9 +40,7 @@ void notify__removal_watch(notify__domain *domain) {
     notify__worker_wake();
 }
 
-int notify__removals_descriptor(void) {
-    return inotify;
-}
+int notify__removals_descriptor(void) { return inotify; }
 
 void notify__removals_read(void) {
     char events[4096];
@@ -52,7 +52,8 @@ void notify__removals_look(void) {
         doubtful = false;
         for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
             if (!is_gone(domain) || notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) continue;
-            // Another user's, who has yet to make it anew: any new file in its directory may be it. Or the old one is just being deleted.
+            // Another user's, who has yet to make it anew: any new file in its directory may be it. Or the old one is
+            // just being deleted.
             char path[PATH_MAX];
             snprintf(path, sizeof path, "%s", path_of(domain));
             watch(domain, dirname(path), IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE);

@@ -1,4 +1,5 @@
-// The state of a name: a kept value under a name of its own, so that setting it is no post of this one; as a CBOR unsigned integer.
+// The state of a name: a kept value under a name of its own, so that setting it is no post of this one; as a CBOR
+// unsigned integer.
 #include <errno.h>
 #include <string.h>
 
@@ -32,16 +33,19 @@ typedef struct state_publisher {
 
 static int find(tidings_center *center, const notify__name *name, state_publisher *state) {
     notify__text_of_state(&name->text, &state->text);
-    return tidings_publisher_place(center, state->text.bytes, state->text.length, NULL, 0, state->memory, sizeof state->memory, &state->publisher);
+    return tidings_publisher_place(center, state->text.bytes, state->text.length, NULL, 0, state->memory,
+                                   sizeof state->memory, &state->publisher);
 }
 
-// Each state takes a chunk for payloads, of which a center has some hundreds, and a change or a clear takes another for a
-// while. If states had all chunks, no payload could be posted, and no state cleared. So three quarters are the limit.
+// Each state takes a chunk for payloads, of which a center has some hundreds, and a change or a clear takes another for
+// a while. If states had all chunks, no payload could be posted, and no state cleared. So three quarters are the limit.
 // Processes count without a lock between them, each for some sets in advance: the last quarter covers the difference.
 static uint32_t take_room(notify__domain *domain, tidings_center *center) {
     uint32_t left = atomic_load_explicit(&domain->states_left, memory_order_relaxed);
     while (left > 0)
-        if (atomic_compare_exchange_weak_explicit(&domain->states_left, &left, left - 1, memory_order_relaxed, memory_order_relaxed)) return NOTIFY_STATUS_OK;
+        if (atomic_compare_exchange_weak_explicit(&domain->states_left, &left, left - 1, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return NOTIFY_STATUS_OK;
     // Since the last refusal nothing was posted, so no state was cleared.
     const uint64_t full_at = atomic_load_explicit(&domain->states_full_at, memory_order_relaxed);
     if (full_at != UINT64_MAX && tidings_nothing_since(center, full_at)) return NOTIFY_STATUS_FAILED;
@@ -65,10 +69,13 @@ static bool has_state(state_publisher *state) {
 }
 
 // A name that has a state, whichever process set it, needs no more room.
-static __attribute__((noinline)) uint32_t room(notify__domain *domain, tidings_center *center, const notify__name *name, state_publisher *state) {
+static __attribute__((noinline)) uint32_t room(notify__domain *domain, tidings_center *center, const notify__name *name,
+                                               state_publisher *state) {
     const uint32_t status = take_room(domain, center);
     if (status == NOTIFY_STATUS_OK || has_state(state)) return NOTIFY_STATUS_OK;
-    return notify__fail(status, "can't set the state of \"%s\": three quarters of the center's chunks hold retained values; clear a state by setting it to 0",
+    return notify__fail(status,
+                        "can't set the state of \"%s\": three quarters of the center's chunks hold retained values; "
+                        "clear a state by setting it to 0",
                         name->text.bytes);
 }
 
@@ -78,7 +85,9 @@ uint32_t notify_set_state(int number, uint64_t state64) {
     if (!token) return notify__fail_token("set the state of", number);
     notify__name *name = atomic_load_explicit(&token->name, memory_order_relaxed);
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_acquire);
-    if (__builtin_expect(name->text.reserved, 0) && domain->kind != NOTIFY__SELF && !notify__may_post_reserved("set the state of", name->text.bytes)) return NOTIFY_STATUS_NOT_AUTHORIZED;
+    if (__builtin_expect(name->text.reserved, 0) && domain->kind != NOTIFY__SELF &&
+        !notify__may_post_reserved("set the state of", name->text.bytes))
+        return NOTIFY_STATUS_NOT_AUTHORIZED;
     notify__settle(domain);
     state_publisher state;
     uint8_t bytes[9];
@@ -94,14 +103,18 @@ uint32_t notify_set_state(int number, uint64_t state64) {
         }
         const tidings_post_options options = {.format = TIDINGS_FORMAT_CBOR};
         // 0 is what none is, and none takes no room.
-        if (!error) error = state64 == 0 ? tidings_state_set(state.publisher, NULL, 0, &options) : tidings_state_set(state.publisher, bytes, encode(state64, bytes), &options);
+        if (!error)
+            error = state64 == 0 ? tidings_state_set(state.publisher, NULL, 0, &options)
+                                 : tidings_state_set(state.publisher, bytes, encode(state64, bytes), &options);
         if (!error || !notify__domain_recover(domain, center, error)) return notify__status(error);
     }
 }
 
 static void keep(notify__name *name, uint64_t value, uint64_t position) {
     uint32_t guard = atomic_load_explicit(&name->state_guard, memory_order_relaxed);
-    if (guard & 1 || !atomic_compare_exchange_strong_explicit(&name->state_guard, &guard, guard + 1, memory_order_acq_rel, memory_order_relaxed)) return;
+    if (guard & 1 || !atomic_compare_exchange_strong_explicit(&name->state_guard, &guard, guard + 1,
+                                                              memory_order_acq_rel, memory_order_relaxed))
+        return;
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&name->state, value, memory_order_relaxed);
     atomic_store_explicit(&name->state_at, position, memory_order_relaxed);
@@ -117,7 +130,9 @@ static bool kept(const notify__name *name, uint64_t position, uint64_t *value) {
 }
 
 uint32_t notify_get_state(int number, uint64_t *state64) {
-    if (!state64) return notify__fail(NOTIFY_STATUS_NULL_INPUT, "can't get the state of token %d: state64 is NULL; pass the address of a uint64_t", number);
+    if (!state64)
+        return notify__fail(NOTIFY_STATUS_NULL_INPUT,
+                            "can't get the state of token %d: state64 is NULL; pass the address of a uint64_t", number);
     *state64 = 0;
     if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return notify__fail_disabled("get a state");
     const notify__token *token = notify__token_of(number);
@@ -139,6 +154,8 @@ uint32_t notify_get_state(int number, uint64_t *state64) {
     if (!error) error = tidings_state_get(state.publisher, bytes, &size, &format, NULL);
     if (error && error != -ENOENT && error != -ENOBUFS) return notify__status(error);
     *state64 = !error && format == TIDINGS_FORMAT_CBOR ? decode(bytes, size) : 0;
-    if (quiet && tidings_nothing_since(center, position) && atomic_load_explicit(&domain->center, memory_order_acquire) == center) keep(name, *state64, position);
+    if (quiet && tidings_nothing_since(center, position) &&
+        atomic_load_explicit(&domain->center, memory_order_acquire) == center)
+        keep(name, *state64, position);
     return NOTIFY_STATUS_OK;
 }

@@ -5,14 +5,17 @@
 
 #define OURS "tidings.notify"
 #define RESERVED "com.apple.system."
-#define LONG OURS "#"         // and the digest of a name
-#define STATE OURS ".state/"  // and a name
+#define LONG OURS "#"              // and the digest of a name
+#define STATE OURS ".state/"       // and a name
 #define LONG_STATE OURS ".state#"  // and the digest of one
 
 uint32_t notify__length(const char *name, size_t *length) {
     *length = name ? strnlen(name, NOTIFY__NAME_MAX + 1) : 0;
     if (__builtin_expect(*length != 0 && *length <= NOTIFY__NAME_MAX, 1)) return NOTIFY_STATUS_OK;
-    return notify__fail(NOTIFY_STATUS_INVALID_NAME, "can't use a name of notify(3): it %s; pass 1 to 511 bytes", !name ? "is NULL" : *length == 0 ? "is empty" : "has more than 511 bytes");
+    return notify__fail(NOTIFY_STATUS_INVALID_NAME, "can't use a name of notify(3): it %s; pass 1 to 511 bytes",
+                        !name          ? "is NULL"
+                        : *length == 0 ? "is empty"
+                                       : "has more than 511 bytes");
 }
 
 // As a center checks it: no overlong forms, no surrogates, nothing above U+10FFFF.

@@ -1,10 +1,11 @@
-// Tokens: numbers that are looked up without a lock. A block of places is never given back, so that a look at a canceled one meets memory.
+// Tokens: numbers that are looked up without a lock. A block of places is never given back, so that a look at a
+// canceled one meets memory.
 #include <stdlib.h>
 
 #include "internal.h"
 
-// A token's lower bits are its place, those above count its uses: a canceled number doesn't become valid again before its place has been used 256 times, and
-// that not before 4,096 others have been free for longer.
+// A token's lower bits are its place, those above count its uses: a canceled number doesn't become valid again before
+// its place has been used 256 times, and that not before 4,096 others have been free for longer.
 #define PLACE_BITS 22
 #define BLOCK_BITS 10
 #define BLOCK (1u << BLOCK_BITS)
@@ -28,9 +29,7 @@ notify__token *notify__token_of(int number) {
     return token && atomic_load_explicit(&token->number, memory_order_acquire) == (uint32_t)number ? token : NULL;
 }
 
-static uint32_t next_number(uint32_t place, uint32_t uses) {
-    return place | (uses % USES) << PLACE_BITS;
-}
+static uint32_t next_number(uint32_t place, uint32_t uses) { return place | (uses % USES) << PLACE_BITS; }
 
 notify__token *notify__token_new(void) {
     const bool more = used < 1u << PLACE_BITS;
@@ -67,8 +66,10 @@ void notify__token_free(notify__token *token) {
     token->pipe = NULL;
     token->handler = (notify__handler){0};
     token->next = token->previous = token->next_waiting = token->previous_waiting = NULL;
-    if (free_last) free_last->next = token;
-    else free_first = token;
+    if (free_last)
+        free_last->next = token;
+    else
+        free_first = token;
     free_last = token;
     free_count++;
 }

@@ -39,21 +39,27 @@ static kind kind_now = BY_FILE;  // of Apple's default, ports, there are none he
 static int signal_now = SIGHUP;
 
 static void fail(const char *what, const char *key, uint32_t status) {
-    static const char *const words[] = {"ok", "invalid name", "invalid token", "invalid port", "invalid file", "invalid signal", "invalid request", "not authorized", "disabled", "no such center", "missing argument"};
-    const char *why = status < sizeof words / sizeof words[0] ? words[status] : *tidings_last_error() ? tidings_last_error() : "failed";
+    static const char *const words[] = {"ok",           "invalid name",   "invalid token",   "invalid port",
+                                        "invalid file", "invalid signal", "invalid request", "not authorized",
+                                        "disabled",     "no such center", "missing argument"};
+    const char *why = status < sizeof words / sizeof words[0] ? words[status]
+                      : *tidings_last_error()                 ? tidings_last_error()
+                                                              : "failed";
     fprintf(stderr, "notifyutil: %s %s: %s (%u)\n", what, key, why, status);
     exit(1);
 }
 
 static void usage(FILE *to) {
-    fprintf(to,
-            "usage: notifyutil [-q] [-v] [-t] [-z MSEC] [-M] [-R] [COMMAND …]\n"
-            "  -p KEY        post                            -w KEY   register, and wait for notifications for ever\n"
-            "  -# KEY        register, and wait for # of them (-1, -2 …)\n"
-            "  -g KEY        print the state                 -s KEY VALUE   set the state\n"
-            "  -file -check -signal [#] -dispatch -port      how the registrations that follow are told (port: as file)\n"
-            "  -q quiet   -v time, key, state and kind   -t time   -z milliseconds to pause after each post (0)\n"
-            "  -M            accepted: there is no port to multiplex   -R   go on if the center is removed and made anew\n");
+    fprintf(
+        to,
+        "usage: notifyutil [-q] [-v] [-t] [-z MSEC] [-M] [-R] [COMMAND …]\n"
+        "  -p KEY        post                            -w KEY   register, and wait for notifications for ever\n"
+        "  -# KEY        register, and wait for # of them (-1, -2 …)\n"
+        "  -g KEY        print the state                 -s KEY VALUE   set the state\n"
+        "  -file -check -signal [#] -dispatch -port      how the registrations that follow are told (port: as file)\n"
+        "  -q quiet   -v time, key, state and kind   -t time   -z milliseconds to pause after each post (0)\n"
+        "  -M            accepted: there is no port to multiplex   -R   go on if the center is removed and made "
+        "anew\n");
 }
 
 static void print_time(void) {
@@ -72,8 +78,10 @@ static void heard(registration *r) {
         if (verbose || with_time) print_time();
         uint64_t state = 0;
         if (verbose) (void)notify_get_state(r->token, &state);
-        if (verbose) printf("\"%s\" %" PRIu64 " %s\n", r->key, state, kind_names[r->kind]);
-        else printf("%s\n", r->key);
+        if (verbose)
+            printf("\"%s\" %" PRIu64 " %s\n", r->key, state, kind_names[r->kind]);
+        else
+            printf("%s\n", r->key);
         fflush(stdout);
     }
     if (r->left > 0 && --r->left == 0) {
@@ -98,7 +106,9 @@ static void heard_signal(int number) {
     for (int i = 0; i < count; i++) {
         registration *r = &registrations[i];
         int check = 0;
-        if (r->kind == BY_SIGNAL && r->signal == number && r->left != 0 && notify_check(r->token, &check) == NOTIFY_STATUS_OK && check) heard(r);
+        if (r->kind == BY_SIGNAL && r->signal == number && r->left != 0 &&
+            notify_check(r->token, &check) == NOTIFY_STATUS_OK && check)
+            heard(r);
     }
 }
 
@@ -111,18 +121,22 @@ static void add(const char *key, long left) {
     uint32_t status = NOTIFY_STATUS_FAILED;
     int check;
     switch (kind_now) {
-        case BY_FILE: status = notify_register_file_descriptor(key, &file, file >= 0 ? NOTIFY_REUSE : 0, &r->token); break;
+        case BY_FILE:
+            status = notify_register_file_descriptor(key, &file, file >= 0 ? NOTIFY_REUSE : 0, &r->token);
+            break;
         case BY_CHECK: status = notify_register_check(key, &r->token); break;
         case BY_SIGNAL: {
             struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
             sigemptyset(&action.sa_mask);
-            if (sigaction(signal_now, &action, NULL) != 0) fail("can't catch the signal of", key, NOTIFY_STATUS_INVALID_SIGNAL);
+            if (sigaction(signal_now, &action, NULL) != 0)
+                fail("can't catch the signal of", key, NOTIFY_STATUS_INVALID_SIGNAL);
             status = notify_register_signal(key, signal_now, &r->token);
             break;
         }
         case BY_DISPATCH:
 #ifdef NOTIFY_HAS_DISPATCH
-            status = notify_register_dispatch(key, &r->token, dispatch_get_global_queue(0, 0), ^(int token) { (void)!write(news[1], &token, sizeof token); });
+            status = notify_register_dispatch(key, &r->token, dispatch_get_global_queue(0, 0),
+                                              ^(int token) { (void)!write(news[1], &token, sizeof token); });
 #else
             fprintf(stderr, "notifyutil: this one was built without Dispatch; use -file\n");
             exit(1);
@@ -150,14 +164,19 @@ static void wait_for_all(void) {
         int message;
         uint32_t token;
         if (ready > 0 && polls[0].revents & POLLIN && read(news[0], &message, sizeof message) == sizeof message) {
-            if (message < 0) heard_signal(-message);
-            else heard_token(message);
+            if (message < 0)
+                heard_signal(-message);
+            else
+                heard_token(message);
         }
-        if (ready > 0 && polls[1].revents & POLLIN && read(file, &token, sizeof token) == sizeof token) heard_token((int)ntohl(token));
+        if (ready > 0 && polls[1].revents & POLLIN && read(file, &token, sizeof token) == sizeof token)
+            heard_token((int)ntohl(token));
         if (ready > 0 && polls[1].revents & POLLNVAL) file = -1;  // closed with its last token
         for (int i = 0; i < count; i++) {
             int check = 0;
-            if (registrations[i].kind == BY_CHECK && registrations[i].left != 0 && notify_check(registrations[i].token, &check) == NOTIFY_STATUS_OK && check) heard(&registrations[i]);
+            if (registrations[i].kind == BY_CHECK && registrations[i].left != 0 &&
+                notify_check(registrations[i].token, &check) == NOTIFY_STATUS_OK && check)
+                heard(&registrations[i]);
         }
     }
 }
@@ -180,7 +199,9 @@ static uint64_t state_of(const char *text) {
     // Decimal, as Apple's: 010 is 10, -1 is 2^64 - 1.
     const uint64_t value = strtoull(text, &end, 10);
     if (end != text && *end == 0 && errno == 0) return value;
-    fprintf(stderr, "notifyutil: \"%s\" is no state: pass a decimal number from -9223372036854775808 to 18446744073709551615\n", text);
+    fprintf(stderr,
+            "notifyutil: \"%s\" is no state: pass a decimal number from -9223372036854775808 to 18446744073709551615\n",
+            text);
     exit(64);
 }
 
@@ -205,9 +226,7 @@ static void post(const char *key) {
     if (pause_ms > 0) (void)poll(NULL, 0, (int)pause_ms);
 }
 
-static bool is(const char *option, const char *name) {
-    return strcmp(option, name) == 0;
-}
+static bool is(const char *option, const char *name) { return strcmp(option, name) == 0; }
 
 static void refuse(const char *what, const char *option) {
     fprintf(stderr, "notifyutil: %s %s\n", option, what);
@@ -215,8 +234,9 @@ static void refuse(const char *what, const char *option) {
     exit(64);
 }
 
-// The first argument, with those that belong to it: how many these are. Everything is read once before anything is done (`acts`): -q, -v, -t, -z, -M and -R hold for the whole line, as Apple's do,
-// and a line that is wrong somewhere does nothing.
+// The first argument, with those that belong to it: how many these are. Everything is read once before anything is done
+// (`acts`): -q, -v, -t, -z, -M and -R hold for the whole line, as Apple's do, and a line that is wrong somewhere does
+// nothing.
 static int take(char **arguments, int left, bool acts) {
     const char *option = arguments[0], *next = left > 1 ? arguments[1] : NULL, *value = left > 2 ? arguments[2] : NULL;
     const long number = option[0] == '-' ? number_of(option + 1, LONG_MAX) : -1;
@@ -238,7 +258,8 @@ static int take(char **arguments, int left, bool acts) {
         if (given > 0) signal_now = (int)given;
         return given > 0 ? 2 : 1;
     }
-    const bool known = is(option, "-p") || is(option, "-w") || is(option, "-g") || is(option, "-s") || is(option, "-z") || number > 0;
+    const bool known = is(option, "-p") || is(option, "-w") || is(option, "-g") || is(option, "-s") ||
+                       is(option, "-z") || number > 0;
     if (!known) refuse("is no option", option);
     if (!next) refuse("needs an argument", option);
     if (is(option, "-s") && !value) refuse("needs a key and a value", option);
@@ -249,11 +270,16 @@ static int take(char **arguments, int left, bool acts) {
     }
     const uint64_t state = is(option, "-s") ? state_of(value) : 0;
     if (!acts) return is(option, "-s") ? 3 : 2;
-    if (is(option, "-p")) post(next);
-    else if (is(option, "-w")) add(next, -1);
-    else if (is(option, "-g")) get(next);
-    else if (is(option, "-s")) set(next, state);
-    else add(next, number);
+    if (is(option, "-p"))
+        post(next);
+    else if (is(option, "-w"))
+        add(next, -1);
+    else if (is(option, "-g"))
+        get(next);
+    else if (is(option, "-s"))
+        set(next, state);
+    else
+        add(next, number);
     return is(option, "-s") ? 3 : 2;
 }
 

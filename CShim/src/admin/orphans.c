@@ -1,19 +1,21 @@
-// What the dead, and those who stand still, have left in a center. Read without stopping anybody: what somebody is just at work on is looked at twice.
+// What the dead, and those who stand still, have left in a center. Read without stopping anybody: what somebody is just
+// at work on is looked at twice.
 #include <errno.h>
 #include <string.h>
 
-#include "retained/retained.h"
-#include "eviction/evict.h"
 #include "center/center.h"
+#include "eviction/evict.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "registry/name_table.h"
 #include "registry/participants.h"
+#include "retained/retained.h"
 #include "ring/chunk.h"
 #include "ring/verdict.h"
 #include "segment/eviction.h"
 
-// How long a word must have stood in the middle of something to be called left there. Who is at work on it takes microseconds; a wrong answer is only a wrong line.
+// How long a word must have stood in the middle of something to be called left there. Who is at work on it takes
+// microseconds; a wrong answer is only a wrong line.
 #define LEFT_NS 10000000
 #define VERDICTS 16  // remembered for the second look; each dead revoker leaves one
 
@@ -24,7 +26,8 @@ typedef struct verdicts {
 
 // Each participant is asked after once, by system calls: a peer may have written that all observers are one's. A number
 // in a shared word may be anything.
-static void count_observers(const tidings_center *center, const tidings__participant_set *dead, tidings__observer_set *orphans, tidings_orphans *out) {
+static void count_observers(const tidings_center *center, const tidings__participant_set *dead,
+                            tidings__observer_set *orphans, tidings_orphans *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         if (!tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
@@ -35,7 +38,8 @@ static void count_observers(const tidings_center *center, const tidings__partici
 }
 
 // Observed by the dead alone, or half-way in or out of the table in their hands.
-static void count_names(tidings_center *center, const tidings__participant_set *dead, const tidings__observer_set *orphans, tidings_orphans *out) {
+static void count_names(tidings_center *center, const tidings__participant_set *dead,
+                        const tidings__observer_set *orphans, tidings_orphans *out) {
     tidings__segment *s = &center->segment;
     const uint32_t names = tidings__names_end(s);
     for (uint32_t index = TIDINGS__NAME_FIRST; index < names; index++) {
@@ -61,7 +65,8 @@ static void count_payloads(const tidings_center *center, const tidings__particip
     const tidings__segment *s = &center->segment;
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && tidings__participant_set_has(dead, tidings__chunk_owner(word));
+        out->payloads += tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED &&
+                         tidings__participant_set_has(dead, tidings__chunk_owner(word));
     }
 }
 
@@ -70,7 +75,8 @@ static void count_slots(const tidings_center *center, const tidings__participant
     const tidings__segment *s = &center->segment;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         const tidings__cell *cell = &s->cells[slot];
-        const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit), v = tidings__acquire(&cell->verdict);
+        const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit),
+                       v = tidings__acquire(&cell->verdict);
         if (!tidings__busy(w, c, v)) continue;
         const uint32_t owner = (uint32_t)(w & TIDINGS__W_OWNER_MASK);
         if (w & TIDINGS__W_FOREIGN && tidings__participant_set_has(dead, owner)) {
@@ -78,10 +84,13 @@ static void count_slots(const tidings_center *center, const tidings__participant
             continue;
         }
         // Not yet revoked: somebody posts, this very moment.
-        const bool revoked = v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_DEAD && tidings__lap_ahead(w, tidings__lap_at(s, v >> 2)) >= 0;
+        const bool revoked = v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_DEAD &&
+                             tidings__lap_ahead(w, tidings__lap_at(s, v >> 2)) >= 0;
         if (!revoked && !(w & TIDINGS__W_SKIPPED)) continue;
         out->slots_held++;
-        out->holder = w & TIDINGS__W_FOREIGN ? (int32_t)(owner < s->shape.participants ? tidings__relaxed(&s->participants[owner].pid) : 0) : (int32_t)owner;
+        out->holder = w & TIDINGS__W_FOREIGN
+                          ? (int32_t)(owner < s->shape.participants ? tidings__relaxed(&s->participants[owner].pid) : 0)
+                          : (int32_t)owner;
     }
 }
 

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "center/record_name.h"
 #include "center/center.h"
+#include "center/record_name.h"
 #include "platform/lock.h"
 #include "registry/observers.h"
 #include "registry/prefixes.h"
@@ -17,7 +17,8 @@ static bool one_looks_at(tidings__segment *s, const tidings__observer_set *some,
 }
 
 // `*left`: how many prefixes may still be asked. Then each record is taken for one that is needed.
-static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set *some, uint64_t position, uint64_t *left) {
+static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set *some, uint64_t position,
+                                uint64_t *left) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (!tidings__prefixes_any(&walk)) return false;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
@@ -34,8 +35,9 @@ static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set
 // A few milliseconds. A ring of the default size has asked fewer unless no record of it fits any of very many prefixes.
 #define PREFIXES_ASKED (UINT64_C(1) << 19)
 
-// How far the last of some lossless observers is behind: from the first that it needs. What it has passed by of others' names, because it sleeps, doesn't count. Once along the
-// ring for all of them, and each of their cursors is a turn at most: a peer may have written that there are a thousand.
+// How far the last of some lossless observers is behind: from the first that it needs. What it has passed by of others'
+// names, because it sleeps, doesn't count. Once along the ring for all of them, and each of their cursors is a turn at
+// most: a peer may have written that there are a thousand.
 static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
     const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) return 0;
@@ -45,7 +47,8 @@ static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
         if (position >= next) next = tidings__lossless_at(s, all, position, &here);
         if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
         const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
-        if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, (uint32_t)route & 0xffffff) || one_looks_at(s, &here, (uint32_t)(route >> 32) & 0xffffff) ||
+        if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, (uint32_t)route & 0xffffff) ||
+            one_looks_at(s, &here, (uint32_t)(route >> 32) & 0xffffff) ||
             one_looks_by_prefix(s, &here, position, &left))
             return end - position;
     }

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "center/center.h"
-#include "retained/retained.h"
 #include "platform/error.h"
 #include "platform/file.h"
+#include "retained/retained.h"
 #include "ring/chunk.h"
 
-// Those that `tidings_name` tells of. One look at the ring for all: it may be that each of a full table had its value cleared.
+// Those that `tidings_name` tells of. One look at the ring for all: it may be that each of a full table had its value
+// cleared.
 static int count_names(tidings__segment *s, uint32_t *count) {
     uint64_t *in_ring = calloc(s->shape.names / 64 + 1, sizeof *in_ring);
     if (!in_ring) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its names", s->name);
@@ -41,7 +42,8 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     out->maximum_payload = s->shape.maximum_payload;
     out->slots = s->shape.slots;
     out->participants_max = s->shape.participants;
-    for (uint32_t i = 0; i < s->shape.participants; i++) out->participants += tidings__acquire(&s->participants[i].instance) != 0;
+    for (uint32_t i = 0; i < s->shape.participants; i++)
+        out->participants += tidings__acquire(&s->participants[i].instance) != 0;
     out->observers_max = s->shape.observers;
 #ifdef MUTANT_GEOMETRY_READ_AGAIN  // Found by: fuzz image
     for (uint32_t i = 0; i < s->header->shape.observers; i++) (void)tidings__acquire(&s->observers[i].owner);
@@ -59,7 +61,8 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     for (uint32_t i = 0; i < s->geometry.chunk_count; i++) {
         uint64_t word = tidings__acquire(&s->chunk_words[i]);
         uint32_t state = tidings__chunk_state(word);
-        out->chunks_used += state != TIDINGS__CHUNK_FREE && !(state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, out->retained_from));
+        out->chunks_used += state != TIDINGS__CHUNK_FREE &&
+                            !(state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, out->retained_from));
     }
     out->format_version = TIDINGS__FORMAT_VERSION;
     return 0;
@@ -79,15 +82,18 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     // In the entry, or still in the ring: only where one is expected is the ring asked.
     const uint32_t number = (uint32_t)tidings__relaxed(&entry->retained) & 0xffff;
     const bool expected = number == TIDINGS__RETAINED_EXPECTED;
-    info->retained = expected ? tidings__retained_find(s, index, 0, UINT64_MAX >> 1, &position, &chunk, &record) : number != 0;
-    if (info->observers == 0 && !info->retained && !(expected && tidings__ring_may_hold(s, index, true))) return -ENOENT;
+    info->retained = expected ? tidings__retained_find(s, index, 0, UINT64_MAX >> 1, &position, &chunk, &record)
+                              : number != 0;
+    if (info->observers == 0 && !info->retained && !(expected && tidings__ring_may_hold(s, index, true)))
+        return -ENOENT;
     info->prefix = tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX;
     uint32_t name_length, subject_length;
     return tidings__name_text(s, index, info->name, &name_length, info->subject, &subject_length) ? 0 : -ENOENT;
 }
 
-// Counts names whose newest retained record has a value: first those in the ring, from the newest record on, then those whose
-// value has left the ring. Each of the latter owns a chunk, so the name table is not walked. `seen`: a bit per name.
+// Counts names whose newest retained record has a value: first those in the ring, from the newest record on, then those
+// whose value has left the ring. Each of the latter owns a chunk, so the name table is not walked. `seen`: a bit per
+// name.
 static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
     uint32_t values = 0;
     uint64_t oldest = tidings__oldest(s);
@@ -97,7 +103,8 @@ static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
         if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
         const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
         const uint32_t name = (uint32_t)route & 0xffffff, flags = (uint32_t)(route >> 24);
-        if (!(flags & TIDINGS__RECORD_RETAIN) || name >= s->shape.names || !tidings__slot_valid_after_copy(s, p)) continue;
+        if (!(flags & TIDINGS__RECORD_RETAIN) || name >= s->shape.names || !tidings__slot_valid_after_copy(s, p))
+            continue;
         const uint64_t bit = UINT64_C(1) << name % 64;
         if (seen[name / 64] & bit) continue;
         seen[name / 64] |= bit;
@@ -105,7 +112,9 @@ static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
     }
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED || tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0) continue;
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED ||
+            tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0)
+            continue;
         uint64_t capacity, header[4];
         tidings__bytes_read(header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
         const uint32_t name = (uint32_t)header[3] & 0xffffff;
@@ -124,7 +133,9 @@ int tidings_values(tidings_center *center, uint32_t *values, uint32_t *values_ma
     const int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
     uint64_t *seen = calloc(s->shape.names / 64 + 1, sizeof *seen);
-    if (!seen) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its retained values; free some", s->name);
+    if (!seen)
+        return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its retained values; free some",
+                             s->name);
     *values = count_values(s, seen);
     *values_max = s->geometry.chunk_count;
     free(seen);

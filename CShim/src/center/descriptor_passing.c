@@ -31,27 +31,42 @@ int tidings_send(tidings_center *center, int socket, uint32_t flags) {
     tidings__segment *s = &center->segment;
     const bool writable = !(flags & TIDINGS_SEND_READ_ONLY);
     if (!s->sealed)
-        return tidings__fail(EINVAL, "can't send center \"%s\": it is a file, which its peers open by name; make one by tidings_create_sealed", s->name);
+        return tidings__fail(
+            EINVAL,
+            "can't send center \"%s\": it is a file, which its peers open by name; make one by tidings_create_sealed",
+            s->name);
     if (writable && !s->writable) return tidings__center_read_only(center, "send, for posting,");
     if (!writable && !s->observable)
-        return tidings__fail(EACCES, "can't send center \"%s\" for reading alone: it was made for those who may post, and its posters wake nobody else; create it with mode 0640 or 0644", s->name);
+        return tidings__fail(EACCES,
+                             "can't send center \"%s\" for reading alone: it was made for those who may post, and its "
+                             "posters wake nobody else; create it with mode 0640 or 0644",
+                             s->name);
     tidings__descriptor_set descriptor_set;
     int error = tidings__descriptor_set_pack(&descriptor_set, s, writable);
-    if (error) return tidings__fail(-error, "can't send center \"%s\": opening it anew through /proc failed (%s); see that /proc is there", s->name, strerror(-error));
+    if (error)
+        return tidings__fail(
+            -error, "can't send center \"%s\": opening it anew through /proc failed (%s); see that /proc is there",
+            s->name, strerror(-error));
     letter letter = {.magic = LETTER_MAGIC, .version = LETTER_VERSION, .name_length = (uint32_t)strlen(s->name)};
     memcpy(letter.name, s->name, letter.name_length);
     error = tidings__socket_send(socket, &letter, sizeof letter, descriptor_set.descriptors, descriptor_set.count);
     tidings__descriptor_set_close(&descriptor_set);
-    if (error) return tidings__fail(-error, "can't send center \"%s\": sending on descriptor %d failed (%s); it must be a connected Unix socket", s->name, socket, strerror(-error));
+    if (error)
+        return tidings__fail(
+            -error,
+            "can't send center \"%s\": sending on descriptor %d failed (%s); it must be a connected Unix socket",
+            s->name, socket, strerror(-error));
     return 0;
 }
 
 static int refuse(int socket, int error) {
-    const char *advice = error == EMFILE || error == ENFILE ? "close some files or raise the limit (ulimit -n), and have it sent again"
-                         : error == EMSGSIZE               ? "what came is none; have it sent by tidings_send"
-                         : error == EAGAIN                 ? "nothing is there yet, so wait until it can be read"
-                                                           : "it must be a connected Unix socket";
-    return tidings__fail(error, "can't receive a center: receiving on descriptor %d failed (%s); %s", socket, strerror(error), advice);
+    const char *advice = error == EMFILE || error == ENFILE
+                             ? "close some files or raise the limit (ulimit -n), and have it sent again"
+                         : error == EMSGSIZE ? "what came is none; have it sent by tidings_send"
+                         : error == EAGAIN   ? "nothing is there yet, so wait until it can be read"
+                                             : "it must be a connected Unix socket";
+    return tidings__fail(error, "can't receive a center: receiving on descriptor %d failed (%s); %s", socket,
+                         strerror(error), advice);
 }
 
 typedef struct arrival {
@@ -60,7 +75,8 @@ typedef struct arrival {
     bool *missed;  // another thread was quicker, and got what we had waited for
 } arrival;
 
-// Within what no fork interrupts: descriptors that a forked child inherited without knowing of them would keep our lock.
+// Within what no fork interrupts: descriptors that a forked child inherited without knowing of them would keep our
+// lock.
 static int adopt(const void *context, tidings__segment *segment) {
     const arrival *what = context;
     const int socket = what->socket;
@@ -70,14 +86,20 @@ static int adopt(const void *context, tidings__segment *segment) {
     *what->missed = got == -EAGAIN;
     if (*what->missed) return got;
     if (got < 0) return refuse(socket, -got);
-    if (got == 0) return tidings__fail(ECONNRESET, "can't receive a center on descriptor %d: its other end was closed; ask again", socket);
+    if (got == 0)
+        return tidings__fail(ECONNRESET, "can't receive a center on descriptor %d: its other end was closed; ask again",
+                             socket);
     char name[TIDINGS_CENTER_NAME_MAX + 1] = {0};
-    if (got == sizeof letter && letter.magic == LETTER_MAGIC && letter.version == LETTER_VERSION && letter.name_length <= TIDINGS_CENTER_NAME_MAX && count >= 1 && count <= 3) {
+    if (got == sizeof letter && letter.magic == LETTER_MAGIC && letter.version == LETTER_VERSION &&
+        letter.name_length <= TIDINGS_CENTER_NAME_MAX && count >= 1 && count <= 3) {
         memcpy(name, letter.name, letter.name_length);
         return tidings__segment_adopt(name, descriptors, count, what->largest, segment);
     }
     for (int i = 0; i < count; i++) tidings__file_close(descriptors[i]);
-    return tidings__fail(EBADMSG, "can't receive a center on descriptor %d: what came (%d bytes, %d descriptors) is none; have it sent by tidings_send", socket, got, count);
+    return tidings__fail(EBADMSG,
+                         "can't receive a center on descriptor %d: what came (%d bytes, %d descriptors) is none; have "
+                         "it sent by tidings_send",
+                         socket, got, count);
 }
 
 int tidings_receive(int socket, tidings_center **center) {

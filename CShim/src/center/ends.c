@@ -10,13 +10,16 @@
 #include "platform/futex.h"
 #include "platform/watch.h"
 
-// Guards the lists below, each center's list of observers, and the watches. Lists are changed by one store of a pointer, so a forked child finds them whole.
+// Guards the lists below, each center's list of observers, and the watches. Lists are changed by one store of a
+// pointer, so a forked child finds them whole.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(tidings_center *) watched;  // centers that have had an observer
 
 int tidings__end_fail(const tidings_center *center, const char *what) {
-    return tidings__fail(ESTALE, "can't %s center \"%s\": it was removed, or %s was deleted or replaced; open it again to go on in a new one", what, center->segment.name,
-                         center->segment.path);
+    return tidings__fail(
+        ESTALE,
+        "can't %s center \"%s\": it was removed, or %s was deleted or replaced; open it again to go on in a new one",
+        what, center->segment.name, center->segment.path);
 }
 
 static bool directory_status(const tidings_center *center, struct stat *status) {
@@ -33,13 +36,15 @@ void tidings__end_begin(tidings_center *center) {
     center->directory_inode = directory.st_ino;
 }
 
-// Does the center's path lead to something else, or nowhere? Only in the directory that it was opened in: after chroot, or in another mount namespace, a path says nothing.
+// Does the center's path lead to something else, or nowhere? Only in the directory that it was opened in: after chroot,
+// or in another mount namespace, a path says nothing.
 static bool path_lost(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     struct stat file, directory;
     const int error = tidings__path_status(s->path, &file);
     if (error == 0 ? file.st_dev == s->device && file.st_ino == s->inode : error != -ENOENT) return false;
-    return center->directory_inode != 0 && directory_status(center, &directory) && directory.st_dev == center->directory_device && directory.st_ino == center->directory_inode;
+    return center->directory_inode != 0 && directory_status(center, &directory) &&
+           directory.st_dev == center->directory_device && directory.st_ino == center->directory_inode;
 }
 
 bool tidings__end_look(tidings_center *center) {
@@ -48,7 +53,8 @@ bool tidings__end_look(tidings_center *center) {
     if (s->sealed) return false;
     struct stat file;
     // Without a name for good: the kernel links no such file again. So all who have it open may know at once.
-    const bool nameless = tidings__file_status(s->fd, &file) == 0 && file.st_dev == s->device && file.st_ino == s->inode && file.st_nlink == 0;
+    const bool nameless = tidings__file_status(s->fd, &file) == 0 && file.st_dev == s->device &&
+                          file.st_ino == s->inode && file.st_nlink == 0;
     if (!nameless && !path_lost(center)) return false;
     if (nameless && s->writable) tidings__set_relaxed(&s->header->removed.word, 1);
     // Release: whoever reads this and looks at the ring finds what was posted before.
@@ -62,7 +68,8 @@ int tidings__end_ask(tidings_center *center, const tidings__thread *thread) {
     const int saved = errno;
     const bool over = tidings__end_look(center);
     errno = saved;
-    if (over) tidings__set_relaxed(&center->window, 0);  // another thread may have noted the end before our look was noted
+    if (over)
+        tidings__set_relaxed(&center->window, 0);  // another thread may have noted the end before our look was noted
     return over ? tidings__end_fail(center, "post to") : 0;
 }
 
@@ -93,13 +100,16 @@ static void nudge_all(tidings_center *center) {
         if (each->fork_epoch == tidings__relaxed(&tidings__fork_epoch)) tidings__nudge(each);
 }
 
-// On the thread of platform/watch.c. The number may be one that another center has just got: looking once too often costs a system call.
+// On the thread of platform/watch.c. The number may be one that another center has just got: looking once too often
+// costs a system call.
 //
-// This thread has no descriptor of the center, and the kernel says that a file is unlinked before its path leads nowhere. So a center that still seems to be there is in doubt, and each of its
-// observers is nudged: the first that is about to sleep asks by the center's descriptor.
+// This thread has no descriptor of the center, and the kernel says that a file is unlinked before its path leads
+// nowhere. So a center that still seems to be there is in doubt, and each of its observers is nudged: the first that is
+// about to sleep asks by the center's descriptor.
 static void changed(int32_t watch) {
     pthread_mutex_lock(&lock);
-    for (tidings_center *center = tidings__relaxed(&watched); center; center = tidings__relaxed(&center->next_watched)) {
+    for (tidings_center *center = tidings__relaxed(&watched); center;
+         center = tidings__relaxed(&center->next_watched)) {
         if (watch != INT32_MIN && center->watch_number != watch && center->directory_watch != watch) continue;
         if (!tidings__end_look(center)) tidings__set_release(&center->doubted_at, tidings__monotonic_ns() | 1);
         nudge_all(center);
@@ -112,8 +122,9 @@ bool tidings__end_doubted(tidings_center *center) {
     if (tidings__end_known(center)) return true;
     uint64_t doubted = tidings__acquire(&center->doubted_at);
     if (doubted) {
-        // If the file has another name, the kernel reports the change before the path leads nowhere, and reports nothing more. So the
-        // doubt lasts TIDINGS__END_ASK_NS, and until then no observer of this process sleeps longer than that.
+        // If the file has another name, the kernel reports the change before the path leads nowhere, and reports
+        // nothing more. So the doubt lasts TIDINGS__END_ASK_NS, and until then no observer of this process sleeps
+        // longer than that.
         if (tidings__monotonic_ns() - doubted >= TIDINGS__END_ASK_NS) tidings__cas(&center->doubted_at, &doubted, 0);
         if (tidings__end_look(center)) {
             // Other observers of this process may have found no doubt any more, and sleep.
@@ -163,7 +174,8 @@ void tidings__end_watch(tidings_center *center, tidings__sleeper *sleeper) {
 
 void tidings__end_unwatch(tidings_center *center, tidings__sleeper *sleeper) {
     pthread_mutex_lock(&lock);
-    for (_Atomic(tidings__sleeper *) *link = &center->sleepers; tidings__relaxed(link); link = &tidings__relaxed(link)->next) {
+    for (_Atomic(tidings__sleeper *) *link = &center->sleepers; tidings__relaxed(link);
+         link = &tidings__relaxed(link)->next) {
         if (tidings__relaxed(link) == sleeper) {
             tidings__set_relaxed(link, tidings__relaxed(&sleeper->next));
             break;
@@ -176,7 +188,8 @@ void tidings__end_unwatch(tidings_center *center, tidings__sleeper *sleeper) {
 static void unwatch_directory(tidings_center *center) {
     // A forked child has its parent's number, which is another watch here, or none.
     if (center->directory_watch == 0 || center->directory_epoch != tidings__relaxed(&tidings__fork_epoch)) return;
-    for (const tidings_center *other = tidings__relaxed(&watched); other; other = tidings__relaxed(&other->next_watched))
+    for (const tidings_center *other = tidings__relaxed(&watched); other;
+         other = tidings__relaxed(&other->next_watched))
         if (other != center && other->directory_watch == center->directory_watch) return;
     tidings__watch_remove(center->directory_watch);
 }

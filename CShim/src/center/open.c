@@ -14,15 +14,17 @@
 #include "ring/chunk.h"
 #include "segment/names.h"
 
-static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;  // never held in a wait: openings, closings and forks of the whole process take it
+static pthread_mutex_t centers_lock =
+    PTHREAD_MUTEX_INITIALIZER;   // never held in a wait: openings, closings and forks of the whole process take it
 static tidings_center *centers;  // guarded by centers_lock; read without it by the fork hook, in a child of one thread
 
 static tidings__descriptor_set *descriptor_sets;  // likewise
 
-// In the child, right after fork: get a file description of our own for each center, and let go of the inherited one. With it our parent's lock would
-// outlive our parent. Only async-signal-safe calls.
+// In the child, right after fork: get a file description of our own for each center, and let go of the inherited one.
+// With it our parent's lock would outlive our parent. Only async-signal-safe calls.
 static void in_forked_child(void) {
-    // Ours since `before_fork`. (Or nobody's, if that wasn't registered yet.) Made anew instead, it would be another one to the thread sanitizer.
+    // Ours since `before_fork`. (Or nobody's, if that wasn't registered yet.) Made anew instead, it would be another
+    // one to the thread sanitizer.
     (void)pthread_mutex_trylock(&centers_lock);
     pthread_mutex_unlock(&centers_lock);
     // Another thread of the parent may have held a center's; it isn't here.
@@ -36,20 +38,18 @@ static void in_forked_child(void) {
         while (descriptor_sets->count > 0) tidings__file_close(descriptor_sets->descriptors[--descriptor_sets->count]);
 }
 
-// Nobody forks while a center is being opened or closed: its descriptor is known to `in_forked_child`, or it isn't there yet.
-static void before_fork(void) {
-    pthread_mutex_lock(&centers_lock);
-}
-static void after_fork_in_parent(void) {
-    pthread_mutex_unlock(&centers_lock);
-}
+// Nobody forks while a center is being opened or closed: its descriptor is known to `in_forked_child`, or it isn't
+// there yet.
+static void before_fork(void) { pthread_mutex_lock(&centers_lock); }
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&centers_lock); }
 static void watch_forks(void) {
     tidings__fork_watch();
     tidings__at_fork_child(in_forked_child);
     pthread_atfork(before_fork, after_fork_in_parent, NULL);
 }
 
-int tidings__descriptor_set_pack(tidings__descriptor_set *descriptor_set, const tidings__segment *segment, bool writable) {
+int tidings__descriptor_set_pack(tidings__descriptor_set *descriptor_set, const tidings__segment *segment,
+                                 bool writable) {
     pthread_mutex_lock(&centers_lock);
     const int error = tidings__segment_hand(segment, writable, descriptor_set->descriptors, &descriptor_set->count);
     if (!error) {
@@ -119,7 +119,8 @@ static void forget(tidings_center *center) {
     free(center);
 }
 
-int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context, const char *name, tidings_center **result) {
+int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context,
+                          const char *name, tidings_center **result) {
     *result = NULL;
     tidings__clear_error();
     if (!name) return tidings__fail(EINVAL, "can't open a center without a name; pass one");
@@ -150,8 +151,10 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
         return error;
     }
     error = join(center);
-    if (error) forget(center);
-    else tidings__end_begin(*result = center);
+    if (error)
+        forget(center);
+    else
+        tidings__end_begin(*result = center);
     return error;
 }
 
@@ -168,7 +171,8 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 void tidings_close(tidings_center *center) {
     if (!center) return;
     tidings__end_forget(center);
-    if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(center)) {
+    if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch &&
+        tidings__has_place(center)) {
         // Reservations that were never posted or abandoned end here.
         const tidings__participant_set own = tidings__participant_only(center->participant);
         tidings__chunk_reclaim(&center->segment, &own);
@@ -182,7 +186,10 @@ int tidings__center_rejoin(tidings_center *center) {
     int error = 0;
     if (center->fork_epoch != tidings__thread_self()->fork_epoch) {
         if (center->segment.writable && tidings__segment_locks(&center->segment) < 0)
-            error = tidings__fail(ECHILD, "can't use center \"%s\" in this forked process: its file could not be opened anew; open the center again", center->segment.name);
+            error = tidings__fail(ECHILD,
+                                  "can't use center \"%s\" in this forked process: its file could not be opened anew; "
+                                  "open the center again",
+                                  center->segment.name);
         else
             error = join(center);
     }
@@ -193,12 +200,16 @@ int tidings__center_rejoin(tidings_center *center) {
 int tidings__center_place(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     if (tidings__has_place(center)) return 0;
-    return tidings__fail(EBADF, "can't go on in center \"%s\": others took this process for dead, because descriptor %d, its lock, was closed by this program; close only your own, and open the center again",
+    return tidings__fail(EBADF,
+                         "can't go on in center \"%s\": others took this process for dead, because descriptor %d, its "
+                         "lock, was closed by this program; close only your own, and open the center again",
                          s->name, s->writers_file ? s->writers_file_fd : s->fd);
 }
 
 int tidings__center_read_only(const tidings_center *center, const char *what) {
-    return tidings__fail(EACCES, "can't %s center \"%s\": it was opened for reading alone; open it without TIDINGS_OPEN_READ_ONLY", what, center->segment.name);
+    return tidings__fail(
+        EACCES, "can't %s center \"%s\": it was opened for reading alone; open it without TIDINGS_OPEN_READ_ONLY", what,
+        center->segment.name);
 }
 
 int tidings_remove(const char *name, const tidings_configuration *configuration) {
@@ -207,32 +218,23 @@ int tidings_remove(const char *name, const tidings_configuration *configuration)
     return tidings__segment_remove(name, configuration ? configuration : &defaults);
 }
 
-int tidings_stale_files(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_stale_file *stale_file), void *context) {
+int tidings_stale_files(const char *directory, bool delete_them,
+                        bool (*each)(void *context, const tidings_stale_file *stale_file), void *context) {
     tidings__clear_error();
     return tidings__stale_files(directory, delete_them, each, context);
 }
 
-uint64_t tidings_incarnation(const tidings_center *center) {
-    return center->segment.instance;
-}
+uint64_t tidings_incarnation(const tidings_center *center) { return center->segment.instance; }
 
 int tidings_ended(tidings_center *center) {
     tidings__clear_error();
     return tidings__end_look(center) ? tidings__end_fail(center, "go on in") : 0;
 }
 
-const char *tidings_default_directory(void) {
-    return tidings__default_directory();
-}
+const char *tidings_default_directory(void) { return tidings__default_directory(); }
 
-const char *tidings_path(const tidings_center *center) {
-    return center->segment.path;
-}
+const char *tidings_path(const tidings_center *center) { return center->segment.path; }
 
-void tidings_last_error_set(const char *line) {
-    (void)tidings__fail(0, "%s", line);
-}
+void tidings_last_error_set(const char *line) { (void)tidings__fail(0, "%s", line); }
 
-const char *tidings_last_error(void) {
-    return tidings__last_error();
-}
+const char *tidings_last_error(void) { return tidings__last_error(); }

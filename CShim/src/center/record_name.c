@@ -12,8 +12,10 @@ static const _Atomic uint64_t *of_entry(tidings__segment *s, uint32_t index, uin
     return *length > TIDINGS_NAME_MAX || lengths & TIDINGS__LENGTHS_PREFIX ? NULL : entry->key;
 }
 
-static const _Atomic uint64_t *of_chunk(tidings__segment *s, uint64_t position, const tidings__record *r, _Atomic uint64_t *copy, uint32_t *length) {
-    const uint64_t begin = TIDINGS__CHUNK_HEADER + tidings__round8(r->size), end = begin + tidings__round8(r->name_length);
+static const _Atomic uint64_t *of_chunk(tidings__segment *s, uint64_t position, const tidings__record *r,
+                                        _Atomic uint64_t *copy, uint32_t *length) {
+    const uint64_t begin = TIDINGS__CHUNK_HEADER + tidings__round8(r->size),
+                   end = begin + tidings__round8(r->name_length);
     uint64_t capacity;
     const uint8_t *bytes = tidings__chunk_bytes(s, r->chunk, &capacity);
     if (!bytes || end > capacity || !tidings__chunk_holds(s, r->chunk, position)) return NULL;
@@ -25,7 +27,8 @@ static const _Atomic uint64_t *of_chunk(tidings__segment *s, uint64_t position, 
     return tidings__chunk_holds(s, r->chunk, position) ? copy : NULL;
 }
 
-const _Atomic uint64_t *tidings__record_name(tidings__segment *s, uint64_t position, _Atomic uint64_t copy[TIDINGS__NAME_WORDS], uint32_t *length) {
+const _Atomic uint64_t *tidings__record_name(tidings__segment *s, uint64_t position,
+                                             _Atomic uint64_t copy[TIDINGS__NAME_WORDS], uint32_t *length) {
     const tidings__cell *cell = tidings__cell_at(s, position);
     tidings__record r;
     tidings__record_read(cell, &r);

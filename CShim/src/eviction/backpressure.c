@@ -39,17 +39,24 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     // post reclaims them.
     if (died && *passed == 0) (void)tidings__reclaim_dead(center);
     // One that closes takes its bit away before it gives up its entry.
-    const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) || !tidings__observer_alive(s, holder);
+    const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) ||
+                      !tidings__observer_alive(s, holder);
     // A peer can make such observers as fast as a post passes them by. All that were dead are known by now, so it
     // passes a few, and never beyond its deadline.
-    if (gone && (*passed)++ < PASSED_MOST && (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline)) return 0;
+    if (gone && (*passed)++ < PASSED_MOST &&
+        (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline))
+        return 0;
     if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
     if (deadline == 0)
-        return tidings__fail(EAGAIN, "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; give a deadline, or let it catch up",
+        return tidings__fail(EAGAIN,
+                             "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; "
+                             "give a deadline, or let it catch up",
                              s->name, process_of(s, owner));
     // Before the cursor is looked at: one that goes to and fro holds nobody longer than that.
     if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
-        return tidings__fail(ETIMEDOUT, "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind until the deadline; let it catch up",
+        return tidings__fail(ETIMEDOUT,
+                             "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind "
+                             "until the deadline; let it catch up",
                              s->name, process_of(s, owner));
     uint64_t cursor = tidings__acquire(&entry->cursor);
     // It usually moves within a microsecond: look a little before sleeping. Not where it needs our processor for that.

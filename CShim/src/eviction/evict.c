@@ -1,11 +1,10 @@
 // Ending the past: README.md, "Eviction". Here ring (positions, verdicts) and registry (tallies, retained values) meet.
 #include <errno.h>
 
-#include "eviction/evict.h"
-#include "center/record_name.h"
 #include "center/center.h"
 #include "center/ends.h"
-#include "retained/retained.h"
+#include "center/record_name.h"
+#include "eviction/evict.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/futex.h"
@@ -13,6 +12,7 @@
 #include "registry/participants.h"
 #include "registry/prefixes.h"
 #include "registry/tally.h"
+#include "retained/retained.h"
 #include "ring/chunk.h"
 
 // What a range holds, per name entry. At most two entries a record.
@@ -44,18 +44,24 @@ static void tally_run(tallies *t, uint64_t names, uint32_t run) {
 }
 
 static int cannot_read(const tidings__segment *s) {
-    return tidings__fail(EBADF, "can't go on in center \"%s\": this program closed a file descriptor that isn't its own, and what was posted can't be read; open the center again", s->name);
+    return tidings__fail(EBADF,
+                         "can't go on in center \"%s\": this program closed a file descriptor that isn't its own, and "
+                         "what was posted can't be read; open the center again",
+                         s->name);
 }
 
 #define AT_ONCE 32u  // prefixes: a bit each
 
 #define FINISHED 1  // by somebody else
 
-// As above, for the prefixes that somebody looks at. No record says which its name has, so each is asked; a range at a time, here alone. 0, FINISHED, or why it can't.
-static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev, uint64_t start, uint64_t end) {
+// As above, for the prefixes that somebody looks at. No record says which its name has, so each is asked; a range at a
+// time, here alone. 0, FINISHED, or why it can't.
+static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev,
+                                                    uint64_t start, uint64_t end) {
     for (;;) {
         uint32_t entries[AT_ONCE], counts[AT_ONCE] = {0}, used = 0, entry;
-        while (used < AT_ONCE && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE) entries[used++] = entry;
+        while (used < AT_ONCE && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE)
+            entries[used++] = entry;
         if (used == 0) return 0;
         uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // names come in runs
         for (uint64_t position = start; position < end; position++) {
@@ -65,9 +71,11 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
                 _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
                 uint32_t length;
                 const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
-                if (!text && length == TIDINGS__NAME_UNREADABLE) return tidings__acquire(&s->header->eviction.word) != ev ? FINISHED : cannot_read(s);
+                if (!text && length == TIDINGS__NAME_UNREADABLE)
+                    return tidings__acquire(&s->header->eviction.word) != ev ? FINISHED : cannot_read(s);
                 fitting = 0;
-                for (uint32_t i = 0; text && i < used; i++) fitting |= (uint32_t)tidings__prefix_fits(&s->names[entries[i]], text, length) << i;
+                for (uint32_t i = 0; text && i < used; i++)
+                    fitting |= (uint32_t)tidings__prefix_fits(&s->names[entries[i]], text, length) << i;
             }
             last = name;
             for (uint32_t left = fitting; left; left &= left - 1) counts[__builtin_ctz(left)]++;
@@ -110,7 +118,8 @@ static int evict_range(tidings_center *center, uint64_t ev) {
         if (finding == TIDINGS__UNDECIDED || finding == TIDINGS__LAPPED) {
             // Evicted already, or not there yet: somebody has finished this range, or EV has been spoiled.
             if (tidings__acquire(&s->header->eviction.word) != ev) return 0;
-            return tidings__fail(EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
+            return tidings__fail(
+                EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
         }
         if (finding != TIDINGS__VALID) continue;
         uint64_t route = tidings__relaxed(&cell->route);
@@ -121,15 +130,18 @@ static int evict_range(tidings_center *center, uint64_t ev) {
             run = 0;
         }
         run++;
-        if (__builtin_expect((uint8_t)(route >> 24) & TIDINGS__RECORD_RETAIN, 0)) t.retained_at[t.retained++] = position;
+        if (__builtin_expect((uint8_t)(route >> 24) & TIDINGS__RECORD_RETAIN, 0))
+            t.retained_at[t.retained++] = position;
     }
     tally_run(&t, names, run);
-    // Slots of the range are not used again before EV has moved on: if it hasn't yet, all of the above was read from this lap.
+    // Slots of the range are not used again before EV has moved on: if it hasn't yet, all of the above was read from
+    // this lap.
     tidings__fence_acquire();
 #ifndef MUTANT_NO_EV_CHECK_BEFORE_COUNTING  // Found by: interleaving a_slow_hand
     if (atomic_load_explicit(&s->header->eviction.word, memory_order_seq_cst) != ev) return 0;
 #endif
-    // After that look at EV, in the one order that there is of such: who added a prefix and looked at EV then (`tidings__join_name`) has seen this range, or is seen here.
+    // After that look at EV, in the one order that there is of such: who added a prefix and looked at EV then
+    // (`tidings__join_name`) has seen this range, or is seen here.
     const tidings__prefix_walk prefixes = tidings__prefixes(s);
     if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
         // A post is allowed in a signal handler.
@@ -151,15 +163,20 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     return 0;
 }
 
-// Does a lossless observer still need the record at this position? Of those alive only one whose cursor has not passed it, and who looks at its name. One that sleeps on other names
-// holds nobody back: it finds itself lapped when it wakes up, and that it missed nothing. Who has come alive since has changed EV for it.
-static bool needed(const tidings__segment *s, const tidings__observer_set *living, tidings__name *name, uint64_t position, uint32_t *holder) {
+// Does a lossless observer still need the record at this position? Of those alive only one whose cursor has not passed
+// it, and who looks at its name. One that sleeps on other names holds nobody back: it finds itself lapped when it wakes
+// up, and that it missed nothing. Who has come alive since has changed EV for it.
+static bool needed(const tidings__segment *s, const tidings__observer_set *living, tidings__name *name,
+                   uint64_t position, uint32_t *holder) {
     for (uint32_t word = 0; name && word < TIDINGS__MAP_WORDS; word++) {
         if (!living->words[word]) continue;
-        uint64_t bits = tidings__acquire(&name->members[word]) & living->words[word] & tidings__acquire(&s->header->lossless[word]);
+        uint64_t bits = tidings__acquire(&name->members[word]) & living->words[word] &
+                        tidings__acquire(&s->header->lossless[word]);
         for (; bits; bits &= bits - 1) {
             uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            if ((int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0 || !tidings__observer_alive(s, index)) continue;
+            if ((int64_t)(tidings__acquire(&s->observers[index].cursor) - position) > 0 ||
+                !tidings__observer_alive(s, index))
+                continue;
             *holder = index;
             return true;
         }
@@ -168,7 +185,8 @@ static bool needed(const tidings__segment *s, const tidings__observer_set *livin
 }
 
 // EV is idle and only changes to a new value, so what is read here was of this lap if the caller's CAS of it succeeds.
-static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, uint64_t position, uint32_t *holder) {
+static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, uint64_t position,
+                             uint32_t *holder) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return false;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
@@ -176,7 +194,8 @@ static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *l
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
     // Which prefixes it has can't be told if it can't be read: perhaps all.
     if (!name && length != TIDINGS__NAME_UNREADABLE) return false;
-    while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE)
+    while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) !=
+           TIDINGS__NAME_NONE)
         if (needed(s, living, &s->names[entry], position, holder)) return true;
     return false;
 }
@@ -187,11 +206,13 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
     tidings__observer_set living;
     uint64_t history, least = tidings__lossless_least(s, &living, &history, holder);
     if (least == UINT64_MAX) return length;
-    if (history != UINT64_MAX && (int64_t)(start + length - history) > 0) length = (int64_t)(history - start) > 0 ? history - start : 0;
+    if (history != UINT64_MAX && (int64_t)(start + length - history) > 0)
+        length = (int64_t)(history - start) > 0 ? history - start : 0;
     tidings__observer_set here;
     uint64_t next = 0;
     bool revoked = false;
-    for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0; position++) {
+    for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0;
+         position++) {
         if (position >= next) next = tidings__lossless_at(s, &living, position, &here);
         tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state finding = tidings__slot_status(s, position);
@@ -237,7 +258,10 @@ static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) 
 static bool too_many(const tidings__segment *s, uint64_t rounds) { return rounds > 4 * (uint64_t)s->shape.slots; }
 
 static int set_back(const tidings__segment *s) {
-    return tidings__fail(EBADMSG, "can't go on in center \"%s\": a process sets the center's oldest position back; see with `tidings stat` which processes have it open, end the faulty one, and remove the center", s->name);
+    return tidings__fail(EBADMSG,
+                         "can't go on in center \"%s\": a process sets the center's oldest position back; see with "
+                         "`tidings stat` which processes have it open, end the faulty one, and remove the center",
+                         s->name);
 }
 
 int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder) {

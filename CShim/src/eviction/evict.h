@@ -4,7 +4,8 @@
 
 #include "center/center.h"
 
-// Evicts until `position` can be claimed. 0; -EAGAIN: a lossless observer still needs what would go (`*holder`, its observer index).
+// Evicts until `position` can be claimed. 0; -EAGAIN: a lossless observer still needs what would go (`*holder`, its
+// observer index).
 int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder);
 
 // Evicts everything before `end` (which must be decided), to free chunks.

@@ -10,7 +10,8 @@
 #include "ring/verdict.h"
 
 // How many comparisons of a record with a prefix one call makes when it gives up history to free name entries. Without
-// prefixes that is the whole of a ring of up to 2^19 slots; with TIDINGS_PREFIXES_MAX of them, half of the default ring.
+// prefixes that is the whole of a ring of up to 2^19 slots; with TIDINGS_PREFIXES_MAX of them, half of the default
+// ring.
 #define COMPARED (UINT64_C(1) << 19)
 static uint64_t history_end(tidings__segment *s) {
     tidings__prefix_walk walk = tidings__prefixes(s);
@@ -24,14 +25,16 @@ int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t
     tidings__segment *s = &center->segment;
     int error = key->prefix ? tidings__prefix_room(s, center->participant, key) : 0;
     // All taken: perhaps by the dead.
-    if (error == -ENOSPC && tidings__reclaim_dead(center) > 0) error = tidings__prefix_room(s, center->participant, key);
+    if (error == -ENOSPC && tidings__reclaim_dead(center) > 0)
+        error = tidings__prefix_room(s, center->participant, key);
     if (error) return error;
     error = tidings__name_join(s, center->participant, key, observer, entry);
     uint32_t holder;
     if (error == -ENOSPC && tidings__evict_to(center, history_end(s), &holder) == 0)
         error = tidings__name_join(s, center->participant, key, observer, entry);
-    // What is being evicted may be counted by somebody who knows of the prefix, or by somebody who doesn't. To its end: everybody knows of it in the next. And who knew of it in
-    // the last, and has yet to add what it counted, finds that it is too late.
+    // What is being evicted may be counted by somebody who knows of the prefix, or by somebody who doesn't. To its end:
+    // everybody knows of it in the next. And who knew of it in the last, and has yet to add what it counted, finds that
+    // it is too late.
     if (!error && key->prefix) {
         tidings__barrier_after_rmw();
 #ifndef MUTANT_PREFIX_JOIN_DURING_EVICTION  // Found by: interleaving prefixes_in_a_full_ring

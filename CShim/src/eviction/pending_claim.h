@@ -15,7 +15,8 @@ typedef struct tidings__pending_claim {
 // How long this claim may stay uncommitted before it is revoked, in nanoseconds.
 uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position);
 
-// A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call, and once 2 ms have gone by since the first, no longer: revokes.
+// A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call,
+// and once 2 ms have gone by since the first, no longer: revokes.
 void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck, uint64_t position, bool sleep);
 
 #endif

@@ -1,5 +1,5 @@
-// Every atomic access and every barrier of the project, so that one file says what the processor is asked for, and one file can be
-// replaced to put the protocols under a scheduler.
+// Every atomic access and every barrier of the project, so that one file says what the processor is asked for, and one
+// file can be replaced to put the protocols under a scheduler.
 #ifndef TIDINGS__ATOMICS_H
 #define TIDINGS__ATOMICS_H
 
@@ -11,14 +11,15 @@
 #define tidings__acquire(word) atomic_load_explicit((word), memory_order_acquire)
 #define tidings__set_relaxed(word, value) atomic_store_explicit((word), (value), memory_order_relaxed)
 #define tidings__set_release(word, value) atomic_store_explicit((word), (value), memory_order_release)
-#define tidings__cas(word, expected, desired) \
+#define tidings__cas(word, expected, desired)                                                                          \
     atomic_compare_exchange_strong_explicit((word), (expected), (desired), memory_order_seq_cst, memory_order_acquire)
 #define tidings__fetch_add(word, value) atomic_fetch_add_explicit((word), (value), memory_order_seq_cst)
 #define tidings__fetch_or(word, value) atomic_fetch_or_explicit((word), (value), memory_order_seq_cst)
 #define tidings__fetch_and(word, value) atomic_fetch_and_explicit((word), (value), memory_order_seq_cst)
 
-// After a sequentially consistent read-modify-write: no later load may be satisfied before it. On x86 the locked instruction is
-// already that barrier and a fence would cost 15 ns; elsewhere (ARM's CASAL lets later loads pass its store) it must be said.
+// After a sequentially consistent read-modify-write: no later load may be satisfied before it. On x86 the locked
+// instruction is already that barrier and a fence would cost 15 ns; elsewhere (ARM's CASAL lets later loads pass its
+// store) it must be said.
 static inline void tidings__barrier_after_rmw(void) {
 #if defined(__x86_64__) || defined(__i386__)
     atomic_signal_fence(memory_order_seq_cst);
@@ -27,8 +28,8 @@ static inline void tidings__barrier_after_rmw(void) {
 #endif
 }
 
-// ThreadSanitizer has no model of fences on their own (and warns of them); every place that uses one of these two pairs it with
-// atomic accesses only, so nothing goes unseen.
+// ThreadSanitizer has no model of fences on their own (and warns of them); every place that uses one of these two pairs
+// it with atomic accesses only, so nothing goes unseen.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TIDINGS__TSAN 1
@@ -37,22 +38,15 @@ static inline void tidings__barrier_after_rmw(void) {
 #define TIDINGS__TSAN 1
 #endif
 
-static inline void tidings__fence_acquire(void) {
-    atomic_thread_fence(memory_order_acquire);
-}
-static inline void tidings__fence_release(void) {
-    atomic_thread_fence(memory_order_release);
-}
-static inline void tidings__fence_full(void) {
-    atomic_thread_fence(memory_order_seq_cst);
-}
+static inline void tidings__fence_acquire(void) { atomic_thread_fence(memory_order_acquire); }
+static inline void tidings__fence_release(void) { atomic_thread_fence(memory_order_release); }
+static inline void tidings__fence_full(void) { atomic_thread_fence(memory_order_seq_cst); }
 // Keeps the compiler from moving accesses; the processor's part is done by somebody's membarrier, or isn't needed.
-static inline void tidings__fence_compiler(void) {
-    atomic_signal_fence(memory_order_seq_cst);
-}
+static inline void tidings__fence_compiler(void) { atomic_signal_fence(memory_order_seq_cst); }
 
-// Asks for a line as its owner, ahead of a store. `__builtin_prefetch(p, 1)` is compiled to a prefetch for *reading* on x86-64 unless -mprfchw is given, and that is worse
-// than none: the line would have to be asked for twice. Every x86-64 runs prefetchw, the oldest as a no-op.
+// Asks for a line as its owner, ahead of a store. `__builtin_prefetch(p, 1)` is compiled to a prefetch for *reading* on
+// x86-64 unless -mprfchw is given, and that is worse than none: the line would have to be asked for twice. Every x86-64
+// runs prefetchw, the oldest as a no-op.
 static inline void tidings__prefetch_own(const void *line) {
 #ifdef MEASURE_WITHOUT_PREFETCH  // Measured by: Benchmarks/Regressions/without
     (void)line;
@@ -67,8 +61,8 @@ static inline void tidings__prefetch_own(const void *line) {
 static inline bool tidings__cas_pair(_Atomic uint64_t *pair, uint64_t expected0, uint64_t expected1, uint64_t desired0,
                                      uint64_t desired1) {
 #if defined(__x86_64__)
-    // Written by hand: compilers inline it only under -mcx16, which a package without unsafe flags can't ask for. Every x86-64 processor
-    // since 2006 has it.
+    // Written by hand: compilers inline it only under -mcx16, which a package without unsafe flags can't ask for. Every
+    // x86-64 processor since 2006 has it.
     bool done;
     __asm__ __volatile__("lock cmpxchg16b %1"
                          : "=@ccz"(done), "+m"(*(unsigned __int128 *)(void *)pair), "+a"(expected0), "+d"(expected1)
@@ -84,7 +78,10 @@ static inline bool tidings__cas_pair(_Atomic uint64_t *pair, uint64_t expected0,
             __asm__ __volatile__("clrex" ::: "memory");
             return false;
         }
-        __asm__ __volatile__("stlxp %w0, %1, %2, [%3]" : "=&r"(failed) : "r"(desired0), "r"(desired1), "r"(pair) : "memory");
+        __asm__ __volatile__("stlxp %w0, %1, %2, [%3]"
+                             : "=&r"(failed)
+                             : "r"(desired0), "r"(desired1), "r"(pair)
+                             : "memory");
     } while (failed);
     atomic_thread_fence(memory_order_seq_cst);
     return true;

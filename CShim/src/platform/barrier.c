@@ -15,42 +15,39 @@
 #define COMMAND_GLOBAL_EXPEDITED (1 << 1)
 #define COMMAND_REGISTER_GLOBAL_EXPEDITED (1 << 2)
 
-// A store leaves the store buffer within microseconds, also on a processor that is then interrupted; this is a thousand times as long.
+// A store leaves the store buffer within microseconds, also on a processor that is then interrupted; this is a thousand
+// times as long.
 #define DRAIN_NS 2000000
 
 _Atomic uint32_t tidings__barrier_state;
 
-static bool membarrier(int command)
-{
+static bool membarrier(int command) {
     const int saved = errno;
     const bool done = syscall(SYS_membarrier, command, 0, 0) == 0;
     errno = saved;
     return done;
 }
 
-static void enlist(void)
-{
+static void enlist(void) {
     const bool done = membarrier(COMMAND_REGISTER_GLOBAL_EXPEDITED);
     atomic_store_explicit(&tidings__barrier_state, done ? 1 : 2, memory_order_relaxed);
 }
 
-void tidings__barrier_register(void)
-{
+void tidings__barrier_register(void) {
     tidings__at_fork_child(enlist);
     if (atomic_load_explicit(&tidings__barrier_state, memory_order_relaxed) == 0) enlist();
 }
 
 #if __has_include(<sys/single_threaded.h>)
-// In a process with threads the registration waits for a grace period of the kernel (5 to 18 ms measured), in one without it takes under 3 µs. So it is
-// done while the process has one thread: when it is loaded. A library loaded later leaves it to the first open.
-__attribute__((constructor)) static void enlist_early(void)
-{
+// In a process with threads the registration waits for a grace period of the kernel (5 to 18 ms measured), in one
+// without it takes under 3 µs. So it is done while the process has one thread: when it is loaded. A library loaded
+// later leaves it to the first open.
+__attribute__((constructor)) static void enlist_early(void) {
     if (__libc_single_threaded) enlist();
 }
 #endif
 
-void tidings__heavy_barrier(void)
-{
+void tidings__heavy_barrier(void) {
     atomic_thread_fence(memory_order_seq_cst);
     if (membarrier(COMMAND_GLOBAL_EXPEDITED)) return;
     tidings__nap(DRAIN_NS);

@@ -5,8 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-static uint64_t read_clock(clockid_t clock)
-{
+static uint64_t read_clock(clockid_t clock) {
     struct timespec now;
     (void)clock_gettime(clock, &now);  // fails for unknown clocks only
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -16,8 +15,7 @@ uint64_t tidings__realtime_ns(void) { return read_clock(CLOCK_REALTIME); }
 
 uint64_t tidings__monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 
-uint64_t tidings__stamp(tidings__thread *thread)
-{
+uint64_t tidings__stamp(tidings__thread *thread) {
 #ifdef MEASURE_WITHOUT_CLOCK  // Measured by: Benchmarks/Regressions/without
     if (thread->tick_ns) return thread->tick_precise_ns;
 #endif
@@ -26,26 +24,24 @@ uint64_t tidings__stamp(tidings__thread *thread)
     if (__builtin_expect(thread->tick_ns != tick, 0)) {
         thread->tick_precise_ns = read_clock(CLOCK_REALTIME);
         thread->window = (uint32_t)(tick >> 28) | 0x80000000u;
-        thread->tick_ns = tick;  // second: a signal handler that posts in between finds the old tick, and reads the clock itself
+        thread->tick_ns =
+            tick;  // second: a signal handler that posts in between finds the old tick, and reads the clock itself
     }
     return thread->tick_precise_ns;
 }
 
-void tidings__nap(int64_t ns)
-{
+void tidings__nap(int64_t ns) {
     if (ns <= 0) return;
     struct timespec left = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
     // Returns its error instead of setting errno, and leaves in `left` what a signal cut off.
-    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {
-    }
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {}
 }
 
 void tidings__yield(void) { (void)sched_yield(); }
 
 static _Atomic uint32_t processors;
 
-uint32_t tidings__processors_refresh(void)
-{
+uint32_t tidings__processors_refresh(void) {
     // cpu_set_t ends at 1,024 processors and the call fails if the machine could have more: room for 8,192.
     cpu_set_t sets[8];
     const int saved = errno;
@@ -57,8 +53,7 @@ uint32_t tidings__processors_refresh(void)
     return count;
 }
 
-uint32_t tidings__processors(void)
-{
+uint32_t tidings__processors(void) {
     const uint32_t count = atomic_load_explicit(&processors, memory_order_relaxed);
     return count ? count : tidings__processors_refresh();
 }

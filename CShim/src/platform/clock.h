@@ -9,15 +9,14 @@
 uint64_t tidings__realtime_ns(void);
 uint64_t tidings__monotonic_ns(void);
 
-// CLOCK_REALTIME for a post: exact for the thread's first in a kernel tick (1 to 4 ms), that same time for others of the tick. A third of the price of exact.
-// A clock that is set, back or forth, shows with the next call.
+// CLOCK_REALTIME for a post: exact for the thread's first in a kernel tick (1 to 4 ms), that same time for others of
+// the tick. A third of the price of exact. A clock that is set, back or forth, shows with the next call.
 uint64_t tidings__stamp(tidings__thread *thread);
 
 void tidings__nap(int64_t ns);  // the whole time, whatever signals arrive. Leaves errno alone
 void tidings__yield(void);
 
-static inline void tidings__cpu_relax(void)
-{
+static inline void tidings__cpu_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)

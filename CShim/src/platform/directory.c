@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int tidings__directory_absolute(const char *directory, char *path, size_t size)
-{
+int tidings__directory_absolute(const char *directory, char *path, size_t size) {
     size_t length = 0;
     if (directory[0] != '/') {
         if (!getcwd(path, size)) return errno == ERANGE ? -ENAMETOOLONG : -errno;
@@ -23,14 +22,12 @@ int tidings__directory_absolute(const char *directory, char *path, size_t size)
     return 0;
 }
 
-int tidings__directory_status(const char *directory, struct stat *status)
-{
+int tidings__directory_status(const char *directory, struct stat *status) {
     if (stat(directory, status) != 0) return -errno;
     return S_ISDIR(status->st_mode) ? 0 : -ENOTDIR;
 }
 
-int tidings__list(const char *directory, bool (*each)(void *context, const char *file), void *context)
-{
+int tidings__list(const char *directory, bool (*each)(void *context, const char *file), void *context) {
     DIR *stream = opendir(directory);
     if (!stream) return -errno;
     int result = 0;

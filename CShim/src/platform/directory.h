@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-// The path made absolute, without trailing slashes, so that a later chdir changes nothing. 0, -ENAMETOOLONG, or why there is no current directory.
+// The path made absolute, without trailing slashes, so that a later chdir changes nothing. 0, -ENAMETOOLONG, or why
+// there is no current directory.
 int tidings__directory_absolute(const char *directory, char *path, size_t size);
 
 // Whose the directory is and what they may do, also at the end of a symbolic link. -ENOTDIR if it is no directory.

@@ -7,23 +7,21 @@
 
 #define LINE_SIZE 512
 
-// Deliberately not in the initial-exec block that thread.h uses: half a kilobyte there would use up what the loader keeps for libraries that
-// are loaded late. An error may take its time.
+// Deliberately not in the initial-exec block that thread.h uses: half a kilobyte there would use up what the loader
+// keeps for libraries that are loaded late. An error may take its time.
 static _Thread_local char line[LINE_SIZE];
 
 // Where the character begins that the byte at `at` belongs to, or `at` itself if that is rubbish anyway.
-static size_t character_at(const char *text, size_t at)
-{
+static size_t character_at(const char *text, size_t at) {
     for (size_t back = 0; back < 4 && back <= at; back++) {
         if (((unsigned char)text[at - back] & 0xc0) != 0x80) return at - back;
     }
     return at;
 }
 
-// A name that somebody else chose must not break the line in two, nor colour a terminal. What is too long loses its middle, between two characters: the beginning
-// says what was tried, the end what to do.
-static void store(char *text, size_t length)
-{
+// A name that somebody else chose must not break the line in two, nor colour a terminal. What is too long loses its
+// middle, between two characters: the beginning says what was tried, the end what to do.
+static void store(char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) text[i] = '?';
     }
@@ -43,10 +41,10 @@ static void store(char *text, size_t length)
     line[used + length - tail] = 0;
 }
 
-int tidings__fail(int error, const char *format, ...)
-{
+int tidings__fail(int error, const char *format, ...) {
     const int saved = errno;
-    char text[4 * LINE_SIZE];  // first here: an argument may be the present line, and a signal handler may fail while we format
+    char text[4 * LINE_SIZE];  // first here: an argument may be the present line, and a signal handler may fail while
+                               // we format
     va_list arguments;
     va_start(arguments, format);
     const int wanted = vsnprintf(text, sizeof text, format, arguments);
@@ -62,8 +60,7 @@ const char *tidings__last_error(void) { return line; }
 
 void tidings__clear_error(void) { line[0] = 0; }
 
-const char *tidings__amount(uint64_t bytes, char text[TIDINGS__AMOUNT_SIZE])
-{
+const char *tidings__amount(uint64_t bytes, char text[TIDINGS__AMOUNT_SIZE]) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     uint32_t unit = 0;
     uint64_t whole = bytes, rest = 0;  // rest: 1024ths of the unit

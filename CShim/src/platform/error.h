@@ -1,11 +1,12 @@
-// The one line that says what was tried on what, why it failed, and what to do. One per thread; the next failure replaces it.
+// The one line that says what was tried on what, why it failed, and what to do. One per thread; the next failure
+// replaces it.
 #ifndef TIDINGS__ERROR_H
 #define TIDINGS__ERROR_H
 
 #include <stdint.h>
 
-// Stores the line (longer than 511 bytes: its middle is left out; control characters replaced) and returns -error. Leaves errno alone.
-// Arguments may point into the present line: a caller may wrap what a deeper layer said.
+// Stores the line (longer than 511 bytes: its middle is left out; control characters replaced) and returns -error.
+// Leaves errno alone. Arguments may point into the present line: a caller may wrap what a deeper layer said.
 int tidings__fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 const char *tidings__last_error(void);

@@ -13,9 +13,7 @@ int tidings__event_open(void) {
     return fd < 0 ? -errno : tidings__above_standard(fd);
 }
 
-void tidings__event_close(int fd) {
-    close(fd);
-}
+void tidings__event_close(int fd) { close(fd); }
 
 void tidings__event_signal(int fd) {
     int saved = errno;

@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// errno is kept everywhere here, because a post is allowed in a signal handler, and whom that interrupted may be about to read it.
+// errno is kept everywhere here, because a post is allowed in a signal handler, and whom that interrupted may be about
+// to read it.
 
-int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
-{
+int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns) {
     const int saved = errno;
     struct timespec limit;
     if (timeout_ns >= 0) {
@@ -37,8 +37,7 @@ typedef struct waiter {
 enum { UNKNOWN, THERE, MISSING };
 static _Atomic int waitv;
 
-static int wait_vector(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
-{
+static int wait_vector(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     if (atomic_load_explicit(&waitv, memory_order_relaxed) == MISSING) return -ENOSYS;
     const int saved = errno;
     waiter waiters[TIDINGS__FUTEX_WORDS] = {{0}};
@@ -63,32 +62,30 @@ static int wait_vector(const tidings__futex_value *values, uint32_t count, int64
 }
 
 // Without the call, for a while: a change of the others isn't heard.
-static int wait_first(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
-{
+static int wait_first(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     for (uint32_t i = 1; i < count; i++) {
         if (atomic_load_explicit(values[i].word, memory_order_relaxed) != values[i].value) return -EAGAIN;
     }
-    return tidings__futex_wait(values[0].word, values[0].value, timeout_ns >= 0 && timeout_ns < WITHOUT_WAITV_NS ? timeout_ns : WITHOUT_WAITV_NS);
+    return tidings__futex_wait(values[0].word, values[0].value,
+                               timeout_ns >= 0 && timeout_ns < WITHOUT_WAITV_NS ? timeout_ns : WITHOUT_WAITV_NS);
 }
 
-int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
-{
+int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     const int result = wait_vector(values, count, timeout_ns);
     return result != -ENOSYS ? result : wait_first(values, count, timeout_ns);
 }
 
-int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
-{
+int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     const int result = wait_vector(values, count, timeout_ns);
     if (result != -ENOSYS) return result;
     // Those beyond the second are rung in place of the first.
     if (count > 2) return wait_first(values, count, timeout_ns);
     // Now and then: who may write can move a sleeper to another futex (FUTEX_REQUEUE), where nobody rings.
-    return tidings__futex_wait(values[0].word, values[0].value, timeout_ns >= 0 && timeout_ns < MOVED_NS ? timeout_ns : MOVED_NS);
+    return tidings__futex_wait(values[0].word, values[0].value,
+                               timeout_ns >= 0 && timeout_ns < MOVED_NS ? timeout_ns : MOVED_NS);
 }
 
-bool tidings__futex_takes_several(void)
-{
+bool tidings__futex_takes_several(void) {
     int known = atomic_load_explicit(&waitv, memory_order_relaxed);
     if (known == UNKNOWN) {
         const int saved = errno;
@@ -100,8 +97,7 @@ bool tidings__futex_takes_several(void)
     return known == THERE;
 }
 
-int tidings__futex_wake(_Atomic uint32_t *word, int count)
-{
+int tidings__futex_wake(_Atomic uint32_t *word, int count) {
     const int saved = errno;
     const long result = syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
     const int answer = result < 0 ? -errno : (int)result;

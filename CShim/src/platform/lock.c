@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static int lock_call(int fd, int command, short type, uint32_t index, struct flock *lock)
-{
+static int lock_call(int fd, int command, short type, uint32_t index, struct flock *lock) {
     const int saved = errno;
-    *lock = (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = TIDINGS__LOCK_FIRST + (off_t)index, .l_len = 1};
+    *lock =
+        (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = TIDINGS__LOCK_FIRST + (off_t)index, .l_len = 1};
     int error = 0;
     while (fcntl(fd, command, lock) != 0) {
         error = errno;
@@ -17,20 +17,17 @@ static int lock_call(int fd, int command, short type, uint32_t index, struct flo
     return error == EACCES ? -EAGAIN : -error;  // POSIX allows either for a lock that is taken
 }
 
-int tidings__lock_try(int fd, uint32_t index, bool writable)
-{
+int tidings__lock_try(int fd, uint32_t index, bool writable) {
     struct flock lock;
     return lock_call(fd, F_OFD_SETLK, writable ? F_WRLCK : F_RDLCK, index, &lock);
 }
 
-int tidings__lock_release(int fd, uint32_t index)
-{
+int tidings__lock_release(int fd, uint32_t index) {
     struct flock lock;
     return lock_call(fd, F_OFD_SETLK, F_UNLCK, index, &lock);
 }
 
-int tidings__lock_held(int fd, uint32_t index)
-{
+int tidings__lock_held(int fd, uint32_t index) {
     // "Could I have it for writing?": asked of a read-only descriptor as well, as asking needs no access.
     struct flock lock;
     const int result = lock_call(fd, F_OFD_GETLK, F_WRLCK, index, &lock);

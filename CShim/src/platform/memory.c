@@ -11,20 +11,20 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-int tidings__file_resize(int fd, uint64_t length)
-{
+int tidings__file_resize(int fd, uint64_t length) {
     // Beyond the limit the call would send SIGXFSZ, which kills by default, before it fails.
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < length) return -EFBIG;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < length)
+        return -EFBIG;
     while (ftruncate(fd, (off_t)length) != 0) {
         if (errno != EINTR) return -errno;
     }
     return 0;
 }
 
-int tidings__file_reserve(int fd, uint64_t offset, uint64_t length)
-{
-    // Not posix_fallocate: where the file system can't, glibc reads and rewrites a byte in each block, and others may just be writing there.
+int tidings__file_reserve(int fd, uint64_t offset, uint64_t length) {
+    // Not posix_fallocate: where the file system can't, glibc reads and rewrites a byte in each block, and others may
+    // just be writing there.
     while (fallocate(fd, 0, (off_t)offset, (off_t)length) != 0) {
         if (errno == EINTR) continue;
         if (errno == EDQUOT) return -ENOSPC;
@@ -33,8 +33,7 @@ int tidings__file_reserve(int fd, uint64_t offset, uint64_t length)
     return 0;
 }
 
-int tidings__file_zero(int fd, uint64_t offset, uint64_t length)
-{
+int tidings__file_zero(int fd, uint64_t offset, uint64_t length) {
     static const uint8_t zeros[16384];
     for (uint64_t done = 0; done < length;) {
         const uint64_t left = length - done;
@@ -46,40 +45,41 @@ int tidings__file_zero(int fd, uint64_t offset, uint64_t length)
     return 0;
 }
 
-uint64_t tidings__file_hole(int fd, uint64_t offset)
-{
+uint64_t tidings__file_hole(int fd, uint64_t offset) {
     // Moves the descriptor's file offset, which nobody uses.
     const off_t hole = lseek(fd, (off_t)offset, SEEK_HOLE);
     if (hole >= 0) return (uint64_t)hole;
     return errno == ENXIO ? offset : UINT64_MAX;  // ENXIO: at or beyond the end
 }
 
-bool tidings__file_backed(int fd, uint64_t offset, uint64_t length) { return tidings__file_hole(fd, offset) >= offset + length; }
+bool tidings__file_backed(int fd, uint64_t offset, uint64_t length) {
+    return tidings__file_hole(fd, offset) >= offset + length;
+}
 
-int tidings__map(int fd, uint64_t length, bool writable, uint8_t **base)
-{
+int tidings__map(int fd, uint64_t length, bool writable, uint8_t **base) {
     void *bytes = mmap(NULL, (size_t)length, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
     if (bytes == MAP_FAILED) return -errno;
-    (void)madvise(bytes, (size_t)length, MADV_DONTDUMP);  // a core dump of 400 MiB of others' notifications helps nobody
+    (void)madvise(bytes, (size_t)length,
+                  MADV_DONTDUMP);  // a core dump of 400 MiB of others' notifications helps nobody
     *base = bytes;
     return 0;
 }
 
-void tidings__unmap(uint8_t *base, uint64_t length)
-{
+void tidings__unmap(uint8_t *base, uint64_t length) {
     const int saved = errno;
     if (base) (void)munmap(base, (size_t)length);
     errno = saved;
 }
 
-int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved)
-{
+int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t start = (uintptr_t)bytes & ~(page - 1);
     const uintptr_t end = ((uintptr_t)bytes + (uintptr_t)length + page - 1) & ~(page - 1);
-    while (madvise((void *)start, end - start, MADV_POPULATE_WRITE) != 0) {  // NOLINT(performance-no-int-to-ptr): back to the mapping it came from
+    while (madvise((void *)start, end - start, MADV_POPULATE_WRITE) !=
+           0) {  // NOLINT(performance-no-int-to-ptr): back to the mapping it came from
         if (errno == EINTR || errno == EAGAIN) continue;
-        if (errno != EINVAL) return errno == EFAULT ? -ENOSPC : -errno;  // EFAULT stands for the SIGBUS that touching would have raised
+        if (errno != EINVAL)
+            return errno == EFAULT ? -ENOSPC : -errno;  // EFAULT stands for the SIGBUS that touching would have raised
         if (!reserved) return -EOPNOTSUPP;
         tidings__map_touch_each(bytes, length);
         return 0;
@@ -87,11 +87,11 @@ int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved)
     return 0;
 }
 
-void tidings__map_touch_each(uint8_t *bytes, uint64_t length)
-{
+void tidings__map_touch_each(uint8_t *bytes, uint64_t length) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint8_t *first = bytes - (uintptr_t)bytes % page;
-    // An atomic "or" with 0 in each page, because a peer may write there. Volatile: clang leaves the loop out otherwise.
+    // An atomic "or" with 0 in each page, because a peer may write there. Volatile: clang leaves the loop out
+    // otherwise.
     for (uint8_t *at = first; at < bytes + length; at += page)
         __atomic_fetch_or((volatile uint64_t *)(void *)at, 0, __ATOMIC_RELAXED);
 }

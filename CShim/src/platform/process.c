@@ -18,16 +18,16 @@
 _Atomic uint32_t tidings__fork_epoch = 1;
 
 static void (*_Atomic hooks[HOOKS])(void);
-static _Atomic uint32_t own_pid;         // 0: not asked yet
+static _Atomic uint32_t own_pid;  // 0: not asked yet
 static _Atomic uint64_t own_namespace;
 static _Atomic uint32_t namespace_known;
 static pthread_once_t watching = PTHREAD_ONCE_INIT;
 
-static void in_child(void)
-{
+static void in_child(void) {
     const int saved = errno;
     atomic_store_explicit(&own_pid, (uint32_t)getpid(), memory_order_relaxed);
-    atomic_store_explicit(&namespace_known, 0, memory_order_relaxed);  // unshare(CLONE_NEWPID) takes effect at the next fork
+    atomic_store_explicit(&namespace_known, 0,
+                          memory_order_relaxed);  // unshare(CLONE_NEWPID) takes effect at the next fork
     atomic_fetch_add_explicit(&tidings__fork_epoch, 1, memory_order_relaxed);
     for (uint32_t i = 0; i < HOOKS; i++) {
         void (*hook)(void) = atomic_load_explicit(&hooks[i], memory_order_acquire);
@@ -37,14 +37,14 @@ static void in_child(void)
     errno = saved;
 }
 
-// Out of memory is the one way for this to fail. A child would then take itself for its parent: nothing better is left than to go without forks.
+// Out of memory is the one way for this to fail. A child would then take itself for its parent: nothing better is left
+// than to go without forks.
 static void watch(void) { (void)pthread_atfork(NULL, NULL, in_child); }
 
 void tidings__fork_watch(void) { (void)pthread_once(&watching, watch); }
 
 // Without a lock: one held by another thread at the moment of a fork would never be released in the child.
-void tidings__at_fork_child(void (*hook)(void))
-{
+void tidings__at_fork_child(void (*hook)(void)) {
     tidings__fork_watch();
     for (uint32_t i = 0; i < HOOKS; i++) {
         void (*there)(void) = NULL;
@@ -53,8 +53,7 @@ void tidings__at_fork_child(void (*hook)(void))
     __builtin_trap();  // a ninth hook is a mistake in this library, found by its first run
 }
 
-uint32_t tidings__process_id(void)
-{
+uint32_t tidings__process_id(void) {
     uint32_t pid = atomic_load_explicit(&own_pid, memory_order_relaxed);
     if (__builtin_expect(pid == 0, 0)) {
         tidings__fork_watch();
@@ -66,8 +65,7 @@ uint32_t tidings__process_id(void)
 
 uint32_t tidings__user_id(void) { return (uint32_t)geteuid(); }
 
-bool tidings__user_known(uint32_t user)
-{
+bool tidings__user_known(uint32_t user) {
     const int saved = errno;
     FILE *map = fopen("/proc/self/uid_map", "re");
     bool known = !map;
@@ -80,8 +78,7 @@ bool tidings__user_known(uint32_t user)
     return known;
 }
 
-uint64_t tidings__pid_namespace(void)
-{
+uint64_t tidings__pid_namespace(void) {
     if (atomic_load_explicit(&namespace_known, memory_order_acquire)) {
         return atomic_load_explicit(&own_namespace, memory_order_relaxed);
     }
@@ -96,8 +93,7 @@ uint64_t tidings__pid_namespace(void)
 }
 
 // As it was executed: what the kernel told us at our start, where /proc takes as long as the rest of opening a center.
-static const char *executed_as(void)
-{
+static const char *executed_as(void) {
     const char *path = (const char *)getauxval(AT_EXECFN);
     if (!path) return "";
     const char *slash = strrchr(path, '/');
@@ -106,29 +102,28 @@ static const char *executed_as(void)
     return slash ? slash + 1 : path;
 }
 
-size_t tidings__executable_name(char *text, size_t size)
-{
+size_t tidings__executable_name(char *text, size_t size) {
     if (size == 0) return 0;
     const char *base = executed_as();
     if (!*base) base = program_invocation_short_name;
     size_t length = strlen(base);
     if (length > size - 1) {
         length = size - 1;
-        while (length > 0 && ((unsigned char)base[length] & 0xc0) == 0x80) length--;  // not in the middle of a character
+        while (length > 0 && ((unsigned char)base[length] & 0xc0) == 0x80)
+            length--;  // not in the middle of a character
     }
     for (size_t i = 0; i < length; i++) text[i] = (unsigned char)base[i] < 0x20 || base[i] == 0x7f ? '?' : base[i];
     text[length] = 0;
     return length;
 }
 
-uint64_t tidings__random(void)
-{
+uint64_t tidings__random(void) {
     static _Atomic uint64_t calls;
     const int saved = errno;
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number || number == 0) {
-        // Early boot, or the call is filtered. What is needed is "differs from others", not "can't be guessed": time, process and count do that; the rest
-        // (splitmix64) spreads them over the word.
+        // Early boot, or the call is filtered. What is needed is "differs from others", not "can't be guessed": time,
+        // process and count do that; the rest (splitmix64) spreads them over the word.
         number = tidings__realtime_ns() ^ tidings__monotonic_ns() << 20 ^ (uint64_t)getpid() << 40;
         number += (atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1) * UINT64_C(0x9e3779b97f4a7c15);
         number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -9,7 +9,8 @@
 
 #include "platform/file.h"
 
-// More than ours: a socket may have been asked to tell of its sender too (SO_PASSCRED and others), and what doesn't fit would be our descriptors.
+// More than ours: a socket may have been asked to tell of its sender too (SO_PASSCRED and others), and what doesn't fit
+// would be our descriptors.
 #define CONTROL_BYTES 1024
 
 #ifndef SCM_PIDFD
@@ -23,12 +24,14 @@ typedef union control {
 
 _Static_assert(CMSG_SPACE(TIDINGS__HANDED_MAX * sizeof(int)) <= CONTROL_BYTES, "ours fit");
 
-int tidings__socket_send(int socket, const void *bytes, size_t length, const int *descriptors, int count)
-{
+int tidings__socket_send(int socket, const void *bytes, size_t length, const int *descriptors, int count) {
     control space;
     memset(&space, 0, sizeof space);
     struct iovec part = {(void *)bytes, length};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &space, .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &space,
+                             .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
     struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
@@ -41,8 +44,7 @@ int tidings__socket_send(int socket, const void *bytes, size_t length, const int
     return sent < 0 ? -errno : (size_t)sent == length ? 0 : -EMSGSIZE;
 }
 
-int tidings__socket_await(int socket)
-{
+int tidings__socket_await(int socket) {
     uint8_t first;
     ssize_t got;
     // Without room for descriptors none are made.
@@ -51,8 +53,7 @@ int tidings__socket_await(int socket)
     return got < 0 ? -errno : 0;
 }
 
-int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptors[TIDINGS__HANDED_MAX], int *count)
-{
+int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptors[TIDINGS__HANDED_MAX], int *count) {
     *count = 0;
     control space;
     struct iovec part = {bytes, room};
@@ -63,7 +64,8 @@ int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptor
     if (got < 0) return -errno;
     int error = message.msg_flags & MSG_CTRUNC ? EMFILE : message.msg_flags & MSG_TRUNC ? EMSGSIZE : 0;
     for (struct cmsghdr *part_of = CMSG_FIRSTHDR(&message); part_of; part_of = CMSG_NXTHDR(&message, part_of)) {
-        if (part_of->cmsg_level != SOL_SOCKET || (part_of->cmsg_type != SCM_RIGHTS && part_of->cmsg_type != SCM_PIDFD)) continue;
+        if (part_of->cmsg_level != SOL_SOCKET || (part_of->cmsg_type != SCM_RIGHTS && part_of->cmsg_type != SCM_PIDFD))
+            continue;
         const size_t handed = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < handed; i++) {
             int fd;
@@ -71,8 +73,10 @@ int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptor
             const bool ours = part_of->cmsg_type == SCM_RIGHTS;
             if (ours && *count < TIDINGS__HANDED_MAX) {
                 fd = tidings__above_standard(fd);
-                if (fd >= 0) descriptors[(*count)++] = fd;
-                else error = -fd;
+                if (fd >= 0)
+                    descriptors[(*count)++] = fd;
+                else
+                    error = -fd;
                 continue;
             }
             if (fd >= 0) (void)close(fd);

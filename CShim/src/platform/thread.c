@@ -8,18 +8,17 @@
 
 _Thread_local tidings__thread tidings__thread_state __attribute__((tls_model("initial-exec")));
 
-// glibc registers a robust list for every thread and needs only the list itself for robust mutexes; `list_op_pending` it sets during lock and unlock of such a
-// mutex. Between those it is ours to borrow. The address never changes for the life of the thread. Other libraries (musl) register late or never: NULL then.
-static struct robust_list_head *robust_head(void)
-{
+// glibc registers a robust list for every thread and needs only the list itself for robust mutexes; `list_op_pending`
+// it sets during lock and unlock of such a mutex. Between those it is ours to borrow. The address never changes for the
+// life of the thread. Other libraries (musl) register late or never: NULL then.
+static struct robust_list_head *robust_head(void) {
     struct robust_list_head *head = NULL;
     size_t size = 0;
     if (syscall(SYS_get_robust_list, 0, &head, &size) != 0 || size != sizeof *head) return NULL;
     return head;
 }
 
-tidings__thread *tidings__thread_refresh(void)
-{
+tidings__thread *tidings__thread_refresh(void) {
     const int saved = errno;
     tidings__fork_watch();
     tidings__thread *thread = &tidings__thread_state;
@@ -27,8 +26,8 @@ tidings__thread *tidings__thread_refresh(void)
     thread->tid = (uint32_t)syscall(SYS_gettid);
     thread->pending = head ? (uintptr_t *)&head->list_op_pending : NULL;
     thread->pending_offset = head ? (intptr_t)head->futex_offset : 0;
-    // `inside` stays: a fork inside a signal handler that interrupted a post returns into that post, in the child as well.
-    // Last, behind a signal fence: a handler that comes in between does all of this itself.
+    // `inside` stays: a fork inside a signal handler that interrupted a post returns into that post, in the child as
+    // well. Last, behind a signal fence: a handler that comes in between does all of this itself.
     atomic_signal_fence(memory_order_seq_cst);
     thread->fork_epoch = atomic_load_explicit(&tidings__fork_epoch, memory_order_relaxed);
     errno = saved;

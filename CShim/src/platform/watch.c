@@ -1,5 +1,6 @@
-// Why a descriptor table of its own: a program may close descriptors that are not its own, and another file then gets the number. The thread must never read
-// from that file. And a thread that shared the table would read from it for as long as it lives. In its own table the thread keeps one descriptor, which no other thread can close.
+// Why a descriptor table of its own: a program may close descriptors that are not its own, and another file then gets
+// the number. The thread must never read from that file. And a thread that shared the table would read from it for as
+// long as it lives. In its own table the thread keeps one descriptor, which no other thread can close.
 #include "platform/watch.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@
 
 #define EVENTS (IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
 #define DIRECTORY_EVENTS (IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-// All anonymous inodes share one inode number. This mark on the open file description tells ours from another's: a signal number for O_ASYNC, which is never set.
+// All anonymous inodes share one inode number. This mark on the open file description tells ours from another's: a
+// signal number for O_ASYNC, which is never set.
 #define MARK 61
 
 enum { NONE, STARTING, RUNNING, REFUSED };
@@ -42,16 +44,17 @@ enum { NONE, STARTING, RUNNING, REFUSED };
 #define FORKED NONE
 #endif
 
-static int inotify = -1;         // the program's copy, to add and remove watches with. The caller's lock guards it
-static _Atomic uint32_t state;   // futex: the caller waits while STARTING
+static int inotify = -1;        // the program's copy, to add and remove watches with. The caller's lock guards it
+static _Atomic uint32_t state;  // futex: the caller waits while STARTING
 static void (*_Atomic on_change)(int32_t watch);
 
 static bool is_ours(int fd) { return fd >= 0 && fcntl(fd, F_GETSIG) == MARK; }
 
 static void *body(void *argument) {
     const unsigned fd = (unsigned)(intptr_t)argument;
-    // The first call unshares the table. The thread closes its copies of the program's descriptors at once, so that pipes and sockets
-    // end when the program ends them. The starting thread doesn't wait for that: a close may wait for a file server.
+    // The first call unshares the table. The thread closes its copies of the program's descriptors at once, so that
+    // pipes and sockets end when the program ends them. The starting thread doesn't wait for that: a close may wait for
+    // a file server.
     const bool apart = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && is_ours((int)fd);
     atomic_store_explicit(&state, apart ? RUNNING : REFUSED, memory_order_release);
     tidings__futex_wake(&state, 1);
@@ -91,13 +94,15 @@ static int start(void) {
     if (!error) error = tidings__thread_start(&thread, body, (void *)(intptr_t)fd);
     if (!error) {
         (void)pthread_detach(thread);
-        while (atomic_load_explicit(&state, memory_order_acquire) == STARTING) tidings__futex_wait(&state, STARTING, -1);
+        while (atomic_load_explicit(&state, memory_order_acquire) == STARTING)
+            tidings__futex_wait(&state, STARTING, -1);
         if (atomic_load_explicit(&state, memory_order_acquire) == RUNNING) return 0;
         error = ENOSYS;
     }
     (void)close(fd);
     inotify = -1;
-    // A process may have room for a descriptor or a thread later. Without a table of its own for the thread there is no way on this kernel.
+    // A process may have room for a descriptor or a thread later. Without a table of its own for the thread there is no
+    // way on this kernel.
     atomic_store_explicit(&state, error == ENOSYS ? REFUSED : NONE, memory_order_relaxed);
     return -error;
 }
@@ -127,7 +132,8 @@ int32_t tidings__watch_add(int fd, const char *path, void (*changed)(int32_t)) {
         char descriptor[32];
         (void)snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fd);
         result = inotify_add_watch(inotify, descriptor, EVENTS);
-        if (result < 0 && tidings__file_same(fd, path)) result = inotify_add_watch(inotify, path, EVENTS | IN_DONT_FOLLOW);
+        if (result < 0 && tidings__file_same(fd, path))
+            result = inotify_add_watch(inotify, path, EVENTS | IN_DONT_FOLLOW);
         if (result < 0) result = -errno;
     }
     errno = saved;

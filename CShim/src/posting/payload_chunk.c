@@ -16,13 +16,19 @@ static int no_place(const tidings__segment *s, uint64_t size) {
         const tidings__class *class = &s->geometry.classes[c];
         if (class->size < size) continue;
         of_size += class->count;
-        for (uint32_t i = 0; i < class->count; i++) kept += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) == TIDINGS__CHUNK_RETAINED;
+        for (uint32_t i = 0; i < class->count; i++)
+            kept += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) ==
+                    TIDINGS__CHUNK_RETAINED;
     }
     if (2 * kept < of_size)
-        return tidings__fail(EAGAIN, "can't post %llu bytes to center \"%s\": all places for payloads of this size are being filled by others; try again",
+        return tidings__fail(EAGAIN,
+                             "can't post %llu bytes to center \"%s\": all places for payloads of this size are being "
+                             "filled by others; try again",
                              (unsigned long long)size, s->name);
-    return tidings__fail(EAGAIN, "can't post %llu bytes to center \"%s\": %u of the %u places for payloads of this size hold kept values; clear some", (unsigned long long)size,
-                         s->name, kept, of_size);
+    return tidings__fail(EAGAIN,
+                         "can't post %llu bytes to center \"%s\": %u of the %u places for payloads of this size hold "
+                         "kept values; clear some",
+                         (unsigned long long)size, s->name, kept, of_size);
 }
 
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
@@ -38,7 +44,8 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
         uint32_t holder = 0;
         if (room.least) {
             error = tidings__evict_to(center, room.most, &holder);
-            if (error == -EAGAIN && (int64_t)(tidings__oldest(s) - room.least) >= 0) continue;  // held back, and there is one all the same
+            if (error == -EAGAIN && (int64_t)(tidings__oldest(s) - room.least) >= 0)
+                continue;  // held back, and there is one all the same
             if (error == -EAGAIN && room.order) {
                 // Nobody is held back while there is one that is free.
                 tidings__set_relaxed(room.order, 0);

@@ -3,17 +3,17 @@
 #include <limits.h>
 #include <string.h>
 
-#include "posting/publisher.h"
-#include "posting/payload_chunk.h"
-#include "eviction/pending_claim.h"
-#include "eviction/name_registration.h"
-#include "eviction/evict.h"
-#include "eviction/backpressure.h"
 #include "center/center.h"
 #include "center/ends.h"
+#include "eviction/backpressure.h"
+#include "eviction/evict.h"
+#include "eviction/name_registration.h"
+#include "eviction/pending_claim.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/futex.h"
+#include "posting/payload_chunk.h"
+#include "posting/publisher.h"
 #include "registry/doorbell.h"
 #include "registry/prefixes.h"
 #include "ring/chunk.h"
@@ -22,10 +22,12 @@
 // Those who look at more than this name. After the claim, so that who joined a prefix before G was read is met.
 static __attribute__((noinline)) uint32_t ring_others(const tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
-    uint32_t rung = resolved & TIDINGS__RESOLVED_ALL ? tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]) : 0, entry;
+    uint32_t rung = resolved & TIDINGS__RESOLVED_ALL ? tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]) : 0,
+             entry;
     if (!(resolved & TIDINGS__RESOLVED_PREFIX)) return rung;
     tidings__prefix_walk walk = tidings__prefixes(s);
-    while ((entry = tidings__prefix_next_of(s, &walk, tidings__publisher_name(publisher), publisher->key.name_length)) != TIDINGS__NAME_NONE)
+    while ((entry = tidings__prefix_next_of(s, &walk, tidings__publisher_name(publisher),
+                                            publisher->key.name_length)) != TIDINGS__NAME_NONE)
         rung += tidings__ring_members(s, &s->names[entry]);
     return rung;
 }
@@ -53,12 +55,14 @@ static inline void wake_claim_waiters(const tidings__claim *claim, uint32_t rung
 #define WATCH_MOST 16u  // positions a post, more than one so that it catches up with what others post
 #define WATCH_BEHIND 256u
 
-// Readers can't revoke what its poster doesn't finish, and there may be nobody else to observe: the next who post do it for them. Other threads of this process do the
-// same with the same two words; whatever comes of that, a post that is revoked too early is posted anew.
+// Readers can't revoke what its poster doesn't finish, and there may be nobody else to observe: the next who post do it
+// for them. Other threads of this process do the same with the same two words; whatever comes of that, a post that is
+// revoked too early is posted anew.
 static void watch_for_readers(tidings_center *center, uint64_t position) {
     tidings__segment *s = &center->segment;
     uint64_t at = tidings__relaxed(&center->watch);
-    if ((int64_t)(position - at) > (int64_t)WATCH_BEHIND || (int64_t)(position - at) < 0) at = position > WATCH_BEHIND ? position - WATCH_BEHIND : 0;
+    if ((int64_t)(position - at) > (int64_t)WATCH_BEHIND || (int64_t)(position - at) < 0)
+        at = position > WATCH_BEHIND ? position - WATCH_BEHIND : 0;
     const uint64_t from = at;
     tidings__slot_state finding = TIDINGS__VOID;
     while (at < position && at - from < WATCH_MOST && (finding = tidings__slot_status(s, at)) != TIDINGS__CLAIMED) at++;
@@ -66,26 +70,33 @@ static void watch_for_readers(tidings_center *center, uint64_t position) {
     tidings__set_relaxed(&center->watch, at);
     if (at == position || finding != TIDINGS__CLAIMED) return;
     const uint64_t now = tidings__monotonic_ns(), since = tidings__relaxed(&center->watched_since);
-    if (since == 0) tidings__set_relaxed(&center->watched_since, now);
-    else if (now - since > tidings__revoke_timeout(s, at)) tidings__revoke(s, at);
+    if (since == 0)
+        tidings__set_relaxed(&center->watched_since, now);
+    else if (now - since > tidings__revoke_timeout(s, at))
+        tidings__revoke(s, at);
 }
 
 // There was nothing to claim (`error` says why): makes room. 0: try again.
-static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline, int error, uint32_t *passed) {
+static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t owner, tidings__thread *thread,
+                                               uint64_t deadline, int error, uint32_t *passed) {
     // It may have been set for a claim that somebody else got.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
     if (error == -EBUSY)
-        return tidings__fail(EBUSY, "can't post to center \"%s\": each of its %u slots is held by a post that doesn't end; let them go on, or remove the center", center->segment.name,
-                             center->segment.shape.slots);
+        return tidings__fail(EBUSY,
+                             "can't post to center \"%s\": each of its %u slots is held by a post that doesn't end; "
+                             "let them go on, or remove the center",
+                             center->segment.name, center->segment.shape.slots);
     if (error != -EAGAIN)
-        return tidings__fail(EBADMSG, "can't post to center \"%s\": its ring contradicts itself; remove the center", center->segment.name);
+        return tidings__fail(EBADMSG, "can't post to center \"%s\": its ring contradicts itself; remove the center",
+                             center->segment.name);
     uint32_t holder = 0;
     error = tidings__make_room(center, tidings__relaxed(&center->hint), &holder);
     return error == -EAGAIN ? tidings__held_back(center, holder, deadline, passed) : error;
 }
 
 // Inlined, as a post is not much more than this.
-static inline __attribute__((always_inline)) int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread, uint64_t deadline,
+static inline __attribute__((always_inline)) int claim_position(tidings_center *center, uint32_t owner,
+                                                                tidings__thread *thread, uint64_t deadline,
                                                                 bool followed, tidings__claim *claim) {
     for (uint32_t held = 0, passed = 0;;) {
         int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, followed, &held, claim);
@@ -103,19 +114,27 @@ static int begin(tidings_publisher *publisher, tidings__thread *thread, size_t s
     int error = tidings__center_check(center, thread);
     if (error) return error;
     if (size > s->shape.maximum_payload)
-        return tidings__fail(EMSGSIZE, "can't post %zu bytes under \"%.*s\" to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", size,
-                             (int)publisher->key.name_length, publisher->key.name, s->name, (unsigned long long)s->shape.maximum_payload);
+        return tidings__fail(EMSGSIZE,
+                             "can't post %zu bytes under \"%.*s\" to center \"%s\": its maximum is %llu; create it "
+                             "with a larger maximum_payload",
+                             size, (int)publisher->key.name_length, publisher->key.name, s->name,
+                             (unsigned long long)s->shape.maximum_payload);
     if (!s->writable) return tidings__center_read_only(center, "post to");
     if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
     return s->observable ? tidings__publisher_prepare(publisher) : 0;
 }
 
-// A name that has to be there once a position is claimed was not: claimed for nothing, and to be added anew. By chance seldom twice on end, in a damaged table for ever.
+// A name that has to be there once a position is claimed was not: claimed for nothing, and to be added anew. By chance
+// seldom twice on end, in a damaged table for ever.
 #define ADDED_ANEW 32
-static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t owner, tidings__thread *thread, int *times) {
+static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t owner, tidings__thread *thread,
+                   int *times) {
     tidings__abandon(claim, owner, thread);
     if ((*times)++ < ADDED_ANEW) return 0;
-    return tidings__fail(EBADMSG, "can't post to center \"%s\": its table of names is damaged, what is added is not found; remove the center", center->segment.name);
+    return tidings__fail(
+        EBADMSG,
+        "can't post to center \"%s\": its table of names is damaged, what is added is not found; remove the center",
+        center->segment.name);
 }
 
 // What is to be posted, in a cell.
@@ -135,11 +154,15 @@ typedef struct posting {
 // peer that is there for that.
 #define REVOKED_MOST 1000
 static int revoked_again(const tidings_center *center) {
-    return tidings__fail(EBUSY, "can't post to center \"%s\": peers revoked this post %d times; see with `tidings stat` which processes have the center open, end the faulty one, and remove the center", center->segment.name, REVOKED_MOST);
+    return tidings__fail(EBUSY,
+                         "can't post to center \"%s\": peers revoked this post %d times; see with `tidings stat` which "
+                         "processes have the center open, end the faulty one, and remove the center",
+                         center->segment.name, REVOKED_MOST);
 }
 
-// What an earlier try of the same post has found a name to stand for. In a damaged table looking it up can take so long that whoever waits for the claim revokes it,
-// and each further try as well, if the topic can't keep what it found (G was set back).
+// What an earlier try of the same post has found a name to stand for. In a damaged table looking it up can take so long
+// that whoever waits for the claim revokes it, and each further try as well, if the topic can't keep what it found (G
+// was set back).
 typedef struct resolution {
     bool known;
     uint64_t generation, resolved;
@@ -161,8 +184,10 @@ static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
 }
 #endif
 
-// One try. 0, AGAIN, or why not. Inlined where `observable` is a constant, and where nothing is kept for a second try: this is the path that every post takes.
-static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew, resolution *before, tidings__claim *claim, uint32_t *rung) {
+// One try. 0, AGAIN, or why not. Inlined where `observable` is a constant, and where nothing is kept for a second try:
+// this is the path that every post takes.
+static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew,
+                                                         resolution *before, tidings__claim *claim, uint32_t *rung) {
     tidings_publisher *publisher = p.publisher;
     tidings_center *center = publisher->center;
     // Only what it was last: nothing hangs on it but speed.
@@ -220,28 +245,40 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *seque
     uint32_t rung = 0;
     resolution before = {0};
     int anew = 0, result = AGAIN;
-    for (int tries = 0; result == AGAIN && tries < REVOKED_MOST; tries++) result = attempt(*p, observable, &anew, &before, &claim, &rung);
+    for (int tries = 0; result == AGAIN && tries < REVOKED_MOST; tries++)
+        result = attempt(*p, observable, &anew, &before, &claim, &rung);
     if (result == AGAIN) result = revoked_again(center);
     tidings__fence_compiler();
     p->thread->inside--;
     if (result) return result;
-    if (observable) watch_for_readers(center, claim.position);
-    else wake_claim_waiters(&claim, rung);
+    if (observable)
+        watch_for_readers(center, claim.position);
+    else
+        wake_claim_waiters(&claim, rung);
     if (sequence) *sequence = claim.position;
     return 0;
 }
 
-static inline posting begun(tidings_publisher *publisher, tidings__thread *thread, const void *payload, size_t size, const tidings_post_options *options, uint64_t time) {
+static inline posting begun(tidings_publisher *publisher, tidings__thread *thread, const void *payload, size_t size,
+                            const tidings_post_options *options, uint64_t time) {
     tidings_center *center = publisher->center;
     const uint64_t deadline = options && options->deadline_ns ? tidings__deadline(options) : 0;
     thread->inside++;
     tidings__fence_compiler();
-    return (posting){publisher, thread, payload, size, deadline, time, tidings__owner(center, thread), options ? options->format : 0};
+    return (posting){publisher,
+                     thread,
+                     payload,
+                     size,
+                     deadline,
+                     time,
+                     tidings__owner(center, thread),
+                     options ? options->format : 0};
 }
 
-// What doesn't go the straight way: it may be too large for a cell, or for anything, or somewhere where nothing can be posted.
-static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options,
-                                                    uint64_t *sequence) {
+// What doesn't go the straight way: it may be too large for a cell, or for anything, or somewhere where nothing can be
+// posted.
+static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher, const void *payload, size_t size,
+                                                    const tidings_post_options *options, uint64_t *sequence) {
     tidings__thread *thread = tidings__thread_self();
     tidings_center *center = publisher->center;
     int error = begin(publisher, thread, size);
@@ -256,24 +293,28 @@ static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher
     if (options && options->flags & TIDINGS__POST_CLEAR && size == 0 && tidings__fits_cell(publisher, 0))
         return tidings__post_chunk(publisher, TIDINGS__NO_CHUNK, 0, options, sequence);
     uint32_t chunk;
-    error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(publisher), tidings__deadline(options), &chunk);
+    error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(publisher),
+                                tidings__deadline(options), &chunk);
     if (error) return error;
     uint64_t capacity;
     if (size) memcpy(tidings__chunk_bytes(&center->segment, chunk, &capacity) + TIDINGS__CHUNK_HEADER, payload, size);
     return tidings__post_chunk(publisher, chunk, size, options, sequence);
 }
 
-int tidings_post(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence) {
+int tidings_post(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options,
+                 uint64_t *sequence) {
 #ifdef MUTANT_SLOW_POST  // Found by: instructions post_64
     for (volatile int turns = 0; turns < 6; turns++) {}
 #endif
-    if (__builtin_expect(size >= publisher->inline_limit || (options && options->flags), 0)) return post_otherwise(publisher, payload, size, options, sequence);
+    if (__builtin_expect(size >= publisher->inline_limit || (options && options->flags), 0))
+        return post_otherwise(publisher, payload, size, options, sequence);
     tidings__thread *thread = tidings__thread_self();
     tidings_center *center = publisher->center;
     int error = tidings__center_check(center, thread);
     if (__builtin_expect(error != 0, 0)) return error;
     uint64_t time = tidings__stamp(thread);
-    if (__builtin_expect(tidings__end_due(center, thread), 0) && (error = tidings__end_ask(center, thread)) != 0) return error;
+    if (__builtin_expect(tidings__end_due(center, thread), 0) && (error = tidings__end_ask(center, thread)) != 0)
+        return error;
     const posting p = begun(publisher, thread, payload, size, options, time);
     tidings__claim claim = {0};
     uint32_t rung = 0;
@@ -296,7 +337,8 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     return 0;
 }
 
-int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options, uint64_t *sequence) {
+int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options,
+                        uint64_t *sequence) {
     tidings_center *center = publisher->center;
     tidings__segment *s = &center->segment;
     tidings__thread *thread = tidings__thread_self();
@@ -308,7 +350,8 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
     if (options && options->flags & TIDINGS_POST_RETAIN) {
         flags |= TIDINGS__RECORD_RETAIN | (options->flags & TIDINGS__POST_CLEAR ? TIDINGS__RECORD_CLEAR : 0);
         // The entry must be there before the record is: eviction moves the value to it.
-        error = publisher->subject_words ? tidings__state_subject(publisher) : tidings__join_name(center, &publisher->key, TIDINGS__TO_RETAIN, &entry);
+        error = publisher->subject_words ? tidings__state_subject(publisher)
+                                         : tidings__join_name(center, &publisher->key, TIDINGS__TO_RETAIN, &entry);
     } else if (s->observable) {
         error = tidings__publisher_prepare(publisher);
     }
@@ -317,7 +360,8 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
     if (tidings__end_due(center, thread) && !error) error = tidings__end_ask(center, thread);
     uint64_t capacity;
     uint8_t *bytes = in_chunk ? tidings__chunk_bytes(s, chunk, &capacity) : NULL;
-    if (in_chunk) memcpy(bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), publisher->text, tidings__text_size(publisher));
+    if (in_chunk)
+        memcpy(bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), publisher->text, tidings__text_size(publisher));
 
     thread->inside++;
     tidings__fence_compiler();
@@ -332,14 +376,16 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
         error = claim_position(center, owner, thread, deadline, true, &claim);
         if (error) break;
         if ((claim.position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {
-            // In a chunk's word this position reads "not claimed yet", and the chunk would never be free again. Once in 2^48 positions.
+            // In a chunk's word this position reads "not claimed yet", and the chunk would never be free again. Once in
+            // 2^48 positions.
             tidings__abandon(&claim, owner, thread);
             continue;
         }
         uint64_t resolved = resolved_again(publisher, &before);
         if (flags & TIDINGS__RECORD_RETAIN) {
             if (!tidings__name_stays(s, entry, &publisher->key)) {
-                // Taken out of a full table between joining and claiming: a value without an entry would be lost with its eviction.
+                // Taken out of a full table between joining and claiming: a value without an entry would be lost with
+                // its eviction.
                 error = give_up(center, &claim, owner, thread, &anew);
                 if (!error) error = tidings__join_name(center, &publisher->key, TIDINGS__TO_RETAIN, &entry);
                 continue;
@@ -353,8 +399,10 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
         }
         tidings__cell *cell = claim.cell;
         tidings__fence_release();
-        uint64_t header[4] = {time, center->pid | size, center->poster | (in_chunk ? publisher->poster : publisher->poster & WITHOUT_NAME),
-                              tidings__route_word((uint32_t)resolved, tidings__resolved_subject(resolved), flags, options ? options->format : 0)};
+        uint64_t header[4] = {time, center->pid | size,
+                              center->poster | (in_chunk ? publisher->poster : publisher->poster & WITHOUT_NAME),
+                              tidings__route_word((uint32_t)resolved, tidings__resolved_subject(resolved), flags,
+                                                  options ? options->format : 0)};
         tidings__set_relaxed(&cell->time, header[0]);
         tidings__set_relaxed(&cell->size_pid, header[1]);
         tidings__set_relaxed(&cell->poster, header[2]);
@@ -377,8 +425,10 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
         return error;
     }
     if (in_chunk) tidings__chunk_publish(s, center->participant, chunk, claim.position);
-    if (s->observable) watch_for_readers(center, claim.position);
-    else wake_claim_waiters(&claim, rung);
+    if (s->observable)
+        watch_for_readers(center, claim.position);
+    else
+        wake_claim_waiters(&claim, rung);
     if (sequence) *sequence = claim.position;
     return 0;
 }

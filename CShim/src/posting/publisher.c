@@ -3,16 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eviction/name_registration.h"
-#include "posting/publisher.h"
 #include "center/center.h"
+#include "eviction/name_registration.h"
 #include "platform/error.h"
 #include "platform/futex.h"
+#include "posting/publisher.h"
 #include "registry/doorbell.h"
 #include "registry/prefixes.h"
 #include "segment/names.h"
 
-_Static_assert(sizeof(tidings_publisher) + 2 * 256 + 8 <= TIDINGS_PUBLISHER_SIZE_MAX, "the longest name and subject, each rounded up to 8");
+_Static_assert(sizeof(tidings_publisher) + 2 * 256 + 8 <= TIDINGS_PUBLISHER_SIZE_MAX,
+               "the longest name and subject, each rounded up to 8");
 
 // The subject's length as it counts: none is as long as an empty one.
 static int check(const char *name, size_t name_length, const char *subject, size_t *subject_length) {
@@ -26,7 +27,8 @@ size_t tidings_publisher_size(size_t name_length, size_t subject_length) {
     return sizeof(tidings_publisher) + tidings__round8(name_length) + tidings__round8(subject_length) + 8;
 }
 
-static void prepare(tidings_publisher *publisher, tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length) {
+static void prepare(tidings_publisher *publisher, tidings_center *center, const char *name, size_t name_length,
+                    const char *subject, size_t subject_length) {
     memset(publisher, 0, tidings_publisher_size(name_length, subject_length));
     publisher->center = center;
     publisher->name_words = (uint32_t)tidings__round8(name_length) / 8;
@@ -35,7 +37,8 @@ static void prepare(tidings_publisher *publisher, tidings_center *center, const 
     memcpy(name_text, name, name_length);
     if (subject_length) memcpy(subject_text, subject, subject_length);
     tidings__key_make(&publisher->key, name_text, name_length, NULL, 0);
-    if (subject_length) tidings__key_make(&publisher->key_subject, name_text, name_length, subject_text, subject_length);
+    if (subject_length)
+        tidings__key_make(&publisher->key_subject, name_text, name_length, subject_text, subject_length);
     publisher->poster = (uint64_t)subject_length << 48 | (uint64_t)name_length << 56;
     tidings__set_relaxed(&publisher->resolved_at, TIDINGS__RESOLVED_AT_NEVER);
     const tidings__segment *s = &center->segment;
@@ -44,52 +47,56 @@ static void prepare(tidings_publisher *publisher, tidings_center *center, const 
     publisher->inline_limit = (room < s->shape.maximum_payload ? room : s->shape.maximum_payload) + 1;
 }
 
-int tidings_publisher_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
-                       tidings_publisher **result) {
+int tidings_publisher_open(tidings_center *center, const char *name, size_t name_length, const char *subject,
+                           size_t subject_length, tidings_publisher **result) {
     *result = NULL;
     tidings__clear_error();
     int error = check(name, name_length, subject, &subject_length);
     if (error) return error;
     tidings_publisher *publisher = malloc(tidings_publisher_size(name_length, subject_length));
-    if (!publisher) return tidings__fail(ENOMEM, "can't prepare name \"%.*s\": no memory for its handle", (int)name_length, name);
+    if (!publisher)
+        return tidings__fail(ENOMEM, "can't prepare name \"%.*s\": no memory for its handle", (int)name_length, name);
     prepare(publisher, center, name, name_length, subject, subject_length);
     *result = publisher;
     return 0;
 }
 
-int tidings_publisher_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
-                        size_t size, tidings_publisher **result) {
+int tidings_publisher_place(tidings_center *center, const char *name, size_t name_length, const char *subject,
+                            size_t subject_length, void *memory, size_t size, tidings_publisher **result) {
     *result = NULL;
     int error = check(name, name_length, subject, &subject_length);
     if (error) return error;
-    if (size < tidings_publisher_size(name_length, subject_length) || (uintptr_t)memory % _Alignof(tidings_publisher) != 0)
-        return tidings__fail(EINVAL, "can't prepare name \"%.*s\" in %zu bytes: it takes %zu, aligned to 8", (int)name_length, name, size,
-                             tidings_publisher_size(name_length, subject_length));
+    if (size < tidings_publisher_size(name_length, subject_length) ||
+        (uintptr_t)memory % _Alignof(tidings_publisher) != 0)
+        return tidings__fail(EINVAL, "can't prepare name \"%.*s\" in %zu bytes: it takes %zu, aligned to 8",
+                             (int)name_length, name, size, tidings_publisher_size(name_length, subject_length));
     prepare(memory, center, name, name_length, subject, subject_length);
     *result = memory;
     return 0;
 }
 
-void tidings_publisher_close(tidings_publisher *publisher) {
-    free(publisher);
-}
+void tidings_publisher_close(tidings_publisher *publisher) { free(publisher); }
 
 static bool has_entries(const tidings_publisher *publisher, uint64_t resolved) {
-    return (uint32_t)resolved != TIDINGS__NAME_NONE && (!publisher->key_subject.subject || tidings__resolved_subject(resolved) != TIDINGS__NAME_NONE);
+    return (uint32_t)resolved != TIDINGS__NAME_NONE &&
+           (!publisher->key_subject.subject || tidings__resolved_subject(resolved) != TIDINGS__NAME_NONE);
 }
 
 bool tidings__publisher_registered(tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
     return has_entries(publisher, resolved) && tidings__name_stays(s, (uint32_t)resolved, &publisher->key) &&
-           (!publisher->key_subject.subject || tidings__name_stays(s, tidings__resolved_subject(resolved), &publisher->key_subject));
+           (!publisher->key_subject.subject ||
+            tidings__name_stays(s, tidings__resolved_subject(resolved), &publisher->key_subject));
 }
 
 int tidings__publisher_register(tidings_publisher *publisher) {
     uint32_t entry;
-    // A post is allowed in a signal handler, and the table may have to grow, by calls that fail and are followed by others.
+    // A post is allowed in a signal handler, and the table may have to grow, by calls that fail and are followed by
+    // others.
     const int saved = errno;
     int error = tidings__join_name(publisher->center, &publisher->key, TIDINGS__TO_COUNT, &entry);
-    if (!error && publisher->key_subject.subject) error = tidings__join_name(publisher->center, &publisher->key_subject, TIDINGS__TO_COUNT, &entry);
+    if (!error && publisher->key_subject.subject)
+        error = tidings__join_name(publisher->center, &publisher->key_subject, TIDINGS__TO_COUNT, &entry);
     errno = saved;
     return error;
 }
@@ -102,17 +109,19 @@ void tidings__publisher_wake_readers(const tidings_publisher *publisher) {
 #ifdef MUTANT_NO_NAME_FUTEX_WAKE  // Found by: interleaving one_reader
     return;
 #endif
-    _Atomic uint32_t *name_futex = &publisher->center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
+    _Atomic uint32_t *name_futex =
+        &publisher->center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
     tidings__fetch_add(name_futex, 1);
-    // Always: a reader has no way to say that it sleeps. A bounded number: a reader that wakes rings on (tidings__reader_sleep), and hostile readers cost us no more than this.
+    // Always: a reader has no way to say that it sleeps. A bounded number: a reader that wakes rings on
+    // (tidings__reader_sleep), and hostile readers cost us no more than this.
     tidings__futex_wake(name_futex, TIDINGS__NAME_FUTEX_WAKES);
 }
 
 uint64_t tidings__resolve(tidings_publisher *publisher, uint64_t generation) {
     tidings__segment *s = &publisher->center->segment;
     uint64_t resolved = 0, now = generation;
-    // G before and after, so that the answer is one of its time; if it keeps moving, the newest answer is as good as any: everything that
-    // was there before our claim has been seen.
+    // G before and after, so that the answer is one of its time; if it keeps moving, the newest answer is as good as
+    // any: everything that was there before our claim has been seen.
     for (int round = 0; round < 4; round++) {
         generation = now;
         resolved = tidings__name_find(s, &publisher->key);
@@ -120,7 +129,9 @@ uint64_t tidings__resolve(tidings_publisher *publisher, uint64_t generation) {
         if (tidings__member_words(&s->names[TIDINGS__NAME_ALL])) resolved |= TIDINGS__RESOLVED_ALL;
         tidings__prefix_walk walk = tidings__prefixes(s);
 #ifndef MUTANT_ROUTE_WITHOUT_PREFIX  // Found by: interleaving prefixes
-        if (tidings__prefix_next_of(s, &walk, tidings__publisher_name(publisher), publisher->key.name_length) != TIDINGS__NAME_NONE) resolved |= TIDINGS__RESOLVED_PREFIX;
+        if (tidings__prefix_next_of(s, &walk, tidings__publisher_name(publisher), publisher->key.name_length) !=
+            TIDINGS__NAME_NONE)
+            resolved |= TIDINGS__RESOLVED_PREFIX;
 #endif
         tidings__fence_acquire();
         now = tidings__acquire(&s->header->generation.word);

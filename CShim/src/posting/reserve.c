@@ -1,13 +1,14 @@
-// Memory to build a payload in. Encoders are user code: they run here, in a chunk that is ours alone, and never inside a claim.
+// Memory to build a payload in. Encoders are user code: they run here, in a chunk that is ours alone, and never inside
+// a claim.
 #include <errno.h>
 #include <string.h>
 
-#include "posting/publisher.h"
-#include "posting/payload_chunk.h"
 #include "center/center.h"
 #include "center/ends.h"
 #include "platform/clock.h"
 #include "platform/error.h"
+#include "posting/payload_chunk.h"
+#include "posting/publisher.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
@@ -30,15 +31,18 @@ static int reserve(tidings_center *center, size_t capacity, tidings_reservation 
     if (error) return error;
     if (!center->segment.writable) return tidings__center_read_only(center, "reserve memory in");
     if (capacity > center->segment.shape.maximum_payload)
-        return tidings__fail(EMSGSIZE, "can't post %zu bytes to center \"%s\": its maximum is %llu; create it with a larger maximum_payload", capacity,
-                             center->segment.name, (unsigned long long)center->segment.shape.maximum_payload);
+        return tidings__fail(
+            EMSGSIZE,
+            "can't post %zu bytes to center \"%s\": its maximum is %llu; create it with a larger maximum_payload",
+            capacity, center->segment.name, (unsigned long long)center->segment.shape.maximum_payload);
     uint32_t chunk;
     uint64_t need = TIDINGS__CHUNK_HEADER + TEXT_ROOM + tidings__round8(capacity);
     error = tidings__take_chunk(center, need, 0, &chunk);
     if (error) return error;
     fill(center, chunk, reservation);
     // Only what was asked for has memory for certain.
-    reservation->capacity = tidings__round8(capacity) < reservation->capacity ? tidings__round8(capacity) : reservation->capacity;
+    reservation->capacity = tidings__round8(capacity) < reservation->capacity ? tidings__round8(capacity)
+                                                                              : reservation->capacity;
     return 0;
 }
 
@@ -50,7 +54,9 @@ int tidings_reserve_more(tidings_center *center, tidings_reservation *reservatio
     if (capacity <= reservation->capacity) return 0;
     tidings__segment *s = &center->segment;
     if (center->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(ECHILD, "can't go on with a reservation of center \"%s\" that was made before a fork; reserve anew", s->name);
+        return tidings__fail(
+            ECHILD, "can't go on with a reservation of center \"%s\" that was made before a fork; reserve anew",
+            s->name);
     // The chunk itself may be large enough, and only lack memory.
     uint64_t whole;
     uint32_t chunk = (uint32_t)reservation->internal;
@@ -72,18 +78,24 @@ int tidings_reserve_more(tidings_center *center, tidings_reservation *reservatio
     return 0;
 }
 
-int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
-                          uint64_t *sequence) {
+int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
+                          const tidings_post_options *options, uint64_t *sequence) {
     tidings_center *center = publisher->center;
     uint32_t chunk = (uint32_t)reservation->internal;
     int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
     if (!center->segment.writable) return tidings__center_read_only(center, "post to");
-    uint64_t word = chunk < center->segment.geometry.chunk_count ? tidings__acquire(&center->segment.chunk_words[chunk]) : 0;
-    if (!reservation->bytes || tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED || tidings__chunk_owner(word) != center->participant) {
-        error = tidings__fail(EINVAL, "can't post a reservation of center \"%s\" that isn't (or is no longer) this process's; reserve anew", center->segment.name);
+    uint64_t word = chunk < center->segment.geometry.chunk_count ? tidings__acquire(&center->segment.chunk_words[chunk])
+                                                                 : 0;
+    if (!reservation->bytes || tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED ||
+        tidings__chunk_owner(word) != center->participant) {
+        error = tidings__fail(
+            EINVAL,
+            "can't post a reservation of center \"%s\" that isn't (or is no longer) this process's; reserve anew",
+            center->segment.name);
     } else if (size > reservation->capacity) {
-        error = tidings__fail(EINVAL, "can't post %zu bytes of a reservation of %zu; reserve more first", size, reservation->capacity);
+        error = tidings__fail(EINVAL, "can't post %zu bytes of a reservation of %zu; reserve more first", size,
+                              reservation->capacity);
     } else if (tidings__fits_cell(publisher, size) && !(options && options->flags)) {
         // Small after all: a slot is nearer to the observers, and the chunk is free again at once.
         error = tidings_post(publisher, reservation->bytes, size, options, sequence);

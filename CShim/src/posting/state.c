@@ -2,18 +2,22 @@
 #include <errno.h>
 #include <string.h>
 
-#include "posting/publisher.h"
 #include "center/center.h"
-#include "retained/retained.h"
 #include "platform/error.h"
+#include "posting/publisher.h"
+#include "retained/retained.h"
 #include "ring/chunk.h"
 
 __attribute__((noinline, cold)) int tidings__state_subject(const tidings_publisher *publisher) {
-    return tidings__fail(EINVAL, "can't keep or read a value of \"%.*s\" for subject \"%.*s\": a name has one value, without a subject; put the subject into the name",
-                         (int)publisher->key.name_length, publisher->key.name, (int)publisher->key_subject.subject_length, publisher->key_subject.subject);
+    return tidings__fail(EINVAL,
+                         "can't keep or read a value of \"%.*s\" for subject \"%.*s\": a name has one value, without a "
+                         "subject; put the subject into the name",
+                         (int)publisher->key.name_length, publisher->key.name,
+                         (int)publisher->key_subject.subject_length, publisher->key_subject.subject);
 }
 
-int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options) {
+int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size,
+                      const tidings_post_options *options) {
     tidings_post_options with = options ? *options : (tidings_post_options){0};
     with.flags |= TIDINGS_POST_RETAIN;
     if (!payload && size == 0) with.flags |= TIDINGS__POST_CLEAR;
@@ -31,7 +35,8 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
     tidings__record record;
     uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
-    // Each round meets a value that was replaced while it was copied: another one each time, or it can't be read at all.
+    // Each round meets a value that was replaced while it was copied: another one each time, or it can't be read at
+    // all.
     for (int round = 0; entry && round < 1000; round++) {
         if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &position, &chunk, &record) || position == failed) break;
         failed = position;
@@ -51,9 +56,11 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
         if (format) *format = record.format;
         if (sequence) *sequence = position;
         if (record.size <= room) return 0;
-        return tidings__fail(ENOBUFS, "can't copy the state of \"%.*s\": it has %u bytes, the buffer %zu; pass a larger one", (int)publisher->key.name_length,
-                             publisher->key.name, record.size, room);
+        return tidings__fail(ENOBUFS,
+                             "can't copy the state of \"%.*s\": it has %u bytes, the buffer %zu; pass a larger one",
+                             (int)publisher->key.name_length, publisher->key.name, record.size, room);
     }
-    return tidings__fail(ENOENT, "can't read the state of \"%.*s\" in center \"%s\": none was set, or it was cleared; set it first",
-                         (int)publisher->key.name_length, publisher->key.name, s->name);
+    return tidings__fail(
+        ENOENT, "can't read the state of \"%.*s\" in center \"%s\": none was set, or it was cleared; set it first",
+        (int)publisher->key.name_length, publisher->key.name, s->name);
 }

@@ -1,19 +1,21 @@
-// A descriptor for event loops. A thread sleeps on the doorbell in the observer's stead and turns a ring into a readable eventfd.
+// A descriptor for event loops. A thread sleeps on the doorbell in the observer's stead and turns a ring into a
+// readable eventfd.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "center/ends.h"
-#include "receiving/observer.h"
 #include "platform/error.h"
 #include "platform/event.h"
 #include "platform/futex.h"
+#include "receiving/observer.h"
 
 typedef struct tidings__descriptor {
     tidings_observer *observer;
     int fd;
-    bool armed;                  // the observer's thread alone
-    _Atomic uint32_t order;      // odd: to watch. Counts up with each arming and each disarming; futex between the two threads
+    bool armed;  // the observer's thread alone
+    _Atomic uint32_t
+        order;  // odd: to watch. Counts up with each arming and each disarming; futex between the two threads
     _Atomic uint32_t announced;  // the doorbell's value to sleep on
     _Atomic uint32_t ending;
     pthread_t thread;
@@ -53,10 +55,14 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
     tidings__clear_error();
     *fd = -1;
     if (o->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
+        return tidings__fail(
+            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
+            o->center->segment.name);
     if (!o->descriptor) {
         tidings__descriptor *descriptor = calloc(1, sizeof *descriptor);
-        if (!descriptor) return tidings__fail(ENOMEM, "can't make a descriptor for an observer of center \"%s\": no memory", o->center->segment.name);
+        if (!descriptor)
+            return tidings__fail(ENOMEM, "can't make a descriptor for an observer of center \"%s\": no memory",
+                                 o->center->segment.name);
         descriptor->observer = o;
         pthread_mutex_init(&descriptor->lock, NULL);
         descriptor->fd = tidings__event_open();
@@ -69,8 +75,9 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
         }
         if (error) {
             free(descriptor);
-            return tidings__fail(error, "can't make a descriptor for an observer of center \"%s\": %s; close some, or raise the limit", o->center->segment.name,
-                                 strerror(error));
+            return tidings__fail(
+                error, "can't make a descriptor for an observer of center \"%s\": %s; close some, or raise the limit",
+                o->center->segment.name, strerror(error));
         }
         o->descriptor = descriptor;
     }
@@ -108,9 +115,7 @@ void tidings__descriptor_disarm(tidings_observer *o) {
     if (!told) tidings__nudge(&o->sleeper);
 }
 
-int tidings__descriptor_number(const tidings_observer *o) {
-    return o->descriptor->fd;
-}
+int tidings__descriptor_number(const tidings_observer *o) { return o->descriptor->fd; }
 
 void tidings__descriptor_close(tidings_observer *o) {
     tidings__descriptor *descriptor = o->descriptor;

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eviction/name_registration.h"
-#include "center/record_name.h"
 #include "center/ends.h"
-#include "receiving/observer.h"
-#include "receiving/reader.h"
+#include "center/record_name.h"
+#include "eviction/name_registration.h"
 #include "platform/clock.h"
 #include "platform/error.h"
+#include "receiving/observer.h"
+#include "receiving/reader.h"
 #include "registry/doorbell.h"
 #include "registry/observers.h"
 #include "registry/prefixes.h"
@@ -24,9 +24,13 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     int error = tidings__center_check(center, tidings__thread_self());
     if (!error) error = tidings__center_place(center);
     if (error) return error;
-    if (!s->writable && flags & TIDINGS_OBSERVE_LOSSLESS) return tidings__center_read_only(center, "observe without loss (which holds posters back)");
+    if (!s->writable && flags & TIDINGS_OBSERVE_LOSSLESS)
+        return tidings__center_read_only(center, "observe without loss (which holds posters back)");
     if (!s->writable && !s->observable)
-        return tidings__fail(EACCES, "can't observe center \"%s\" read-only: it was made for those who may post, and its posters wake nobody else; create it with mode 0640 or 0644", s->name);
+        return tidings__fail(EACCES,
+                             "can't observe center \"%s\" read-only: it was made for those who may post, and its "
+                             "posters wake nobody else; create it with mode 0640 or 0644",
+                             s->name);
     tidings_observer *observer = calloc(1, sizeof *observer);
     tidings__table *table = tidings__table_empty();
     if (!observer || !table) {
@@ -57,7 +61,8 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     pthread_mutex_init(&observer->lock, NULL);
     tidings__set_relaxed(&observer->table, table);
     observer->lossless = flags & TIDINGS_OBSERVE_LOSSLESS;
-    (void)(flags & TIDINGS_OBSERVE_BARE && tidings__buffer_begin(observer));  // otherwise the first delivery tries again
+    (void)(flags & TIDINGS_OBSERVE_BARE &&
+           tidings__buffer_begin(observer));  // otherwise the first delivery tries again
     observer->cursor = tidings__frontier(s, tidings__relaxed(&center->hint));
     if (observer->lossless) observer->cursor = tidings__lossless_begin(s, observer->index, observer->cursor);
     observer->published = observer->cursor;
@@ -73,14 +78,17 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
 
 static void leave(const tidings_observer *observer, const tidings__subscription *subscription) {
     tidings__segment *s = &observer->center->segment;
-    if (subscription->prefix) tidings__prefix_leave(s, observer->center->participant, subscription->entry, observer->index);
-    else tidings__name_leave(s, subscription->entry, observer->index);
+    if (subscription->prefix)
+        tidings__prefix_leave(s, observer->center->participant, subscription->entry, observer->index);
+    else
+        tidings__name_leave(s, subscription->entry, observer->index);
 }
 
 void tidings_observer_close(tidings_observer *observer) {
     if (!observer) return;
     tidings__segment *s = &observer->center->segment;
-    bool ours = !observer->reader && observer->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(observer->center);
+    bool ours = !observer->reader && observer->fork_epoch == tidings__thread_self()->fork_epoch &&
+                tidings__has_place(observer->center);
     tidings__end_unwatch(observer->center, &observer->sleeper);
     tidings__descriptor_close(observer);
     tidings__table *table = tidings__relaxed(&observer->table);
@@ -106,13 +114,18 @@ void tidings_observer_close(tidings_observer *observer) {
 static int seek(tidings_observer *observer, uint64_t sequence, uint64_t asked) {
     tidings__segment *s = &observer->center->segment;
     if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
+        return tidings__fail(
+            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
+            s->name);
     if (tidings__relaxed(&observer->started) || tidings__relaxed(&observer->table)->count > 0)
-        return tidings__fail(EBUSY, "can't seek an observer of center \"%s\" that looks at names already; seek before adding", s->name);
+        return tidings__fail(
+            EBUSY, "can't seek an observer of center \"%s\" that looks at names already; seek before adding", s->name);
     uint64_t end = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
     uint64_t oldest = tidings__oldest(s);
     if (sequence != UINT64_MAX && sequence > end)
-        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" to sequence %llu: the next one here will be %llu; start at the end (UINT64_MAX) or at the oldest (0)",
+        return tidings__fail(ERANGE,
+                             "can't seek an observer of center \"%s\" to sequence %llu: the next one here will be "
+                             "%llu; start at the end (UINT64_MAX) or at the oldest (0)",
                              s->name, (unsigned long long)asked, (unsigned long long)end);
     uint64_t cursor = sequence > end ? end : sequence;
     if ((int64_t)(cursor - oldest) < 0) cursor = oldest;
@@ -130,25 +143,34 @@ int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation
     tidings__clear_error();
     const tidings__segment *s = &observer->center->segment;
     if (incarnation != s->instance)
-        return tidings__fail(ESTALE, "can't seek an observer of center \"%s\" after sequence %llu of incarnation %016llx: this is incarnation %016llx; start at the end (UINT64_MAX) or at the oldest (0)", s->name,
-                             (unsigned long long)sequence, (unsigned long long)incarnation, (unsigned long long)s->instance);
+        return tidings__fail(ESTALE,
+                             "can't seek an observer of center \"%s\" after sequence %llu of incarnation %016llx: this "
+                             "is incarnation %016llx; start at the end (UINT64_MAX) or at the oldest (0)",
+                             s->name, (unsigned long long)sequence, (unsigned long long)incarnation,
+                             (unsigned long long)s->instance);
     if (sequence >= UINT64_MAX - 1)
-        return tidings__fail(ERANGE, "can't seek an observer of center \"%s\" after sequence %llu: its order is shorter; start at the end (UINT64_MAX) or at the oldest (0)", s->name,
-                             (unsigned long long)sequence);
+        return tidings__fail(ERANGE,
+                             "can't seek an observer of center \"%s\" after sequence %llu: its order is shorter; start "
+                             "at the end (UINT64_MAX) or at the oldest (0)",
+                             s->name, (unsigned long long)sequence);
     return seek(observer, sequence + 1, sequence);
 }
 
 // Does its tally count the record at this position?
 static bool is_of(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
     tidings__segment *s = &observer->center->segment;
-    if (!subscription->prefix) return tidings__route_includes(tidings__relaxed(&tidings__cell_at(s, position)->route), observer->reader ? subscription->resolved : subscription->entry);
+    if (!subscription->prefix)
+        return tidings__route_includes(tidings__relaxed(&tidings__cell_at(s, position)->route),
+                                       observer->reader ? subscription->resolved : subscription->entry);
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
-    return name && tidings__text_begins(name, length, tidings__subscription_name(subscription), subscription->name_length);
+    return name &&
+           tidings__text_begins(name, length, tidings__subscription_name(subscription), subscription->name_length);
 }
 
-// Is the record at a position before `since` one of this name (and subject), by its text? It may have been posted before the name had an entry.
+// Is the record at a position before `since` one of this name (and subject), by its text? It may have been posted
+// before the name had an entry.
 static bool same_text(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
     if (subscription->many) return is_of(observer, subscription, position);
     tidings__record record;
@@ -158,8 +180,8 @@ static bool same_text(tidings_observer *observer, const tidings__subscription *s
         !tidings__record_text(observer, &record, &name_length, &subject_length))
         return false;
     return name_length == subscription->name_length && memcmp(observer->name, subscription->name, name_length) == 0 &&
-           (!subscription->with_subject ||
-            (subject_length == subscription->subject_length && memcmp(observer->subject, subscription->subject, subject_length) == 0));
+           (!subscription->with_subject || (subject_length == subscription->subject_length &&
+                                            memcmp(observer->subject, subscription->subject, subject_length) == 0));
 }
 
 // A growing list of positions.
@@ -181,9 +203,10 @@ static bool note(positions *list, uint64_t position) {
 }
 
 #define ACCOUNT_NAP_NS 1000000
-#define REVOKED_AT_ONCE 4096u  // positions: a system call for all of them
+#define REVOKED_AT_ONCE 4096u       // positions: a system call for all of them
 #define ACCOUNT_WAIT_NS 100000000u  // for all unfinished posts in the ring together; then they are revoked
-#define ACCOUNT_TURNS 250u  // waits after which each further one naps: a peer that changes the claim ends every sleep at once
+#define ACCOUNT_TURNS                                                                                                  \
+    250u  // waits after which each further one naps: a peer that changes the claim ends every sleep at once
 
 // How long one `tidings_observer_add` has waited for unfinished posts.
 typedef struct account_wait {
@@ -191,10 +214,12 @@ typedef struct account_wait {
     uint32_t turns;
 } account_wait;
 
-// Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses countable. With
-// history, also which positions from the cursor on are of its name. One pass over what is in the ring at most, however fast others post: what is evicted
-// on the way is in the tally, and what was seen before it was evicted is not counted a second time, because the tally is read last.
-static int begin_account(tidings_observer *observer, tidings__subscription *subscription, bool history, account_wait *wait) {
+// Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses
+// countable. With history, also which positions from the cursor on are of its name. One pass over what is in the ring
+// at most, however fast others post: what is evicted on the way is in the tally, and what was seen before it was
+// evicted is not counted a second time, because the tally is read last.
+static int begin_account(tidings_observer *observer, tidings__subscription *subscription, bool history,
+                         account_wait *wait) {
     tidings__segment *s = &observer->center->segment;
     // A reader's name may have none yet.
     const uint32_t number = observer->reader ? subscription->resolved : subscription->entry;
@@ -210,7 +235,8 @@ static int begin_account(tidings_observer *observer, tidings__subscription *subs
     since = observer->cursor;
 #endif
     uint64_t count = 0, end = 0, from = tidings__oldest(s);
-    // What lies before a prefix's birth is counted by nobody (`tidings__join_name`), and from the oldest that there is now all of it.
+    // What lies before a prefix's birth is counted by nobody (`tidings__join_name`), and from the oldest that there is
+    // now all of it.
     uint64_t birth = subscription->many || !entry ? from : tidings__acquire(&entry->birth);
     if (!history && (int64_t)(birth - from) > 0) from = birth;
     if ((int64_t)(since - from) > (int64_t)s->shape.slots) from = since - s->shape.slots;
@@ -234,7 +260,8 @@ static int begin_account(tidings_observer *observer, tidings__subscription *subs
         if (finding == TIDINGS__VALID) {
             bool is = (int64_t)(p - birth) >= 0 && is_of(observer, subscription, p);
             bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, subscription, p));
-            if (tidings__slot_valid_after_copy(s, p) && !(subscription->prefix && (int64_t)(tidings__oldest(s) - p) > 0)) {
+            if (tidings__slot_valid_after_copy(s, p) &&
+                !(subscription->prefix && (int64_t)(tidings__oldest(s) - p) > 0)) {
                 if (is) memory = note(&found, p);
                 if (old && memory) memory = note(&listed, p);
             } else {
@@ -248,7 +275,8 @@ static int begin_account(tidings_observer *observer, tidings__subscription *subs
     }
     if (entry) tidings__tally_read(&entry->tally, &count, &end);
     if (entry && (int64_t)(end - since) > 0) {
-        // All of it has been evicted while we looked. Begin where the tally ends: nothing after our return is before that.
+        // All of it has been evicted while we looked. Begin where the tally ends: nothing after our return is before
+        // that.
         uint64_t now = tidings__frontier(s, tidings__oldest(s));
         since = (int64_t)(end - now) > 0 ? now : end;
     } else {
@@ -268,8 +296,8 @@ static int begin_account(tidings_observer *observer, tidings__subscription *subs
     return 0;
 }
 
-// A reader becomes a member of nothing; it looks whether the name has an entry. Again when all has been read that was posted before: an entry that isn't there
-// even then has no record up to here.
+// A reader becomes a member of nothing; it looks whether the name has an entry. Again when all has been read that was
+// posted before: an entry that isn't there even then has no record up to here.
 static int begin_reading(tidings_observer *observer, tidings__subscription *subscription, bool history) {
     tidings__segment *s = &observer->center->segment;
     account_wait wait = {0};
@@ -281,35 +309,50 @@ static int begin_reading(tidings_observer *observer, tidings__subscription *subs
         subscription->history = NULL;
         const int error = begin_account(observer, subscription, history, &wait);
         if (error) return error;
-        if (tidings__reader_resolve(observer, subscription) == resolved && (resolved == TIDINGS__NAME_NONE || subscription->birth == birth)) return 0;
+        if (tidings__reader_resolve(observer, subscription) == resolved &&
+            (resolved == TIDINGS__NAME_NONE || subscription->birth == birth))
+            return 0;
     }
-    return tidings__fail(EBADMSG, "can't observe \"%s\" in center \"%s\": its table of names is damaged; remove the center", subscription->name, s->name);
+    return tidings__fail(EBADMSG,
+                         "can't observe \"%s\" in center \"%s\": its table of names is damaged; remove the center",
+                         subscription->name, s->name);
 }
 
-int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
-                         uint32_t flags, uint32_t *id) {
+int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject,
+                         size_t subject_length, uint32_t flags, uint32_t *id) {
     tidings__clear_error();
     tidings_center *center = observer->center;
     tidings__segment *s = &center->segment;
     if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
+        return tidings__fail(
+            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
+            s->name);
     int error = name ? tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX) : 0;
     if (!error && subject) error = tidings__check_text("subject", subject, subject_length, 0, TIDINGS_SUBJECT_MAX);
     if (!error) error = tidings__center_place(center);
     if (!error && tidings__end_known(center)) error = tidings__end_fail(center, "observe");
     if (error) return error;
     const bool prefix = flags & TIDINGS_ADD_PREFIX && name;
-    if (subject && (!name || prefix)) return tidings__fail(EINVAL, "can't observe %s by subject; name one, or look at the subject in the delivery", name ? "many names" : "all names");
+    if (subject && (!name || prefix))
+        return tidings__fail(EINVAL, "can't observe %s by subject; name one, or look at the subject in the delivery",
+                             name ? "many names" : "all names");
     if (prefix && observer->reader)
-        return tidings__fail(EACCES, "can't observe \"%.*s*\" in center \"%s\", which may only be read: nobody would count what is missed; observe all names", (int)name_length, name, s->name);
+        return tidings__fail(EACCES,
+                             "can't observe \"%.*s*\" in center \"%s\", which may only be read: nobody would count "
+                             "what is missed; observe all names",
+                             (int)name_length, name, s->name);
     if (!name) name_length = 0;
     // An empty subject is what a post without one has: no entry of its own.
     bool with_subject = subject && subject_length > 0;
     if (!with_subject) subject_length = 0;
     if (flags & TIDINGS_ADD_HISTORY && tidings__relaxed(&observer->started))
-        return tidings__fail(EBUSY, "can't add history to an observer of center \"%s\" that has begun; open another one for it", s->name);
+        return tidings__fail(
+            EBUSY, "can't add history to an observer of center \"%s\" that has begun; open another one for it",
+            s->name);
     if (observer->lossless && tidings__relaxed(&observer->started))
-        return tidings__fail(EBUSY, "can't add a name to a lossless observer of center \"%s\" that has begun; open another one for it", s->name);
+        return tidings__fail(
+            EBUSY, "can't add a name to a lossless observer of center \"%s\" that has begun; open another one for it",
+            s->name);
     const size_t name_room = tidings__round8(name_length + 1);
     tidings__subscription *subscription = calloc(1, sizeof *subscription + name_room + subject_length + 1);
     if (!subscription) return tidings__fail(ENOMEM, "can't observe a name in center \"%s\": no memory", s->name);
@@ -325,7 +368,8 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
 
     pthread_mutex_lock(&observer->lock);
     if (observer->lossless && flags & TIDINGS_ADD_HISTORY) {
-        // Everything from the cursor on is kept while we list what is wanted of it; begun anew, so that no eviction decided before can follow.
+        // Everything from the cursor on is kept while we list what is wanted of it; begun anew, so that no eviction
+        // decided before can follow.
         tidings__lossless_history(s, observer->index, UINT64_MAX);
         observer->cursor = observer->published = tidings__lossless_begin(s, observer->index, observer->cursor);
     }
@@ -333,21 +377,27 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     if (name) {
         tidings__key_make(&key, subscription->name, name_length, NULL, 0);
         subscription->name_futex = tidings__name_futex_of(&key);
-        tidings__key_make(&key, subscription->name, name_length, with_subject ? subscription->subject : NULL, subject_length);
+        tidings__key_make(&key, subscription->name, name_length, with_subject ? subscription->subject : NULL,
+                          subject_length);
         key.prefix = prefix;
         subscription->key = key;
-        if (observer->reader) subscription->entry = tidings__reader_number(&key);
-        else error = tidings__join_name(center, &key, observer->index, &subscription->entry);
+        if (observer->reader)
+            subscription->entry = tidings__reader_number(&key);
+        else
+            error = tidings__join_name(center, &key, observer->index, &subscription->entry);
     } else {
         subscription->entry = TIDINGS__NAME_ALL;
         if (!observer->reader) error = tidings__name_join_all(s, observer->index);
     }
     const bool history = flags & TIDINGS_ADD_HISTORY;
-    if (!error && observer->reader) error = begin_reading(observer, subscription, history);
-    else if (!error) error = begin_account(observer, subscription, history, &(account_wait){0});
+    if (!error && observer->reader)
+        error = begin_reading(observer, subscription, history);
+    else if (!error)
+        error = begin_account(observer, subscription, history, &(account_wait){0});
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
     if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, subscription))
-        error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of kept values", subscription->name);
+        error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of kept values",
+                              subscription->name);
     if (!error) {
         subscription->id = ++observer->next_id;
         table = tidings__table_with(old, subscription);
@@ -366,13 +416,15 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     *id = subscription->id;
     tidings__table_swap(observer, table);
     pthread_mutex_unlock(&observer->lock);
-    // It may be asleep, and has something to deliver now: a kept value, or what it was rung for, and passed by, before it had the new table. Or, reading
-    // only, it doesn't listen to this name's bell yet.
+    // It may be asleep, and has something to deliver now: a kept value, or what it was rung for, and passed by, before
+    // it had the new table. Or, reading only, it doesn't listen to this name's bell yet.
     if (observer->reader) tidings__nudge(&observer->sleeper);
 #ifdef MUTANT_NO_RING_FOR_NEW_TABLE  // Found by: interleaving changing
-    else if (!retained) return 0;
+    else if (!retained)
+        return 0;
 #endif
-    else if (retained || (int64_t)(tidings__frontier(s, since) - since) > 0) tidings__doorbell_ring(s, observer->index);
+    else if (retained || (int64_t)(tidings__frontier(s, since) - since) > 0)
+        tidings__doorbell_ring(s, observer->index);
     return 0;
 }
 
@@ -380,14 +432,19 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     tidings__clear_error();
     tidings__segment *s = &observer->center->segment;
     if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", s->name);
+        return tidings__fail(
+            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
+            s->name);
     pthread_mutex_lock(&observer->lock);
     tidings__subscription *gone;
     tidings__table *table = tidings__table_without(tidings__relaxed(&observer->table), id, &gone);
     if (!table) {
         pthread_mutex_unlock(&observer->lock);
-        return gone ? tidings__fail(ENOMEM, "can't stop observing \"%s\": no memory for the change", gone->name)
-                    : tidings__fail(ENOENT, "can't remove interest %u of an observer of center \"%s\": it has none of that number", id, s->name);
+        return gone
+                   ? tidings__fail(ENOMEM, "can't stop observing \"%s\": no memory for the change", gone->name)
+                   : tidings__fail(
+                         ENOENT, "can't remove interest %u of an observer of center \"%s\": it has none of that number",
+                         id, s->name);
     }
     uint32_t others;
     tidings__table_find(table, gone->entry, &others);
@@ -402,7 +459,9 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
 int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_allocate allocate, void *context) {
     // What fits a slot is copied without a look at the size.
     if (allocate && from < TIDINGS_LEND_MIN)
-        return tidings__fail(EINVAL, "can't lend an observer of center \"%s\" memory for payloads of %zu bytes: it takes memory for %u bytes or more",
+        return tidings__fail(EINVAL,
+                             "can't lend an observer of center \"%s\" memory for payloads of %zu bytes: it takes "
+                             "memory for %u bytes or more",
                              observer->center->segment.name, from, TIDINGS_LEND_MIN);
     observer->lent_from = allocate ? from : SIZE_MAX;
     observer->allocate = allocate;
@@ -410,13 +469,12 @@ int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_alloc
     return 0;
 }
 
-uint64_t tidings_observer_position(const tidings_observer *observer) {
-    return observer->cursor;
-}
+uint64_t tidings_observer_position(const tidings_observer *observer) { return observer->cursor; }
 
 bool tidings_nothing_since(const tidings_center *center, uint64_t sequence) {
     const tidings__segment *s = &center->segment;
-    return tidings__lap_ahead(tidings__acquire(&tidings__cell_at(s, sequence)->claim), tidings__lap_at(s, sequence)) < 0;
+    return tidings__lap_ahead(tidings__acquire(&tidings__cell_at(s, sequence)->claim), tidings__lap_at(s, sequence)) <
+           0;
 }
 
 void tidings_observer_interrupt(tidings_observer *observer) {
@@ -424,6 +482,4 @@ void tidings_observer_interrupt(tidings_observer *observer) {
     tidings__nudge(&observer->sleeper);
 }
 
-void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds) {
-    observer->spin_ns = nanoseconds;
-}
+void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds) { observer->spin_ns = nanoseconds; }

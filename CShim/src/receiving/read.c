@@ -25,7 +25,8 @@ static bool room_for(tidings_observer *o, size_t size) {
     if (size <= o->capacity) return true;
     size_t capacity = TIDINGS__BUFFER_LEAST;
     while (capacity < size && capacity < BUFFER_STEP) capacity *= 2;
-    // A payload takes at most its size, 12 % and a page: a sixteenth more than asked, so that payloads that grow bit by bit don't need a new buffer each.
+    // A payload takes at most its size, 12 % and a page: a sixteenth more than asked, so that payloads that grow bit by
+    // bit don't need a new buffer each.
     if (capacity < size) capacity = (size + size / 16 + BUFFER_STEP - 1) & ~((size_t)BUFFER_STEP - 1);
     // The old buffer holds nothing that is still needed. It goes first: never two at a time.
     tidings__buffer_free(o);
@@ -47,16 +48,15 @@ static bool lend(tidings_observer *o, size_t size) {
     return o->lent;
 }
 
-bool tidings__buffer_begin(tidings_observer *o) {
-    return room_for(o, TIDINGS__BUFFER_LEAST);
-}
+bool tidings__buffer_begin(tidings_observer *o) { return room_for(o, TIDINGS__BUFFER_LEAST); }
 
 // Where the text lies in the buffer: after the payload, which is left out where nobody wants it.
 static uint64_t text_at(const tidings_observer *o, const tidings__record *r) {
     return o->flags & TIDINGS_OBSERVE_BARE ? 0 : tidings__round8(r->size);
 }
 
-static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t position, const tidings__record *r, uint64_t total, uint64_t skipped) {
+static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t position, const tidings__record *r,
+                                                 uint64_t total, uint64_t skipped) {
     tidings__segment *s = &o->center->segment;
     uint64_t capacity;
     const uint8_t *bytes = tidings__chunk_bytes(s, r->chunk, &capacity);
@@ -69,7 +69,8 @@ static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t p
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
     // Without its payload a record is small, whatever its size says.
     const bool lends = r->size >= o->lent_from && skipped == 0;
-    if (!(lends ? lend(o, total) : room_for(o, total - skipped + 8)) || tidings__back_chunk(s, r->chunk, end) != 0) return false;
+    if (!(lends ? lend(o, total) : room_for(o, total - skipped + 8)) || tidings__back_chunk(s, r->chunk, end) != 0)
+        return false;
     tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
 #ifdef MUTANT_CHUNK_NOT_CHECKED_AFTER_COPY  // Found by: interleaving large
     return true;
@@ -78,7 +79,8 @@ static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t p
 }
 
 // By value, here and in `describe`: what is a variable of its caller's stays in registers.
-static inline __attribute__((always_inline)) bool record_copy(tidings_observer *o, uint64_t position, const tidings__record r) {
+static inline __attribute__((always_inline)) bool record_copy(tidings_observer *o, uint64_t position,
+                                                              const tidings__record r) {
     tidings__segment *s = &o->center->segment;
     if (r.size > s->shape.maximum_payload) return false;
     uint64_t total = tidings__round8(r.size);
@@ -104,9 +106,12 @@ static inline __attribute__((always_inline)) bool record_copy(tidings_observer *
     return true;
 }
 
-bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r) { return record_copy(o, position, *r); }
+bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r) {
+    return record_copy(o, position, *r);
+}
 
-bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_t *name_length, uint32_t *subject_length) {
+bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_t *name_length,
+                          uint32_t *subject_length) {
     const uint8_t *text = o->buffer + text_at(o, r);
     *name_length = r->name_length;
     if (r->name_length == 0) {
@@ -134,7 +139,8 @@ void tidings__account(const tidings__segment *s, tidings__subscription *in, uint
 #endif
 }
 
-// False: it can't be, by what EV says. The slot of the cursor is in use by a later lap. Goes on with the oldest there is; what lies between is told exactly, per interest.
+// False: it can't be, by what EV says. The slot of the cursor is in use by a later lap. Goes on with the oldest there
+// is; what lies between is told exactly, per interest.
 static bool lapped(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     uint64_t oldest = tidings__oldest(s), was = o->cursor;
@@ -150,22 +156,29 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
     if (evicted) o->skipped_count = 0;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
-        if (!o->reader) tidings__account(s, in, in->entry);
-        else if (evicted) tidings__reader_lapped(o, in, was);  // or it would look for each name anew, at each call
-        // Also what an unfinished eviction has counted already, if that went beyond where the history ends: otherwise that would be told before it.
+        if (!o->reader)
+            tidings__account(s, in, in->entry);
+        else if (evicted)
+            tidings__reader_lapped(o, in, was);  // or it would look for each name anew, at each call
+        // Also what an unfinished eviction has counted already, if that went beyond where the history ends: otherwise
+        // that would be told before it.
         uint64_t gone = (int64_t)(in->accounted - o->cursor) > 0 ? in->accounted : o->cursor;
-        for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0; in->history_next++) in->missed++;
+        for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0;
+             in->history_next++)
+            in->missed++;
         o->telling |= in->missed > 0;
     }
     return evicted;
 }
 
-// Each notification missed has a position of its own, and was counted as evicted: it lies before the oldest there is now, or in the range that is being evicted. (Not
-// before the cursor: EV may have moved on between our look at it and at the tally.) So no more can have been missed, whatever a hostile writer has made of a tally. All
-// that is ever told of one interest stays below 2^53: a caller that adds it up overflows nothing. False: nothing is left to tell.
-// Not inlined: it runs after a loss only, and `tidings_next` of what was posted takes 0.7 % fewer instructions without it.
+// Each notification missed has a position of its own, and was counted as evicted: it lies before the oldest there is
+// now, or in the range that is being evicted. (Not before the cursor: EV may have moved on between our look at it and
+// at the tally.) So no more can have been missed, whatever a hostile writer has made of a tally. All that is ever told
+// of one interest stays below 2^53: a caller that adds it up overflows nothing. False: nothing is left to tell. Not
+// inlined: it runs after a loss only, and `tidings_next` of what was posted takes 0.7 % fewer instructions without it.
 static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, tidings__subscription *in) {
-    const uint64_t oldest = tidings__oldest(&o->center->segment), end = (oldest > o->cursor ? oldest : o->cursor) + TIDINGS__EV_LENGTH_MAX;
+    const uint64_t oldest = tidings__oldest(&o->center->segment),
+                   end = (oldest > o->cursor ? oldest : o->cursor) + TIDINGS__EV_LENGTH_MAX;
     const uint64_t most = end > in->told ? end - in->told : 0;
     if (in->missed > most) in->missed = most;
     in->told += in->missed;
@@ -188,7 +201,8 @@ static void describe_missed(const tidings_observer *o, tidings__subscription *in
 }
 
 static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
-    // On from the one that was told last, as there may be a hundred thousand; then once from the beginning, as others may have missed something since.
+    // On from the one that was told last, as there may be a hundred thousand; then once from the beginning, as others
+    // may have missed something since.
     for (int rounds = o->telling_at ? 2 : 1; rounds > 0; rounds--, o->telling_at = 0) {
         for (; o->telling_at < t->count; o->telling_at++) {
             if (t->of[o->telling_at]->missed == 0 || !bound_missed(o, t->of[o->telling_at])) continue;
@@ -201,7 +215,8 @@ static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_de
 }
 
 // The interests of this entry that a record at this position matches, added to `o->matched`.
-static inline __attribute__((always_inline)) void match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
+static inline __attribute__((always_inline)) void match(tidings_observer *o, const tidings__table *t, uint32_t entry,
+                                                        uint64_t position, uint32_t *matched) {
     if (entry == TIDINGS__NAME_NONE) return;
     if (__builtin_expect(o->reader, 0) && entry != TIDINGS__NAME_ALL) {
         tidings__reader_match(o, t, entry, position, matched);
@@ -218,12 +233,14 @@ static inline __attribute__((always_inline)) void match(tidings_observer *o, con
     }
 }
 
-static __attribute__((noinline)) void match_more(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
+static __attribute__((noinline)) void match_more(tidings_observer *o, const tidings__table *t, uint32_t entry,
+                                                 uint64_t position, uint32_t *matched) {
     match(o, t, entry, position, matched);
 }
 
 // Those that look at more names than one. False: its name can't be told any more.
-static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
+static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidings__table *t, uint64_t position,
+                                                 uint32_t *matched) {
     if (t->all) match(o, t, TIDINGS__NAME_ALL, position, matched);
     if (t->prefix_count == 0) return true;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
@@ -231,16 +248,21 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
     const _Atomic uint64_t *name = tidings__record_name(&o->center->segment, position, copy, &length);
     for (uint32_t i = 0; name && i < t->prefix_count && *matched < o->matched_capacity; i++) {
         tidings__subscription *in = t->prefixes[i];
-        if (tidings__due(in, position) && tidings__text_begins(name, length, tidings__subscription_name(in), in->name_length)) o->matched[(*matched)++] = in;
+        if (tidings__due(in, position) &&
+            tidings__text_begins(name, length, tidings__subscription_name(in), in->name_length))
+            o->matched[(*matched)++] = in;
     }
-    const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(&o->center->segment, position)->route) & 0xffffff;
-    return name && (entry == TIDINGS__NAME_NONE || !tidings__name_at(&o->center->segment, entry) || tidings__name_was(&o->center->segment, entry, position));
+    const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(&o->center->segment, position)->route) &
+                           0xffffff;
+    return name && (entry == TIDINGS__NAME_NONE || !tidings__name_at(&o->center->segment, entry) ||
+                    tidings__name_was(&o->center->segment, entry, position));
 }
 
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     for (uint32_t i = 0; i < t->count && *matched < o->matched_capacity; i++) {
         tidings__subscription *in = t->of[i];
-        if (in->history_next < in->history_count && in->history[in->history_next] == position) o->matched[(*matched)++] = in;
+        if (in->history_next < in->history_count && in->history[in->history_next] == position)
+            o->matched[(*matched)++] = in;
     }
 }
 
@@ -265,10 +287,13 @@ static bool room_to_match(tidings_observer *o, uint32_t count) {
     return true;
 }
 
-static inline bool evicted(const tidings__segment *s, uint64_t position) { return (int64_t)(tidings__oldest(s) - position) > 0; }
+static inline bool evicted(const tidings__segment *s, uint64_t position) {
+    return (int64_t)(tidings__oldest(s) - position) > 0;
+}
 
 // For an interest in many names, or a record with a subject.
-__attribute__((noinline)) bool tidings__describe_text(tidings_observer *o, const tidings__record *r, uint64_t position, tidings_delivery *d) {
+__attribute__((noinline)) bool tidings__describe_text(tidings_observer *o, const tidings__record *r, uint64_t position,
+                                                      tidings_delivery *d) {
     uint32_t name_length = 0, subject_length = 0;
     const bool there = tidings__record_text(o, r, &name_length, &subject_length);
     if (!there) o->name[0] = o->subject[0] = 0, name_length = subject_length = 0;
@@ -281,15 +306,19 @@ __attribute__((noinline)) bool tidings__describe_text(tidings_observer *o, const
 
 // Two bits that say the same to observers.
 static inline uint32_t flags_told(uint32_t flags) {
-    return (flags & TIDINGS__RECORD_IMMEDIATE ? TIDINGS_DELIVERY_IMMEDIATE : 0) | (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0);
+    return (flags & TIDINGS__RECORD_IMMEDIATE ? TIDINGS_DELIVERY_IMMEDIATE : 0) |
+           (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0);
 }
 
 // All but the text.
-static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r, uint64_t position, uint32_t matched, uint32_t flags, tidings_delivery *d) {
+static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r,
+                                                           uint64_t position, uint32_t matched, uint32_t flags,
+                                                           tidings_delivery *d) {
     tidings_center *center = o->center;
     d->kind = TIDINGS_DELIVERY_MESSAGE;
     d->flags = flags | flags_told(r.flags);
-    if (r.participant == (uint16_t)center->participant && r.pid == (uint32_t)(center->pid >> 32)) d->flags |= TIDINGS_DELIVERY_OWN;
+    if (r.participant == (uint16_t)center->participant && r.pid == (uint32_t)(center->pid >> 32))
+        d->flags |= TIDINGS_DELIVERY_OWN;
     d->sequence = position;
     d->missed = 0;
     d->subscriptions = o->matched_ids;
@@ -303,7 +332,8 @@ static inline __attribute__((always_inline)) void describe(tidings_observer *o, 
     d->format = r.format;
 }
 
-void tidings__describe(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t flags, tidings_delivery *d) {
+void tidings__describe(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t flags,
+                       tidings_delivery *d) {
     describe(o, *r, position, 1, flags, d);
 }
 
@@ -315,8 +345,9 @@ static inline __attribute__((always_inline)) void describe_name(const tidings__s
     d->subject_length = 0;
 }
 
-// The first look with a table that has new interests. Since they were added the old table may have been used, and the cursor be beyond where they begin: back to
-// there, for them alone: the others have passed it, up to here. Otherwise the others aren't looked at: there may be a hundred thousand, and one more each time.
+// The first look with a table that has new interests. Since they were added the old table may have been used, and the
+// cursor be beyond where they begin: back to there, for them alone: the others have passed it, up to here. Otherwise
+// the others aren't looked at: there may be a hundred thousand, and one more each time.
 static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
     uint64_t from = o->cursor;
     for (uint32_t i = t->fresh_from; i < t->count; i++) {
@@ -333,18 +364,21 @@ static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
     o->cursor = from;
 }
 
-// Of chunks there may be sixteen, where the ring has thousands of slots: posters want to know of them before they have run out, and may be waiting.
+// Of chunks there may be sixteen, where the ring has thousands of slots: posters want to know of them before they have
+// run out, and may be waiting.
 static void publish_chunk(tidings_observer *o, uint32_t chunk) {
     const tidings__geometry *g = &o->center->segment.geometry;
     uint32_t class = 0;
-    while (class + 1 < g->class_count && chunk >= g->classes[class + 1].first) class++;
+    while (class + 1 < g->class_count && chunk >= g->classes[class + 1].first) class ++;
     if (++o->chunks_taken < g->classes[class].count / 8) return;
     o->chunks_taken = 0;
     tidings__publish_cursor(o, true);
 }
 
-// Those of our interests that the committed record at this position is for. False: it was evicted before its name could be told.
-static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
+// Those of our interests that the committed record at this position is for. False: it was evicted before its name could
+// be told.
+static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, const tidings__table *t,
+                                                            uint64_t position, uint32_t *matched) {
     const tidings__segment *s = &o->center->segment;
     const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
     match(o, t, (uint32_t)route & 0xffffff, position, matched);
@@ -356,19 +390,24 @@ static inline __attribute__((always_inline)) bool match_all(tidings_observer *o,
 }
 
 // The interests that matched have had it, or, with `lost`, have missed it.
-static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint64_t position, uint32_t matched, bool lost) {
+static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint64_t position, uint32_t matched,
+                                                       bool lost) {
     o->cursor++;
     for (uint32_t i = 0; i < matched; i++) {
         tidings__subscription *in = o->matched[i];
         o->matched_ids[i] = in->id;
-        if ((int64_t)(position - in->since) >= 0) in->passed++;
-        else in->history_next++;
+        if ((int64_t)(position - in->since) >= 0)
+            in->passed++;
+        else
+            in->history_next++;
         if (lost) in->missed++, o->telling = true;
     }
 }
 
-// The committed record at the cursor: TIDINGS__DELIVERED, or an error; or TIDINGS__NOTHING: the cursor is beyond it, or `*gone`: it was evicted under our hands.
-static inline __attribute__((always_inline)) int take(tidings_observer *o, tidings__table *t, uint64_t step, tidings_delivery *d, bool *gone) {
+// The committed record at the cursor: TIDINGS__DELIVERED, or an error; or TIDINGS__NOTHING: the cursor is beyond it, or
+// `*gone`: it was evicted under our hands.
+static inline __attribute__((always_inline)) int take(tidings_observer *o, tidings__table *t, uint64_t step,
+                                                      tidings_delivery *d, bool *gone) {
     tidings__segment *s = &o->center->segment;
     const uint64_t position = o->cursor;
     uint32_t matched = 0;
@@ -399,8 +438,10 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     }
     describe(o, r, position, matched, 0, d);
     if (__builtin_expect(!with_text, 1)) describe_name(o->matched[0], d);
-    if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK) publish_chunk(o, r.chunk);
-    else if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
+    if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK)
+        publish_chunk(o, r.chunk);
+    else if (o->lossless && o->cursor - o->published >= step)
+        tidings__publish_cursor(o, false);
     return TIDINGS__DELIVERED;
 }
 
@@ -412,7 +453,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     const int kept = __builtin_expect(t->special != 0, 0) ? tidings__kept_deliver(o, t, d) : TIDINGS__NOTHING;
     if (__builtin_expect(kept != TIDINGS__NOTHING, 0)) return kept;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
-    // Often enough that a poster that waits for room and is still awake finds some soon; as much as an eviction takes at most.
+    // Often enough that a poster that waits for room and is still awake finds some soon; as much as an eviction takes
+    // at most.
     const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
     // Never further than the ring can reach, whatever its words say.
     uint64_t reach = tidings__oldest(s) + s->shape.slots;
@@ -441,7 +483,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         // Left so far behind that the laps look like those to come.
         if (finding == TIDINGS__UNDECIDED && (int64_t)(tidings__oldest(s) - position) > 0) finding = TIDINGS__LAPPED;
         if (finding == TIDINGS__LAPPED) {
-            // A few contradictions may be a moment's; many are somebody's work, and the walk along them could be as long as he likes.
+            // A few contradictions may be a moment's; many are somebody's work, and the walk along them could be as
+            // long as he likes.
             if (!lapped(o, t) && ++contradictions > 64) return TIDINGS__NOTHING;
             if (o->telling && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
         }

@@ -15,7 +15,8 @@ uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *in)
     return in->resolved;
 }
 
-void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position, uint32_t *matched) {
+void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position,
+                           uint32_t *matched) {
     tidings__segment *s = &o->center->segment;
     tidings__name *name = tidings__name_at(s, entry);
     if (!name) return;
@@ -45,12 +46,14 @@ void tidings__reader_lapped(tidings_observer *o, tidings__subscription *in, uint
         if (tidings__reader_resolve(o, in) == TIDINGS__NAME_NONE) return;
         in->passed = 0;
     } else if (entry != TIDINGS__NAME_ALL && tidings__acquire(&s->names[entry].birth) != in->birth) {
-        // The table was full, and the place was given to another name: how many there were is forgotten. As many as can have been, then.
+        // The table was full, and the place was given to another name: how many there were is forgotten. As many as can
+        // have been, then.
         in->missed += (int64_t)(o->cursor - was) > 0 ? o->cursor - was : 0;
         in->passed = 0;
         in->accounted = o->cursor;
         uint64_t end;
-        if (tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) tidings__tally_read(&s->names[in->resolved].tally, &in->passed, &end);
+        if (tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE)
+            tidings__tally_read(&s->names[in->resolved].tally, &in->passed, &end);
         return;
     }
 #ifndef MUTANT_LAPPED_READER_COUNTS_NOTHING  // Found by: fault-injection reading
@@ -75,7 +78,8 @@ static void hear(tidings_observer *o) {
 bool tidings__reader_pass(tidings_observer *o, bool sleep) {
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->sleeper.own_futex));
     hear(o);
-    // The only poster may be the one that is stopped: then nothing is gained by losing its post. And there may be as many stopped as there is room for.
+    // The only poster may be the one that is stopped: then nothing is gained by losing its post. And there may be as
+    // many stopped as there is room for.
     const bool more = (int64_t)(tidings__frontier(&o->center->segment, o->cursor) - o->cursor) > 1;
     if (more && o->skipped_count < TIDINGS__SKIPPED_MAX) {
         uint32_t older = 0;
@@ -85,18 +89,22 @@ bool tidings__reader_pass(tidings_observer *o, bool sleep) {
         return true;
     }
     // Other posts ring. This one has rung, and its commit doesn't.
-    if (sleep && tidings__slot_status(&o->center->segment, o->cursor) == TIDINGS__CLAIMED) tidings__reader_sleep(o, UNFINISHED_SLEEP_NS);
+    if (sleep && tidings__slot_status(&o->center->segment, o->cursor) == TIDINGS__CLAIMED)
+        tidings__reader_sleep(o, UNFINISHED_SLEEP_NS);
     return false;
 }
 
 static bool was_skipped(const tidings_observer *o, const tidings__subscription *in, uint64_t position) {
     for (uint32_t i = 0; i < o->skipped_count; i++)
-        if (o->skipped[i].position == position && in->id > o->skipped[i].older && in->id <= o->skipped[i].youngest) return true;
+        if (o->skipped[i].position == position && in->id > o->skipped[i].older && in->id <= o->skipped[i].youngest)
+            return true;
     return false;
 }
 
-// How many records of an interest the ring holds in a range, but for those that were left behind: nobody has passed these. False: part of it has gone.
-static bool count_records(const tidings_observer *o, const tidings__subscription *in, uint64_t from, uint64_t to, uint64_t *count) {
+// How many records of an interest the ring holds in a range, but for those that were left behind: nobody has passed
+// these. False: part of it has gone.
+static bool count_records(const tidings_observer *o, const tidings__subscription *in, uint64_t from, uint64_t to,
+                          uint64_t *count) {
     const tidings__segment *s = &o->center->segment;
     *count = 0;
     if (to - from > s->shape.slots) return false;
@@ -112,7 +120,8 @@ static bool count_records(const tidings_observer *o, const tidings__subscription
     return true;
 }
 
-// It was evicted before we saw what became of it. The tally knows: it has counted all before its end, we all but what we left behind. False: not now.
+// It was evicted before we saw what became of it. The tally knows: it has counted all before its end, we all but what
+// we left behind. False: not now.
 static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -121,7 +130,8 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
         if (in->fresh) continue;
         if (in->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) in->passed = 0;
         if (in->resolved == TIDINGS__NAME_NONE) continue;
-        // Before the tally: what has been evicted by now is in it. From its end to there is nothing of this name, and nothing to be looked at any more.
+        // Before the tally: what has been evicted by now is in it. From its end to there is nothing of this name, and
+        // nothing to be looked at any more.
         const uint64_t oldest = tidings__oldest(s);
         tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
 #ifndef MUTANT_READER_WALKS_EVICTED_RANGE  // Found by: interleaving lapped_readers
@@ -152,8 +162,12 @@ static void settle_valid(tidings_observer *o, const tidings__table *t, const tid
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
         if (in->id <= left->older || in->id > left->youngest) continue;
-        if ((int64_t)(left->position - in->since) < 0 || (int64_t)(left->position - in->accounted) < 0 || (int64_t)(left->position - in->settled) < 0) continue;
-        if (in->entry != TIDINGS__NAME_ALL && !is_of(s, in, (uint32_t)route & 0xffffff) && !is_of(s, in, (uint32_t)(route >> 32) & 0xffffff)) continue;
+        if ((int64_t)(left->position - in->since) < 0 || (int64_t)(left->position - in->accounted) < 0 ||
+            (int64_t)(left->position - in->settled) < 0)
+            continue;
+        if (in->entry != TIDINGS__NAME_ALL && !is_of(s, in, (uint32_t)route & 0xffffff) &&
+            !is_of(s, in, (uint32_t)(route >> 32) & 0xffffff))
+            continue;
         in->missed++;
         in->passed++;
         o->telling = true;
@@ -189,19 +203,21 @@ int tidings__reader_announce(tidings_observer *o, tidings_delivery *d) {
 
 bool tidings__reader_rung(const tidings_observer *o) {
     const tidings__segment *s = &o->center->segment;
-    for (uint32_t name_futexes = tidings__relaxed(&o->heard_name_futexes); name_futexes; name_futexes &= name_futexes - 1) {
+    for (uint32_t name_futexes = tidings__relaxed(&o->heard_name_futexes); name_futexes;
+         name_futexes &= name_futexes - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(name_futexes);
         if (tidings__acquire(&s->header->name_futexes[i].word) != tidings__relaxed(&o->heard[i])) return true;
     }
     return false;
 }
 
-// Wakes the next sleepers of a bell that is no longer at the value heard. A thread sleeps on an older value only if it fell asleep
-// before the bell had this one. A wake-up that finds fewer sleepers than it may wake has therefore woken all of these, in every
-// process, and the other readers of this process skip the call. (Wrong if the bell has counted round 2^32, or if a hostile reader
-// moved sleepers away and back: these sleep for a second at most.)
+// Wakes the next sleepers of a bell that is no longer at the value heard. A thread sleeps on an older value only if it
+// fell asleep before the bell had this one. A wake-up that finds fewer sleepers than it may wake has therefore woken
+// all of these, in every process, and the other readers of this process skip the call. (Wrong if the bell has counted
+// round 2^32, or if a hostile reader moved sleepers away and back: these sleep for a second at most.)
 static void ring_on(tidings_center *center, uint32_t name_futex, uint32_t heard) {
-    _Atomic uint32_t *word = &center->segment.header->name_futexes[name_futex].word, *emptied = &center->emptied[name_futex];
+    _Atomic uint32_t *word = &center->segment.header->name_futexes[name_futex].word,
+                     *emptied = &center->emptied[name_futex];
     const uint32_t now = tidings__acquire(word);
     if (now == heard || now == tidings__acquire(emptied)) return;
     const int woken = tidings__futex_wake(word, TIDINGS__NAME_FUTEX_PASSES);
@@ -224,7 +240,10 @@ void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
 #ifdef MUTANT_OWN_FUTEX_READ_AFTER_CHECK  // Found by: interleaving one_reader_changing
     values[count - 1].value = tidings__acquire(values[count - 1].word);
 #endif
-    tidings__futex_wait_any(values, count, timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
-    // A poster wakes a bounded number, so this reader wakes the next ones, whatever has ended its own sleep: the poster's wake-up may have been spent on it.
-    for (uint32_t left = name_futexes, i = 0; left; left &= left - 1) ring_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);
+    tidings__futex_wait_any(values, count,
+                            timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
+    // A poster wakes a bounded number, so this reader wakes the next ones, whatever has ended its own sleep: the
+    // poster's wake-up may have been spent on it.
+    for (uint32_t left = name_futexes, i = 0; left; left &= left - 1)
+        ring_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);
 }

@@ -1,4 +1,5 @@
-// Kept values, which an interest gets before anything else: the retained one of its name, or, of many names, each one's.
+// Kept values, which an interest gets before anything else: the retained one of its name, or, of many names, each
+// one's.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ static int by_entry(const void *one, const void *other) {
     return a != b ? (a > b) - (a < b) : by_position(other, one);
 }
 
-// What lies before `since`, which is decided: all retained ones in the ring first, then what the entries have. Evicted between, it is found twice.
+// What lies before `since`, which is decided: all retained ones in the ring first, then what the entries have. Evicted
+// between, it is found twice.
 static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     uint64_t p = tidings__oldest(s);
     if ((int64_t)(since - p) > (int64_t)s->shape.slots) p = since - s->shape.slots;
@@ -43,7 +45,9 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
         if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
         const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
 #ifndef MUTANT_RING_VALUES_NOT_LISTED  // Found by: interleaving values_of_many_names
-        if (route >> 24 & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) && !note(l, (uint32_t)route & 0xffffff, p)) return false;
+        if (route >> 24 & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) &&
+            !note(l, (uint32_t)route & 0xffffff, p))
+            return false;
 #endif
     }
     // Each has a chunk of its own: no more than there are, whatever the words say.
@@ -55,7 +59,9 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     for (uint32_t entry = TIDINGS__NAME_FIRST; entry < names && chunks > 0; entry++) {
         uint64_t position;
         tidings__name_ahead(s, entry);
-        if (!tidings__retained_in(s, tidings__acquire(&s->names[entry].retained), &position, &chunk) || (int64_t)(since - position) <= 0) continue;
+        if (!tidings__retained_in(s, tidings__acquire(&s->names[entry].retained), &position, &chunk) ||
+            (int64_t)(since - position) <= 0)
+            continue;
         if (!note(l, entry, position)) return false;
         chunks--;
     }
@@ -65,7 +71,8 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
 static bool is_of(tidings__segment *s, const tidings__subscription *in, uint32_t entry) {
     char name[TIDINGS_NAME_MAX + 1];
     uint32_t length;
-    return !in->prefix || (tidings__name_text(s, entry, name, &length, NULL, NULL) && length >= in->name_length && memcmp(name, in->name, in->name_length) == 0);
+    return !in->prefix || (tidings__name_text(s, entry, name, &length, NULL, NULL) && length >= in->name_length &&
+                           memcmp(name, in->name, in->name_length) == 0);
 }
 
 // Does the history list it? What was evicted before it was listed it doesn't, though it lies after the cursor.
@@ -74,8 +81,10 @@ static bool listed(const tidings__subscription *in, uint64_t position) {
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (in->history[middle] == position) return true;
-        if ((int64_t)(in->history[middle] - position) < 0) low = middle + 1;
-        else high = middle;
+        if ((int64_t)(in->history[middle] - position) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return false;
 }
@@ -115,19 +124,23 @@ bool tidings__kept_begin(tidings_observer *o, tidings__subscription *in) {
     tidings__record r;
     uint64_t position;
     uint32_t chunk;
-    in->retained = entry && tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) && !listed(in, position);
+    in->retained = entry && tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) &&
+                   !listed(in, position);
     return true;
 }
 
-// The newest of an entry from `from` on, before `limit`. TIDINGS__DELIVERED; -ENOMEM, then it is told as missed; TIDINGS__NOTHING.
-static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entry, uint64_t from, uint64_t limit, tidings_delivery *d) {
+// The newest of an entry from `from` on, before `limit`. TIDINGS__DELIVERED; -ENOMEM, then it is told as missed;
+// TIDINGS__NOTHING.
+static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entry, uint64_t from, uint64_t limit,
+                   tidings_delivery *d) {
     uint64_t last = UINT64_MAX;
     // Found anew: it may have been replaced by a newer one that is still older than what this interest gets live.
     for (int tries = 0; entry && tries < 100; tries++) {
         tidings__record r;
         uint64_t position;
         uint32_t chunk;
-        if (!tidings__retained_find(&o->center->segment, entry, from, limit, &position, &chunk, &r)) return TIDINGS__NOTHING;
+        if (!tidings__retained_find(&o->center->segment, entry, from, limit, &position, &chunk, &r))
+            return TIDINGS__NOTHING;
         if (!tidings__record_copy(o, position, &r)) {
             if (o->without_memory) {
                 o->without_memory = false;
@@ -145,7 +158,8 @@ static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entr
         // One name's own copy of it will do; of many the entry may be another's by now.
         if (!tidings__describe_text(o, &r, position, d) && in->many) return TIDINGS__NOTHING;
         tidings__describe(o, &r, position, TIDINGS_DELIVERY_RETAINED, d);
-        const bool wanted = !in->with_subject || (d->subject_length == in->subject_length && memcmp(d->subject, in->subject, in->subject_length) == 0);
+        const bool wanted = !in->with_subject || (d->subject_length == in->subject_length &&
+                                                  memcmp(d->subject, in->subject, in->subject_length) == 0);
         return wanted ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
     }
     return TIDINGS__NOTHING;
@@ -155,10 +169,12 @@ int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
         if (!in->retained) continue;
-        // Replaced since it was listed: the newer one comes as it was posted. But for a reader it may be one that was claimed when it was listed, as it could only wait.
+        // Replaced since it was listed: the newer one comes as it was posted. But for a reader it may be one that was
+        // claimed when it was listed, as it could only wait.
         while (in->kept_next < in->kept_count) {
             const tidings__kept *kept = &in->kept[in->kept_next++];
-            const int result = deliver(o, in, kept->entry, kept->position, o->reader ? in->since : kept->position + 1, d);
+            const int result = deliver(o, in, kept->entry, kept->position, o->reader ? in->since : kept->position + 1,
+                                       d);
             if (result != TIDINGS__NOTHING) return result;
         }
         in->retained = false;

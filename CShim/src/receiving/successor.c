@@ -17,8 +17,14 @@ static bool has_successor(const tidings_center *center) {
 int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
     tidings_center *center = o->center;
     if (o->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(ECHILD, "can't wait for a successor of center \"%s\" in a forked child; open the center anew there", center->segment.name);
-    if (center->segment.sealed) return tidings__fail(EINVAL, "can't wait for a successor of center \"%s\": a sealed center has none; ask whoever sent it for another", center->segment.name);
+        return tidings__fail(
+            ECHILD, "can't wait for a successor of center \"%s\" in a forked child; open the center anew there",
+            center->segment.name);
+    if (center->segment.sealed)
+        return tidings__fail(
+            EINVAL,
+            "can't wait for a successor of center \"%s\": a sealed center has none; ask whoever sent it for another",
+            center->segment.name);
     char directory[TIDINGS__PATH_SIZE];
     tidings__segment_directory(&center->segment, directory);
     const uint64_t begun = tidings__monotonic_ns();

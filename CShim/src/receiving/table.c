@@ -1,11 +1,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "receiving/observer.h"
 #include "platform/barrier.h"
 #include "platform/clock.h"
+#include "receiving/observer.h"
 
-static size_t size_with(uint32_t prefixes) { return sizeof(tidings__table) + prefixes * sizeof(tidings__subscription *); }
+static size_t size_with(uint32_t prefixes) {
+    return sizeof(tidings__table) + prefixes * sizeof(tidings__subscription *);
+}
 
 static tidings__table *make(uint32_t room, uint32_t prefixes) {
     uint32_t slots = 4;
@@ -58,8 +60,16 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__subscrip
         // The usual one, so that ten thousand names don't take ten thousand times ten thousand steps.
         t = malloc(size_with(old->prefix_count + more->prefix));
         if (!t) return NULL;
-        *t = (tidings__table){.count = old->count + 1, .map_mask = old->map_mask, .all = old->all, .many = old->many, .name_futexes = old->name_futexes, .special = old->special,
-                              .room = old->room, .of = old->of, .map = old->map, .prefix_count = old->prefix_count};
+        *t = (tidings__table){.count = old->count + 1,
+                              .map_mask = old->map_mask,
+                              .all = old->all,
+                              .many = old->many,
+                              .name_futexes = old->name_futexes,
+                              .special = old->special,
+                              .room = old->room,
+                              .of = old->of,
+                              .map = old->map,
+                              .prefix_count = old->prefix_count};
         memcpy(t->prefixes, old->prefixes, old->prefix_count * sizeof t->prefixes[0]);
         t->of[old->count] = more;
         index_last(t, old->count);
@@ -104,8 +114,8 @@ tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, t
 void tidings__table_swap(tidings_observer *observer, tidings__table *table) {
     tidings__table *old = tidings__relaxed(&observer->table);
     tidings__set_release(&observer->table, table);
-    // The user of a table says so by a plain store and pays for no fence; this is the other half: after it, either we see the store, or
-    // the user's look at `table` comes later and sees ours.
+    // The user of a table says so by a plain store and pays for no fence; this is the other half: after it, either we
+    // see the store, or the user's look at `table` comes later and sees ours.
 #ifndef MUTANT_TABLE_FREED_IN_USE  // Found by: interleaving changing
     tidings__heavy_barrier();
 #endif

@@ -1,22 +1,25 @@
-// Waiting: for a claim to be committed, for the next notification; awake for a moment, then asleep. README.md, "Doorbell".
+// Waiting: for a claim to be committed, for the next notification; awake for a moment, then asleep. README.md,
+// "Doorbell".
 #include <errno.h>
 #include <limits.h>
 
 #include "center/ends.h"
-#include "receiving/observer.h"
-#include "receiving/reader.h"
 #include "platform/barrier.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/event.h"
 #include "platform/futex.h"
+#include "receiving/observer.h"
+#include "receiving/reader.h"
 #include "registry/doorbell.h"
 #include "registry/observers.h"
 #include "registry/prefixes.h"
 #include "ring/verdict.h"
 
-#define BURST 4              // notifications on end that show that there are more to come
-#define BURST_NS 5000u        // measured: half of it is too little; lossless 1 to 1 went from 204 to 87 ns a message where a line takes 100 ns
+#define BURST 4  // notifications on end that show that there are more to come
+#define BURST_NS                                                                                                       \
+    5000u  // measured: half of it is too little; lossless 1 to 1 went from 204 to 87 ns a message where a line takes
+           // 100 ns
 #define SPIN_LONGEST_NS 20000u  // awake before sleeping, at most: four times what a wake-up costs
 #define SPIN_WORTH_NS 50000u    // only if the last wait was shorter than this
 
@@ -30,7 +33,8 @@ static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings_
     for (uint32_t i = 0; i < TIDINGS__GROUP_WAITS; i++) {
         const uint64_t group_wait = tidings__relaxed(&o->group_waits[i]);
 #ifndef MUTANT_GROUP_LISTED_NOT_SLEPT_ON  // Found by: interleaving crowd
-        if (group_wait) words[count++] = (tidings__futex_value){&s->names[group_wait >> 32].wake_group, (uint32_t)group_wait};
+        if (group_wait)
+            words[count++] = (tidings__futex_value){&s->names[group_wait >> 32].wake_group, (uint32_t)group_wait};
 #endif
 #ifdef MUTANT_GROUP_FUTEX_READ_AFTER_CHECK  // Found by: interleaving crowd
         if (group_wait) words[count - 1].value = tidings__acquire(words[count - 1].word);
@@ -40,7 +44,8 @@ static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings_
 }
 
 bool tidings__rung(const tidings_observer *o, uint32_t announced) {
-    if (o->reader) return tidings__acquire(&o->sleeper.own_futex) != tidings__relaxed(&o->own_heard) || tidings__reader_rung(o);
+    if (o->reader)
+        return tidings__acquire(&o->sleeper.own_futex) != tidings__relaxed(&o->own_heard) || tidings__reader_rung(o);
     tidings__futex_value words[BEDDED];
     for (uint32_t i = slept_on(o, announced, words); i-- > 0;)
         if (tidings__acquire(words[i].word) != words[i].value) return true;
@@ -59,7 +64,8 @@ void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns)
     if (!told) tidings__end_look_seldom(o->center);
 }
 
-// Before the announcement: the crowds to sleep in, and a list of them for those who ring. More names than it asks about it is rung for by its doorbell.
+// Before the announcement: the crowds to sleep in, and a list of them for those who ring. More names than it asks about
+// it is rung for by its doorbell.
 #define GROUP_WAITS_ASKED 16u
 static void make_group_waits(tidings_observer *o) {
     tidings__segment *s = &o->center->segment;
@@ -91,7 +97,8 @@ void tidings__publish_cursor(tidings_observer *o, bool wake) {
     // A poster that found no room is not woken for every bit of it: a wake-up costs as much as hundreds of posts.
     if (!wake && o->cursor - o->woken < s->shape.slots / 4) return;
     o->woken = o->cursor;
-    // The cursor before the look: a poster announces, then looks at the cursor. (It waits in steps, so that a missed one would cost a millisecond.)
+    // The cursor before the look: a poster announces, then looks at the cursor. (It waits in steps, so that a missed
+    // one would cost a millisecond.)
     tidings__fence_full();
     _Atomic uint32_t *waiting = tidings__waiting_posters(s, o->index);
     uint32_t value = tidings__relaxed(waiting);
@@ -105,7 +112,8 @@ static bool take_interrupt(tidings_observer *o) {
 int tidings__look_for(tidings_observer *o, uint64_t limit, tidings_delivery *d) {
     int result = tidings__advance(o, tidings__table_use(o), limit, d);
     tidings__table_leave(o);
-    if (__builtin_expect(result < 0, 0)) tidings__fail(-result, "can't deliver from center \"%s\": no memory", o->center->segment.name);
+    if (__builtin_expect(result < 0, 0))
+        tidings__fail(-result, "can't deliver from center \"%s\": no memory", o->center->segment.name);
     return result;
 }
 
@@ -115,8 +123,9 @@ static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
     tidings__cell *cell = tidings__cell_at(s, o->cursor);
     uint64_t lap = tidings__lap_at(s, o->cursor);
     uint64_t until = 0;
-    // Somebody posts without a pause, and we have caught up: at the poster's heels we would take from it each line that it is about to write, and both
-    // would run at the speed of lines changing hands. A few microseconds behind, lines come in whole batches.
+    // Somebody posts without a pause, and we have caught up: at the poster's heels we would take from it each line that
+    // it is about to write, and both would run at the speed of lines changing hands. A few microseconds behind, lines
+    // come in whole batches.
     if (o->cursor - o->dry_at >= BURST) {
         uint64_t begun = tidings__monotonic_ns();
         while (tidings__monotonic_ns() - begun < BURST_NS) tidings__cpu_relax();
@@ -125,12 +134,17 @@ static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
     for (uint32_t i = 1;; i++) {
         // Commit first: a claimed cell is not worth returning for.
         if (tidings__c_is(tidings__acquire(&cell->commit), o->cursor)) return true;
-        // Polled without a pause, the line would be back here between its claim and its commit, and the poster would have to ask for it twice.
+        // Polled without a pause, the line would be back here between its claim and its commit, and the poster would
+        // have to ask for it twice.
         tidings__cpu_relax();
         if (i % 16 != 0) continue;
-        if (tidings__lap_ahead(tidings__acquire(&cell->claim), lap) >= 0 || tidings__relaxed(&o->interrupted)) return true;
+        if (tidings__lap_ahead(tidings__acquire(&cell->claim), lap) >= 0 || tidings__relaxed(&o->interrupted))
+            return true;
         uint64_t now = tidings__monotonic_ns();
-        if (until == 0) until = nanoseconds == TIDINGS__SPIN_FOREVER ? deadline : now + nanoseconds < deadline ? now + nanoseconds : deadline;
+        if (until == 0)
+            until = nanoseconds == TIDINGS__SPIN_FOREVER ? deadline
+                    : now + nanoseconds < deadline       ? now + nanoseconds
+                                                         : deadline;
         if (now >= until) return false;
     }
 }
@@ -142,7 +156,8 @@ static uint32_t spin_time(const tidings_observer *o) {
     return o->last_wait_ns < SPIN_WORTH_NS ? SPIN_LONGEST_NS : 0;
 }
 
-// All that was posted has been delivered: is that the end? After an announcement, as whoever ends the center rings, or nudges, afterwards.
+// All that was posted has been delivered: is that the end? After an announcement, as whoever ends the center rings, or
+// nudges, afterwards.
 static int over(tidings_observer *o) {
     return tidings__end_doubted(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
 }
@@ -164,7 +179,8 @@ int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery
     return over(o);
 #endif
     int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
-    // Once more: taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings once more after saying so.
+    // Once more: taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings
+    // once more after saying so.
     if (result == TIDINGS__NOTHING) result = tidings__center_place(o->center);
 #ifdef MUTANT_CLAIM_IGNORED_AFTER_ANNOUNCE  // Found by: interleaving one_post
     if (result == TIDINGS__IN_FLIGHT) return TIDINGS__NOTHING;
@@ -176,7 +192,8 @@ void tidings__withdraw(tidings_observer *o) {
     if (!o->reader && tidings__has_place(o->center)) tidings__doorbell_withdraw(&o->center->segment, o->index);
 }
 
-// Announces, looks once more, and sleeps. TIDINGS__DELIVERED, IN_FLIGHT, an error, or NOTHING: slept (or not), look again.
+// Announces, looks once more, and sleeps. TIDINGS__DELIVERED, IN_FLIGHT, an error, or NOTHING: slept (or not), look
+// again.
 static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *d) {
     uint32_t announced;
     int result = tidings__announce(o, &announced, d);
@@ -194,12 +211,13 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
     return result;
 }
 
-// After which the time is asked for again: a word that goes to and fro, and never is what it was, shall not keep anybody here.
+// After which the time is asked for again: a word that goes to and fro, and never is what it was, shall not keep
+// anybody here.
 #define TURNS 1000u
 
-// Looks along the ring once more after the end is known: what was posted before it comes first. Returns TIDINGS__DELIVERED;
-// TIDINGS__IN_FLIGHT if a poster is still at work; TIDINGS__NOTHING if the mark of the end was taken back, by a remover that
-// could not unlink or by a hostile peer; or an error.
+// Looks along the ring once more after the end is known: what was posted before it comes first. Returns
+// TIDINGS__DELIVERED; TIDINGS__IN_FLIGHT if a poster is still at work; TIDINGS__NOTHING if the mark of the end was
+// taken back, by a remover that could not unlink or by a hostile peer; or an error.
 static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_delivery *d) {
     const int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
     if (result == TIDINGS__DELIVERED || result < 0) return result;
@@ -214,7 +232,9 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     for (volatile int turns = 0; turns < 6; turns++) {}
 #endif
     if (__builtin_expect(o->fork_epoch != tidings__thread_self()->fork_epoch, 0))
-        return tidings__fail(ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process", o->center->segment.name);
+        return tidings__fail(
+            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
+            o->center->segment.name);
     if (!tidings__relaxed(&o->started)) tidings__set_relaxed(&o->started, true);
     if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__subscriptions_free(o);
     if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);

@@ -26,7 +26,8 @@ static bool lies_in(const tidings__observer_entry *observer, uint32_t entry) {
 }
 
 // Of these (bits of a word of the map) those who sleep on the entry's own word, and what their doorbells announce.
-static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_t word, uint64_t asleep, uint32_t announced[64]) {
+static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_t word, uint64_t asleep,
+                              uint32_t announced[64]) {
     uint64_t wake_group = 0;
     for (; asleep; asleep &= asleep - 1) {
         const uint32_t bit = (uint32_t)__builtin_ctzll(asleep), observer = word * 64 + bit;
@@ -36,14 +37,17 @@ static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_
             tidings__fetch_and(tidings__doorbell(s, observer), ~TIDINGS__ASLEEP);
 #endif
         // After the doorbell: what it announces says that the list is of that sleep.
-        if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry)) wake_group |= UINT64_C(1) << bit;
+        if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry))
+            wake_group |= UINT64_C(1) << bit;
     }
     return wake_group;
 }
 
 // Wakes all who sleep on the entry's word, and takes down the flags of these.
-static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t wake_group, const uint32_t announced[64]) {
-    // Counted up first: who comes too late to be woken finds another value. The flags come down last: if we die on the way, the next poster rings again.
+static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t wake_group,
+                            const uint32_t announced[64]) {
+    // Counted up first: who comes too late to be woken finds another value. The flags come down last: if we die on the
+    // way, the next poster rings again.
 #ifdef MUTANT_GROUP_COUNTED_AFTER_WAKE  // Found by: interleaving crowd
     tidings__futex_wake(&name->wake_group, INT_MAX);
     tidings__fetch_add(&name->wake_group, TIDINGS__WAKE_GROUP_RUNG);
@@ -72,11 +76,15 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
     for (uint32_t words = tidings__member_words(name); words; words &= words - 1) {
         const uint32_t word = (uint32_t)__builtin_ctz(words);
         uint64_t asleep = tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word]);
-        if (word >= s->shape.observers / 64) asleep &= word > s->shape.observers / 64 ? 0 : (UINT64_C(1) << s->shape.observers % 64) - 1;
+        if (word >= s->shape.observers / 64)
+            asleep &= word > s->shape.observers / 64 ? 0 : (UINT64_C(1) << s->shape.observers % 64) - 1;
         rung += (uint32_t)__builtin_popcountll(asleep);
         uint32_t announced[64];
-        // Others than members could take them off a word that they may read: where such are, doorbells are elsewhere, and there is no crowd.
-        const uint64_t wake_group = s->writers_file || (uint32_t)__builtin_popcountll(asleep) < many ? 0 : in_wake_group(s, entry, word, asleep, announced);
+        // Others than members could take them off a word that they may read: where such are, doorbells are elsewhere,
+        // and there is no crowd.
+        const uint64_t wake_group = s->writers_file || (uint32_t)__builtin_popcountll(asleep) < many
+                                        ? 0
+                                        : in_wake_group(s, entry, word, asleep, announced);
         if ((uint32_t)__builtin_popcountll(wake_group) >= many) {
             ring_wake_group(s, name, word, wake_group, announced);
             many = 1;  // awake, all of them, but each word's doorbells are to be read before a count

@@ -7,14 +7,16 @@
 
 #define TIDINGS__ASLEEP 1u
 
-// The most sleepers of a bell that a poster wakes. Hostile readers may put any number of sleepers on a bell: a poster pays for this many. 1: on two processors the
-// kernel runs a second woken thread in place of the poster. Measured beside 500 hostile threads, a post that wakes 2 takes 4.4 to 6.3 times as long as beside one
-// honest sleeper, a post that wakes 1 takes 1.1 to 1.3 times as long. 20 honest readers are awake equally soon.
+// The most sleepers of a bell that a poster wakes. Hostile readers may put any number of sleepers on a bell: a poster
+// pays for this many. 1: on two processors the kernel runs a second woken thread in place of the poster. Measured
+// beside 500 hostile threads, a post that wakes 2 takes 4.4 to 6.3 times as long as beside one honest sleeper, a post
+// that wakes 1 takes 1.1 to 1.3 times as long. 20 honest readers are awake equally soon.
 #define TIDINGS__NAME_FUTEX_WAKES 1
 // The most that a reader wakes in its turn, so honest readers wake as a tree: 1, 4, 16 at a time.
 #define TIDINGS__NAME_FUTEX_PASSES 4
 
-// Announces that this observer is about to sleep; returns the doorbell's value to sleep on. A full barrier: what is claimed after it will ring.
+// Announces that this observer is about to sleep; returns the doorbell's value to sleep on. A full barrier: what is
+// claimed after it will ring.
 static inline uint32_t tidings__doorbell_announce(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__relaxed(doorbell), announced;
@@ -46,12 +48,15 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name);
 static inline uint32_t tidings__ring_members(const tidings__segment *s, tidings__name *name) {
     for (uint32_t words = tidings__member_words(name); words; words &= words - 1) {
         uint32_t word = (uint32_t)__builtin_ctz(words);
-        if (__builtin_expect((tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word])) != 0, 0)) return tidings__ring_asleep(s, name);
+        if (__builtin_expect((tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word])) != 0,
+                             0))
+            return tidings__ring_asleep(s, name);
     }
     return 0;
 }
 
-// So many members make a crowd: who is about to sleep sleeps on its name's own word as well, and so many sleepers are rung there, all by one system call.
+// So many members make a crowd: who is about to sleep sleeps on its name's own word as well, and so many sleepers are
+// rung there, all by one system call.
 #define TIDINGS__WAKE_GROUP 4u
 
 #endif

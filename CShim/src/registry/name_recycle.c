@@ -1,4 +1,5 @@
-// Taking names out of the table again, without a lock: decide (state), mark (link), unlink, free. Anyone can go on where somebody died.
+// Taking names out of the table again, without a lock: decide (state), mark (link), unlink, free. Anyone can go on
+// where somebody died.
 #include "registry/name_table.h"
 #include "segment/position.h"
 
@@ -16,7 +17,8 @@ static bool needed(const tidings__name *entry) {
 }
 
 static _Atomic uint64_t *chain_of(const tidings__segment *s, const tidings__name *entry) {
-    return tidings__name_chain(s, tidings__relaxed(&entry->hash), tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX);
+    return tidings__name_chain(s, tidings__relaxed(&entry->hash),
+                               tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX);
 }
 
 // How much one call looks at, in slots; a link costs as much as some, as the next entry lies anywhere. Honest chains
@@ -31,8 +33,9 @@ static bool consume_budget(uint64_t *effort, uint64_t much) {
     return enough;
 }
 
-// Unlinks a GONE entry from its chain. True when it is certain that no chain leads to it. Stopped in here for long, we may wake up when the entry serves another
-// name: so each change is a CAS of a value read *before* the state was found still GONE. Every re-use changes these values (tags).
+// Unlinks a GONE entry from its chain. True when it is certain that no chain leads to it. Stopped in here for long, we
+// may wake up when the entry serves another name: so each change is a CAS of a value read *before* the state was found
+// still GONE. Every re-use changes these values (tags).
 static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *effort) {
     tidings__name *entry = &s->names[index];
     uint64_t next = tidings__acquire(&entry->next);
@@ -56,7 +59,8 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
         }
         if (tidings__acquire(&entry->state) != gone) return false;
         if ((uint32_t)link != index) return true;
-        // A marked predecessor is itself on its way out and its link must not change any more. It goes first, we another time.
+        // A marked predecessor is itself on its way out and its link must not change any more. It goes first, we
+        // another time.
         if (link & TIDINGS__NEXT_MARK) return false;
         tidings__cas(from, &link, ((link >> 33) + 1) << 33 | (uint32_t)next);
     }
@@ -65,11 +69,13 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
 
 static bool finish(tidings__segment *s, uint32_t index, uint64_t state, uint64_t *effort) {
     if (!unlink_entry(s, index, state, effort)) return false;
-    // Somebody who adds a name may stand on this entry, and would walk on along another chain when it is used again. It must not find the head as it was.
+    // Somebody who adds a name may stand on this entry, and would walk on along another chain when it is used again. It
+    // must not find the head as it was.
     _Atomic uint64_t *bucket = chain_of(s, &s->names[index]);
     uint64_t head = tidings__acquire(bucket);
     while (!tidings__cas(bucket, &head, ((head >> 33) + 1) << 33 | (uint32_t)head)) {}
-    // Records that carry this number were claimed before G moves here: after it, posters resolve anew. Quarantine: until the ring has forgotten them.
+    // Records that carry this number were claimed before G moves here: after it, posters resolve anew. Quarantine:
+    // until the ring has forgotten them.
     tidings__fetch_add(&s->header->generation.word, 1);
     tidings__barrier_after_rmw();
     uint64_t end = tidings__frontier(s, tidings__oldest(s));
@@ -88,11 +94,13 @@ bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t 
     uint64_t leaving = with_state(state + (UINT64_C(1) << 20), participant, TIDINGS__NAME_LEAVING);
     if (!tidings__cas(&entry->state, &state, leaving)) return false;
     tidings__barrier_after_rmw();
-    // A member that came before this look is seen here; one that comes later sees LEAVING and turns it back. So does who posts a retained record: after
-    // its claim. What was claimed before is in the ring now, or, evicted since, the entry's value: ring first, then value.
+    // A member that came before this look is seen here; one that comes later sees LEAVING and turns it back. So does
+    // who posts a retained record: after its claim. What was claimed before is in the ring now, or, evicted since, the
+    // entry's value: ring first, then value.
     uint64_t expected = leaving;
     bool expects = tidings__acquire(&entry->retained) != 0;
-    if ((expects && (!consume_budget(effort, s->shape.slots) || tidings__ring_may_hold(s, index, true))) || needed(entry)) {
+    if ((expects && (!consume_budget(effort, s->shape.slots) || tidings__ring_may_hold(s, index, true))) ||
+        needed(entry)) {
         tidings__cas(&entry->state, &expected, with_state(leaving, 0, TIDINGS__NAME_LINKED));
         return false;
     }
@@ -103,13 +111,16 @@ bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t 
 bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant) {
     uint64_t state = tidings__acquire(&entry->state);
     *participant = PREPARER(state);
-    return STATE(state) == TIDINGS__NAME_PREPARING || STATE(state) == TIDINGS__NAME_LEAVING || STATE(state) == TIDINGS__NAME_GONE;
+    return STATE(state) == TIDINGS__NAME_PREPARING || STATE(state) == TIDINGS__NAME_LEAVING ||
+           STATE(state) == TIDINGS__NAME_GONE;
 }
 
-void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *dead, const tidings__observer_set *observers) {
+void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *dead,
+                           const tidings__observer_set *observers) {
     uint64_t effort = tidings__name_budget(s);
     uint32_t end = tidings__names_end(s);
-    // An entry is taken before it is counted, and who died in between left one that isn't: never more than one, as who finds it counts it.
+    // An entry is taken before it is counted, and who died in between left one that isn't: never more than one, as who
+    // finds it counts it.
 #ifndef MUTANT_UNCOUNTED_ENTRY_NOT_SCANNED  // Found by: interleaving dead_value_poster
     if (end < tidings__acquire(&s->header->names_backed.word)) end++;
 #endif
@@ -120,15 +131,22 @@ void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *
         tidings__name_ahead(s, index);
         for (uint32_t left = words & tidings__member_words(entry); left; left &= left - 1) {
             const uint32_t word = (uint32_t)__builtin_ctz(left);
-            if (tidings__relaxed(&entry->members[word]) & observers->words[word]) tidings__fetch_and(&entry->members[word], ~observers->words[word]);
+            if (tidings__relaxed(&entry->members[word]) & observers->words[word])
+                tidings__fetch_and(&entry->members[word], ~observers->words[word]);
         }
         uint64_t state = tidings__acquire(&entry->state);
-        if (STATE(state) == TIDINGS__NAME_LINKED || STATE(state) == TIDINGS__NAME_FREE || !tidings__participant_set_has(dead, PREPARER(state))) continue;
+        if (STATE(state) == TIDINGS__NAME_LINKED || STATE(state) == TIDINGS__NAME_FREE ||
+            !tidings__participant_set_has(dead, PREPARER(state)))
+            continue;
         switch (STATE(state)) {
 #ifndef MUTANT_ORPHAN_NAME_KEPT  // Found by: fault-injection registering
-            case TIDINGS__NAME_PREPARING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_FREE)); break;
+            case TIDINGS__NAME_PREPARING:
+                tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_FREE));
+                break;
 #endif
-            case TIDINGS__NAME_LEAVING: tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_LINKED)); break;
+            case TIDINGS__NAME_LEAVING:
+                tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_LINKED));
+                break;
             case TIDINGS__NAME_GONE: finish(s, index, state, &effort); break;
             default: break;
         }

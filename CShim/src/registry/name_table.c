@@ -8,7 +8,8 @@
 #include "segment/eviction.h"
 #include "segment/position.h"
 
-// The hash only spreads names over chains, and names are not secrets: fast and simple. Eight bytes at a time, multiply and fold.
+// The hash only spreads names over chains, and names are not secrets: fast and simple. Eight bytes at a time, multiply
+// and fold.
 static uint64_t mix(uint64_t hash, const char *bytes, size_t length) {
     while (length > 0) {
         uint64_t word = 0;
@@ -22,7 +23,8 @@ static uint64_t mix(uint64_t hash, const char *bytes, size_t length) {
     return hash;
 }
 
-void tidings__key_make(tidings__key *key, const char *name, size_t name_length, const char *subject, size_t subject_length) {
+void tidings__key_make(tidings__key *key, const char *name, size_t name_length, const char *subject,
+                       size_t subject_length) {
     key->name = name;
     key->subject = subject;
     key->name_length = (uint32_t)name_length;
@@ -42,9 +44,7 @@ static uint64_t state_of(uint64_t generation, uint32_t participant, uint32_t sta
 
 // A link: the next entry's index, a mark (this entry is going), and a tag that makes each value of the word new.
 #define LINK_INDEX(word) ((uint32_t)(word))
-static uint64_t link_to(uint64_t old, uint32_t index) {
-    return ((old >> 33) + 1) << 33 | index;
-}
+static uint64_t link_to(uint64_t old, uint32_t index) { return ((old >> 33) + 1) << 33 | index; }
 
 tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
 #ifdef MUTANT_NAME_NUMBER_UNCHECKED  // Found by: fuzz image
@@ -62,11 +62,13 @@ uint32_t tidings__names_end(tidings__segment *s) {
 }
 
 static uint32_t lengths_of(const tidings__key *key) {
-    return key->name_length | (key->prefix ? TIDINGS__LENGTHS_PREFIX : 0) | (key->subject ? key->subject_length + 1 : 0) << 16;
+    return key->name_length | (key->prefix ? TIDINGS__LENGTHS_PREFIX : 0) |
+           (key->subject ? key->subject_length + 1 : 0) << 16;
 }
 
 bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
-    if (tidings__relaxed(&entry->hash) != key->hash || tidings__relaxed(&entry->lengths) != lengths_of(key)) return false;
+    if (tidings__relaxed(&entry->hash) != key->hash || tidings__relaxed(&entry->lengths) != lengths_of(key))
+        return false;
     uint64_t text[TIDINGS__KEY_MAX / 8] = {0};
     memcpy(text, key->name, key->name_length);
     if (key->subject_length) memcpy((char *)text + key->name_length, key->subject, key->subject_length);
@@ -76,8 +78,9 @@ bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
     return true;
 }
 
-// Looks along a chain from `link`. Entries on their way out don't count. A walk that meets a change may miss an entry; G has moved then, and the
-// caller, who read G before, comes again. The bound is for a hostile chain that bites its tail.
+// Looks along a chain from `link`. Entries on their way out don't count. A walk that meets a change may miss an entry;
+// G has moved then, and the caller, who read G before, comes again. The bound is for a hostile chain that bites its
+// tail.
 static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key *key) {
     uint32_t steps = tidings__relaxed((_Atomic uint32_t *)(void *)&s->header->names_used.word);
     if (steps > s->shape.names) steps = s->shape.names;
@@ -88,7 +91,8 @@ static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) return TIDINGS__NAME_NONE;
         uint32_t state = STATE(tidings__acquire(&entry->state));
-        if ((state == TIDINGS__NAME_LINKED || state == TIDINGS__NAME_LEAVING) && tidings__name_same(entry, key)) return index;
+        if ((state == TIDINGS__NAME_LINKED || state == TIDINGS__NAME_LEAVING) && tidings__name_same(entry, key))
+            return index;
         index = LINK_INDEX(tidings__acquire(&entry->next));
     }
     return TIDINGS__NAME_NONE;
@@ -98,9 +102,7 @@ uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key) {
     return find_from(s, tidings__acquire(tidings__name_chain(s, key->hash, key->prefix)), key);
 }
 
-static void moved(tidings__segment *s) {
-    tidings__fetch_add(&s->header->generation.word, 1);
-}
+static void moved(tidings__segment *s) { tidings__fetch_add(&s->header->generation.word, 1); }
 
 // MARK: Adding
 
@@ -120,8 +122,8 @@ static uint32_t used_entries(tidings__segment *s) {
 // Takes a free entry for preparing: one that was given up and that the ring has forgotten, or a fresh one.
 #define SCANS 64  // looks at the whole ring, per attempt
 
-// Who evicts may stand on a prefix, which no record names; as may who posts, but a claim is met in the ring. If nothing is being evicted whatever was counted by it is too
-// late; and who is about to begin finds EV changed.
+// Who evicts may stand on a prefix, which no record names; as may who posts, but a claim is met in the ring. If nothing
+// is being evicted whatever was counted by it is too late; and who is about to begin finds EV changed.
 static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
     if (!(tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX)) return true;
     _Atomic uint64_t *word = &s->header->eviction.word;
@@ -137,14 +139,16 @@ typedef struct waiting {
 static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index) {
     tidings__name *entry = &s->names[index];
     uint64_t state = tidings__acquire(&entry->state);
-    return STATE(state) == TIDINGS__NAME_FREE && tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
+    return STATE(state) == TIDINGS__NAME_FREE &&
+           tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
 }
 
 #define TAKEN_OUT_MOST 64u  // entries, per walk: each makes every poster look its name up again
 
 // One walk of the table looks for a free entry, and takes out entries that no observer needs. A second walk would cost
 // as much again: most of the time goes to bringing each entry from memory.
-static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting, uint32_t *index) {
+static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting,
+                         uint32_t *index) {
     uint64_t effort = tidings__name_budget(s);
     uint32_t taken_out = 0;
     uint32_t candidate = tidings__relaxed(&turn);
@@ -177,7 +181,8 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
     bool found = search_first && search_table(s, participant, limit, oldest, &waiting, index);
     for (uint32_t steps = limit; !found && steps < s->shape.names && limit < s->shape.names; steps++) {
         if (tidings__back_names(s, limit + 1) != 0) return -ENOSPC;  // with the line written
-        const bool taken = (int64_t)(tidings__acquire(&s->names[limit].birth) - oldest) <= 0 && take_free(s, participant, limit);
+        const bool taken = (int64_t)(tidings__acquire(&s->names[limit].birth) - oldest) <= 0 &&
+                           take_free(s, participant, limit);
         // Taken, by us or by a process that died before counting it: count it.
         uint64_t expected = limit;
         tidings__cas(used, &expected, limit + 1);
@@ -193,13 +198,16 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
     for (uint32_t i = 0; !found && i < waiting.count && effort >= s->shape.slots; i++) {
         *index = waiting.entries[i];
         effort -= s->shape.slots;
-        found = no_eviction_knows(s, &s->names[*index]) && !tidings__ring_may_hold(s, *index, false) && take_free(s, participant, *index);
+        found = no_eviction_knows(s, &s->names[*index]) && !tidings__ring_may_hold(s, *index, false) &&
+                take_free(s, participant, *index);
     }
     if (found) {
         tidings__set_relaxed(&turn, *index + 1);
         return 0;
     }
-    return tidings__fail(ENOSPC, "can't add one more name to center \"%s\": its table of %u names is full; observe or keep fewer, or create it with more names",
+    return tidings__fail(ENOSPC,
+                         "can't add one more name to center \"%s\": its table of %u names is full; observe or keep "
+                         "fewer, or create it with more names",
                          s->name, s->shape.names);
 }
 
@@ -226,13 +234,16 @@ static bool set_member(tidings__name *entry, uint32_t observer) {
 }
 
 static void clear_member(tidings__name *entry, uint32_t observer) {
-    if (observer < TIDINGS__OBSERVERS_MAX) tidings__fetch_and(&entry->members[observer / 64], ~(UINT64_C(1) << observer % 64));
+    if (observer < TIDINGS__OBSERVERS_MAX)
+        tidings__fetch_and(&entry->members[observer / 64], ~(UINT64_C(1) << observer % 64));
 }
 
 // Makes us a member of an entry that was found. False: it was going, look again.
 static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t observer) {
     uint64_t found = tidings__acquire(&entry->state);
-    if ((STATE(found) != TIDINGS__NAME_LINKED && STATE(found) != TIDINGS__NAME_LEAVING) || !tidings__name_same(entry, key)) return false;
+    if ((STATE(found) != TIDINGS__NAME_LINKED && STATE(found) != TIDINGS__NAME_LEAVING) ||
+        !tidings__name_same(entry, key))
+        return false;
     bool ours = set_member(entry, observer);
     tidings__barrier_after_rmw();
     uint64_t state = tidings__acquire(&entry->state);
@@ -252,7 +263,8 @@ static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t o
     }
 }
 
-int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer, uint32_t *index) {
+int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer,
+                       uint32_t *index) {
     _Atomic uint64_t *bucket = tidings__name_chain(s, key->hash, key->prefix);
     uint32_t mine = TIDINGS__NAME_NONE;
     int error = 0;
@@ -272,11 +284,13 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             taken++;
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
-            tidings__fetch_and(&entry->wake_group, ~(TIDINGS__WAKE_GROUP_RUNG - 1));  // not the count: who sleeps on it late finds no value again
-            // No record of the name that it stood for is in the ring any more, and none of the new one: counted from 0, so that who finds it knows how many there were.
+            tidings__fetch_and(&entry->wake_group, ~(TIDINGS__WAKE_GROUP_RUNG -
+                                                     1));  // not the count: who sleeps on it late finds no value again
+            // No record of the name that it stood for is in the ring any more, and none of the new one: counted from 0,
+            // so that who finds it knows how many there were.
             tidings__tally_restart(&entry->tally, tidings__oldest(s));
-            // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it was.
-            // PREPARING before the first word: see `tidings__name_was`.
+            // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it
+            // was. PREPARING before the first word: see `tidings__name_was`.
             tidings__fence_release();
             write_key(entry, key);
             set_member(entry, observer);
@@ -291,22 +305,25 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             mine = TIDINGS__NAME_NONE;  // only a hostile peer takes it from us
             continue;
         }
-        // LINKED before it is reachable: nobody finds it yet, and who finds it needs no third state. If we die in between it is an entry that is
-        // linked to nothing and has no members: recycled like any other.
-        if (!tidings__cas(&entry->state, &preparing, state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED))) continue;
+        // LINKED before it is reachable: nobody finds it yet, and who finds it needs no third state. If we die in
+        // between it is an entry that is linked to nothing and has no members: recycled like any other.
+        if (!tidings__cas(&entry->state, &preparing, state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED)))
+            continue;
         if (tidings__cas(bucket, &head, link_to(head, mine))) {
             *index = mine;
             mine = TIDINGS__NAME_NONE;
             goto joined;
         }
         uint64_t linked = state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED);
-        if (!tidings__cas(&entry->state, &linked, state_of(GENERATION(preparing), participant, TIDINGS__NAME_PREPARING))) {
+        if (!tidings__cas(&entry->state, &linked,
+                          state_of(GENERATION(preparing), participant, TIDINGS__NAME_PREPARING))) {
             // Somebody looks whether it may be recycled. Let it be: nothing holds it.
             clear_member(entry, observer);
             mine = TIDINGS__NAME_NONE;
         }
     }
-    error = tidings__fail(EBADMSG, "can't observe a name in center \"%s\": its table of names is damaged; remove the center", s->name);
+    error = tidings__fail(
+        EBADMSG, "can't observe a name in center \"%s\": its table of names is damaged; remove the center", s->name);
 joined:
     if (mine != TIDINGS__NAME_NONE) {
         uint64_t state = tidings__acquire(&s->names[mine].state);
@@ -326,7 +343,9 @@ bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key
     uint64_t state = tidings__acquire(&entry->state);
     for (;;) {
         uint64_t generation = GENERATION(state);
-        if ((STATE(state) != TIDINGS__NAME_LINKED && STATE(state) != TIDINGS__NAME_LEAVING) || !tidings__name_same(entry, key)) return false;
+        if ((STATE(state) != TIDINGS__NAME_LINKED && STATE(state) != TIDINGS__NAME_LEAVING) ||
+            !tidings__name_same(entry, key))
+            return false;
         tidings__fence_acquire();
         uint64_t now = tidings__acquire(&entry->state);
         if (GENERATION(now) != generation) return false;
@@ -342,7 +361,8 @@ bool tidings__name_was(const tidings__segment *s, uint32_t index, uint64_t posit
     const tidings__name *entry = &s->names[index];
     tidings__fence_acquire();
     const uint32_t state = STATE(tidings__acquire(&entry->state));
-    return state != TIDINGS__NAME_FREE && state != TIDINGS__NAME_PREPARING && (int64_t)(tidings__relaxed(&entry->birth) - position) <= 0;
+    return state != TIDINGS__NAME_FREE && state != TIDINGS__NAME_PREPARING &&
+           (int64_t)(tidings__relaxed(&entry->birth) - position) <= 0;
 }
 
 int tidings__name_join_all(tidings__segment *s, uint32_t observer) {

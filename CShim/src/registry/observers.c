@@ -16,12 +16,15 @@ int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *
         if (tidings__relaxed(&s->observers[i].owner) != 0) continue;
         if (!tidings__cas(&s->observers[i].owner, &free, participant + 1)) continue;
         tidings__set_relaxed(&s->observers[i].history, 0);
-        for (uint32_t group_wait = 0; group_wait < TIDINGS__GROUP_WAITS; group_wait++) tidings__set_relaxed(&s->observers[i].group_waits[group_wait], TIDINGS__NAME_NONE);
+        for (uint32_t group_wait = 0; group_wait < TIDINGS__GROUP_WAITS; group_wait++)
+            tidings__set_relaxed(&s->observers[i].group_waits[group_wait], TIDINGS__NAME_NONE);
         tidings__set_release(&s->observers[i].instance, tidings__relaxed(&s->participants[participant].instance));
         *index = i;
         return 0;
     }
-    return tidings__fail(EUSERS, "can't observe center \"%s\": all its %u observer places are taken; close some, or create it with more observers",
+    return tidings__fail(EUSERS,
+                         "can't observe center \"%s\": all its %u observer places are taken; close some, or create it "
+                         "with more observers",
                          s->name, s->shape.observers);
 }
 
@@ -41,7 +44,8 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
         uint64_t kept = tidings__ev_start(ev) + tidings__ev_length(ev);
         if ((int64_t)(from - kept) > 0) kept = from;
         tidings__set_release(&s->observers[index].cursor, kept);
-        // An eviction under way ends before `kept`. One that was decided before our cursor stood there expects the word as it was.
+        // An eviction under way ends before `kept`. One that was decided before our cursor stood there expects the word
+        // as it was.
         if (tidings__ev_length(ev) > 0) {
             tidings__barrier_after_rmw();
             tidings__fence_full();
@@ -57,7 +61,8 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
     }
 }
 
-uint64_t tidings__lossless_least(const tidings__segment *s, tidings__observer_set *living, uint64_t *history, uint32_t *holder) {
+uint64_t tidings__lossless_least(const tidings__segment *s, tidings__observer_set *living, uint64_t *history,
+                                 uint32_t *holder) {
     uint64_t least = *history = UINT64_MAX;
     for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
         living->words[word] = 0;
@@ -79,15 +84,18 @@ uint64_t tidings__lossless_least(const tidings__segment *s, tidings__observer_se
     return least;
 }
 
-uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer_set *all, uint64_t position, tidings__observer_set *here) {
+uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer_set *all, uint64_t position,
+                              tidings__observer_set *here) {
     uint64_t next = UINT64_MAX;
     *here = (tidings__observer_set){0};
     for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
         for (uint64_t bits = all->words[word]; bits; bits &= bits - 1) {
             const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
             const uint64_t cursor = tidings__acquire(&s->observers[index].cursor);
-            if (cursor <= position) tidings__observer_set_add(here, index);
-            else if (cursor < next) next = cursor;
+            if (cursor <= position)
+                tidings__observer_set_add(here, index);
+            else if (cursor < next)
+                next = cursor;
         }
     }
     return next;
@@ -96,7 +104,8 @@ uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer
 void tidings__observers_reclaim(tidings__segment *s, const tidings__participant_set *dead) {
     tidings__observer_set own = {0};
     for (uint32_t i = 0; i < s->shape.observers; i++)
-        if (tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) tidings__observer_set_add(&own, i);
+        if (tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1))
+            tidings__observer_set_add(&own, i);
 #ifdef MUTANT_MEMBERS_NOT_RECLAIMED  // Found by: interleaving dead_observer
     tidings__name_reclaim(s, dead, &(tidings__observer_set){0});
 #else
@@ -104,7 +113,9 @@ void tidings__observers_reclaim(tidings__segment *s, const tidings__participant_
 #endif
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         // Asked again: a participant that only seems dead may give the entry up itself, and another take it.
-        if (!tidings__observer_set_has(&own, i) || !tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1)) continue;
+        if (!tidings__observer_set_has(&own, i) ||
+            !tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1))
+            continue;
         // It may sleep, if it only seems dead because its program closed its lock: it hears of that now.
         tidings__doorbell_ring(s, i);
         tidings__observer_release(s, i);

@@ -23,7 +23,8 @@ int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *orphan
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < count; i++) {
             if (round == 0 && tidings__acquire(&s->participants[i].instance) != 0) continue;
-            // Declared dead before its lock is ours, and seems to be held by the dead one: stopped from here on, we would keep its lossless observers alive.
+            // Declared dead before its lock is ours, and seems to be held by the dead one: stopped from here on, we
+            // would keep its lossless observers alive.
             if (round > 0) (void)tidings__participant_dead(s, i, UINT32_MAX);
             int error = take(s, fd, i, orphans);
             if (error == 0) {
@@ -31,12 +32,16 @@ int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *orphan
                 return 0;
             }
             if (error != -EAGAIN && error != -EACCES)
-                return tidings__fail(-error, "can't join center \"%s\": locking a byte of %s failed: %s; use a file system with OFD locks (tmpfs has them)",
+                return tidings__fail(-error,
+                                     "can't join center \"%s\": locking a byte of %s failed: %s; use a file system "
+                                     "with OFD locks (tmpfs has them)",
                                      s->name, s->path, strerror(-error));
         }
     }
-    return tidings__fail(EUSERS, "can't join center \"%s\": all its %u places are taken; close some, or create it with more participants",
-                         s->name, count);
+    return tidings__fail(
+        EUSERS,
+        "can't join center \"%s\": all its %u places are taken; close some, or create it with more participants",
+        s->name, count);
 }
 
 uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index) {
@@ -47,7 +52,8 @@ uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index) {
     } executable;
     memset(&executable, 0, sizeof executable);
     tidings__executable_name(executable.text, TIDINGS_EXECUTABLE_MAX + 1);
-    for (size_t i = 0; i < sizeof executable.words / 8; i++) tidings__set_relaxed(&p->executable[i], executable.words[i]);
+    for (size_t i = 0; i < sizeof executable.words / 8; i++)
+        tidings__set_relaxed(&p->executable[i], executable.words[i]);
     tidings__set_relaxed(&p->pid, tidings__process_id());
     tidings__set_relaxed(&p->uid, tidings__user_id());
     tidings__set_relaxed(&p->pid_namespace, tidings__pid_namespace());
@@ -68,7 +74,8 @@ bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32
     if (instance == 0) return false;
     if (!(instance & 1)) return true;
     if (tidings__lock_held(tidings__segment_locks(s), index) != 0) return false;
-    // Whoever took the place meanwhile is described by another number, so only the one whose lock was gone is declared dead.
+    // Whoever took the place meanwhile is described by another number, so only the one whose lock was gone is declared
+    // dead.
     if (s->writable) tidings__cas(&s->participants[index].instance, &instance, instance & ~UINT64_C(1));
     return true;
 }

@@ -6,10 +6,12 @@
 
 bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *name, uint32_t length) {
     const uint32_t lengths = tidings__relaxed(&entry->lengths), own = lengths & (TIDINGS__LENGTHS_PREFIX - 1);
-    return lengths & TIDINGS__LENGTHS_PREFIX && own <= TIDINGS_NAME_MAX && tidings__text_begins(name, length, entry->key, own);
+    return lengths & TIDINGS__LENGTHS_PREFIX && own <= TIDINGS_NAME_MAX &&
+           tidings__text_begins(name, length, entry->key, own);
 }
 
-// The next of all. Who asks again after the last one is told the same again: a walk that has come to its bound stays there.
+// The next of all. Who asks again after the last one is told the same again: a walk that has come to its bound stays
+// there.
 static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
     const uint32_t index = (uint32_t)walk->link;
     const tidings__name *entry = index >= TIDINGS__NAME_FIRST && walk->steps > 0 ? tidings__name_at(s, index) : NULL;
@@ -22,15 +24,17 @@ static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
     return index;
 }
 
-// An entry that was taken out while somebody stands on it still leads on along this chain: its link is frozen, and no other use of it begins before the positions of its
-// time have been evicted. Who counts a range, or posts at a position, finds out then that what it did is void.
+// An entry that was taken out while somebody stands on it still leads on along this chain: its link is frozen, and no
+// other use of it begins before the positions of its time have been evicted. Who counts a range, or posts at a
+// position, finds out then that what it did is void.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk) {
     for (uint32_t index; (index = step(s, walk)) != TIDINGS__NAME_NONE;)
         if (tidings__name_observed(&s->names[index])) return index;
     return TIDINGS__NAME_NONE;
 }
 
-uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk, const _Atomic uint64_t *name, uint32_t length) {
+uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk, const _Atomic uint64_t *name,
+                                 uint32_t length) {
     uint32_t index;
     do index = tidings__prefix_next(s, walk);
     while (index != TIDINGS__NAME_NONE && !tidings__prefix_fits(&s->names[index], name, length));
@@ -52,8 +56,8 @@ static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_ou
     return left;
 }
 
-// One that was taken out serves nobody before a ring of posts has come and gone, so that a program that is run again and again would use up a quiet center's table: a few
-// stay, to be found by who looks so again.
+// One that was taken out serves nobody before a ring of posts has come and gone, so that a program that is run again
+// and again would use up a quiet center's table: a few stay, to be found by who looks so again.
 #define IDLE 8u
 
 uint32_t tidings__prefixes_reclaim(tidings__segment *s, uint32_t participant) {
@@ -63,8 +67,12 @@ uint32_t tidings__prefixes_reclaim(tidings__segment *s, uint32_t participant) {
 }
 
 int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tidings__key *key) {
-    if (tidings__prefixes_reclaim(s, participant) < TIDINGS_PREFIXES_MAX || tidings__name_find(s, key) != TIDINGS__NAME_NONE) return 0;
-    return tidings__fail(ENOSPC, "can't observe \"%.*s*\" in center \"%s\": %u prefixes are observed there already; observe names, all names, or a shorter prefix",
+    if (tidings__prefixes_reclaim(s, participant) < TIDINGS_PREFIXES_MAX ||
+        tidings__name_find(s, key) != TIDINGS__NAME_NONE)
+        return 0;
+    return tidings__fail(ENOSPC,
+                         "can't observe \"%.*s*\" in center \"%s\": %u prefixes are observed there already; observe "
+                         "names, all names, or a shorter prefix",
                          (int)key->name_length, key->name, s->name, TIDINGS_PREFIXES_MAX);
 }
 

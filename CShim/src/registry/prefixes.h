@@ -1,11 +1,14 @@
-// Names that are looked at by how they begin: entries of the name table in a chain of their own. README.md, "Many names at once".
+// Names that are looked at by how they begin: entries of the name table in a chain of their own. README.md, "Many names
+// at once".
 #ifndef TIDINGS__PREFIXES_H
 #define TIDINGS__PREFIXES_H
 
 #include "registry/name_table.h"
 
-// Does the text, whole words of it padded with 0, begin so? Relaxed: either may be a peer's to change; `length` is its bytes.
-static inline bool tidings__text_begins(const _Atomic uint64_t *text, uint32_t length, const _Atomic uint64_t *prefix, uint32_t prefix_length) {
+// Does the text, whole words of it padded with 0, begin so? Relaxed: either may be a peer's to change; `length` is its
+// bytes.
+static inline bool tidings__text_begins(const _Atomic uint64_t *text, uint32_t length, const _Atomic uint64_t *prefix,
+                                        uint32_t prefix_length) {
     if (prefix_length > length) return false;
     uint32_t i = 0;
     for (; i < prefix_length / 8; i++)
@@ -15,25 +18,32 @@ static inline bool tidings__text_begins(const _Atomic uint64_t *text, uint32_t l
     return ((tidings__relaxed(&text[i]) ^ tidings__relaxed(&prefix[i])) << (64 - prefix_length % 8 * 8)) == 0;
 }
 
-// A walk along the chain. `begun` is with the first; after it `next` until NONE. Bounded, if a hostile peer has tied the chain to a ring.
+// A walk along the chain. `begun` is with the first; after it `next` until NONE. Bounded, if a hostile peer has tied
+// the chain to a ring.
 typedef struct tidings__prefix_walk {
     uint64_t link;
     uint32_t steps;
 } tidings__prefix_walk;
 
 static inline tidings__prefix_walk tidings__prefixes(const tidings__segment *s) {
-    // Sequentially consistent, as is the look at EV before it where records are counted: who added a prefix before it looked at EV is seen then.
-    return (tidings__prefix_walk){atomic_load_explicit(&s->names[TIDINGS__NAME_ALL].next, memory_order_seq_cst), 2 * TIDINGS_PREFIXES_MAX};
+    // Sequentially consistent, as is the look at EV before it where records are counted: who added a prefix before it
+    // looked at EV is seen then.
+    return (tidings__prefix_walk){atomic_load_explicit(&s->names[TIDINGS__NAME_ALL].next, memory_order_seq_cst),
+                                  2 * TIDINGS_PREFIXES_MAX};
 }
-static inline bool tidings__prefixes_any(const tidings__prefix_walk *walk) { return (uint32_t)walk->link != TIDINGS__NAME_NONE; }
+static inline bool tidings__prefixes_any(const tidings__prefix_walk *walk) {
+    return (uint32_t)walk->link != TIDINGS__NAME_NONE;
+}
 // The next one that somebody looks at, by entry; TIDINGS__NAME_NONE: no more.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk);
 // The same, of those that a name begins with.
-uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk, const _Atomic uint64_t *name, uint32_t length);
+uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk, const _Atomic uint64_t *name,
+                                 uint32_t length);
 // Does a name, as of this entry, begin so?
 bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *name, uint32_t length);
 
-// Before this one is joined. -ENOSPC: there are too many. Those who join at the same time may go a little beyond; walks go twice as far.
+// Before this one is joined. -ENOSPC: there are too many. Those who join at the same time may go a little beyond; walks
+// go twice as far.
 int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tidings__key *key);
 // Leaves it.
 void tidings__prefix_leave(tidings__segment *s, uint32_t participant, uint32_t index, uint32_t observer);

@@ -5,7 +5,8 @@
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// Both halves as of one moment. `end` never comes back once it has changed, and each count read at one `end` was its partner, so equal ends around `count` make it one.
+// Both halves as of one moment. `end` never comes back once it has changed, and each count read at one `end` was its
+// partner, so equal ends around `count` make it one.
 static inline void tidings__tally_read(const tidings__tally *tally, uint64_t *count, uint64_t *end) {
     uint64_t before = tidings__acquire(&tally->end);
     for (int tries = 0;; tries++) {
@@ -30,7 +31,8 @@ static inline void tidings__tally_add(tidings__tally *tally, uint64_t more, uint
     } while (!tidings__cas_pair(&tally->count, count, end, count + more, range_end));
 }
 
-// For another name: from 0, at `end`, or where it ended if that is later (then the pair is a new one by its count, and both were true). Only a hostile peer or a helper of long ago changes it meanwhile.
+// For another name: from 0, at `end`, or where it ended if that is later (then the pair is a new one by its count, and
+// both were true). Only a hostile peer or a helper of long ago changes it meanwhile.
 static inline void tidings__tally_restart(tidings__tally *tally, uint64_t end) {
     uint64_t count, before;
     for (int tries = 0; tries < 100; tries++) {

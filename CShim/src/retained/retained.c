@@ -23,7 +23,8 @@ static void free_chunk(tidings__segment *s, uint64_t retained) {
         if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
 }
 
-// The chunk before the entry: once EV has moved on, "in ring" would mean free. False: there can't be such a chunk, or a helper comes too late.
+// The chunk before the entry: once EV has moved on, "in ring" would mean free. False: there can't be such a chunk, or a
+// helper comes too late.
 static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
 #ifndef MUTANT_PROMOTED_CHUNK_UNCHECKED  // Found by: fuzz image
     if (chunk >= s->geometry.chunk_count) return false;
@@ -45,7 +46,8 @@ void tidings__retained_promote(tidings__segment *s, uint64_t position) {
     tidings__name *entry = tidings__name_at(s, record.name);
     if (!entry) return;
     const bool clear = record.flags & TIDINGS__RECORD_CLEAR, in_chunk = record.flags & TIDINGS__RECORD_CHUNK;
-    if (in_chunk ? !keep_chunk(s, record.chunk, position) : !clear || (int64_t)(tidings__oldest(s) - position) > 0) return;
+    if (in_chunk ? !keep_chunk(s, record.chunk, position) : !clear || (int64_t)(tidings__oldest(s) - position) > 0)
+        return;
     const uint64_t own = position << 16 | (in_chunk ? record.chunk + 1 : 0);
     uint64_t value = clear ? position << 16 | TIDINGS__RETAINED_EXPECTED : own;
     uint64_t old = tidings__acquire(&entry->retained);
@@ -86,10 +88,11 @@ bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t
 }
 
 // 1, 0: there is none; -1: it was replaced while we looked.
-static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position, uint32_t *chunk,
-                     tidings__record *record) {
+static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t from, uint64_t limit,
+                     uint64_t *position, uint32_t *chunk, tidings__record *record) {
     uint64_t oldest = tidings__oldest(s);
-    // The ring holds what is newer than the entry's. From the newest on; what is evicted meanwhile is in the entry when we get there.
+    // The ring holds what is newer than the entry's. From the newest on; what is evicted meanwhile is in the entry when
+    // we get there.
     uint64_t end = tidings__frontier(s, oldest);
     if (limit < end) end = limit;
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
@@ -125,8 +128,8 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     return *position >= from && *position < limit;
 }
 
-bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position, uint32_t *chunk,
-                            tidings__record *record) {
+bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position,
+                            uint32_t *chunk, tidings__record *record) {
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry) return false;
     // Each further round meets a value that was replaced while we looked: there is one, and there was one all the time.
@@ -134,8 +137,8 @@ bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, 
         uint64_t seen = tidings__acquire(&entry->retained);
         int found = find_once(s, entry, index, from, limit, position, chunk, record);
         if (found >= 0) return found;
-        // Not replaced, and not there: no third walk along the ring for it. A chunk is freed after the entry has left it,
-        // so in an honest center the entry differs even after the first walk.
+        // Not replaced, and not there: no third walk along the ring for it. A chunk is freed after the entry has left
+        // it, so in an honest center the entry differs even after the first walk.
         if (tidings__acquire(&entry->retained) == seen && round >= 1) return false;
     }
     return false;
@@ -146,7 +149,8 @@ uint32_t tidings__reclaim_retained(tidings_center *center) {
     uint32_t freed = 0;
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED || !tidings__chunk_before(word, tidings__oldest(s))) continue;
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED || !tidings__chunk_before(word, tidings__oldest(s)))
+            continue;
         if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0) continue;
         uint64_t capacity, header[4];
         tidings__bytes_read(header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);

@@ -5,12 +5,13 @@
 #include "platform/error.h"
 #include "ring/verdict.h"
 
-// The chunks that eviction frees first, so that one look at all of a class serves several posts. A sixteenth of it: that much history goes before it must.
+// The chunks that eviction frees first, so that one look at all of a class serves several posts. A sixteenth of it:
+// that much history goes before it must.
 #define SHARE 16u
 #define SOONEST_MAX 32u
 typedef struct soonest {
     uint32_t count, most;
-    uint32_t first;                 // the chunk of the first
+    uint32_t first;                  // the chunk of the first
     uint64_t distance[SOONEST_MAX];  // from the oldest position, in order
 } soonest;
 
@@ -28,9 +29,11 @@ static uint32_t share_of(const tidings__class *class) {
     return share == 0 ? 1 : share < SOONEST_MAX ? share : SOONEST_MAX;
 }
 
-// Who posts alone goes round the class, and several do nearly: the next few are the oldest. All in the ring, and within a twelfth of how far the class reaches there (in order it is
-// a sixteenth), they will do, without a look at hundreds of others. What the words say is bounded as in the look at all.
-static bool take_in_order(const tidings__segment *s, const tidings__class *class, uint32_t turn, uint32_t next, uint64_t start, tidings__chunk_room *room) {
+// Who posts alone goes round the class, and several do nearly: the next few are the oldest. All in the ring, and within
+// a twelfth of how far the class reaches there (in order it is a sixteenth), they will do, without a look at hundreds
+// of others. What the words say is bounded as in the look at all.
+static bool take_in_order(const tidings__segment *s, const tidings__class *class, uint32_t turn, uint32_t next,
+                          uint64_t start, tidings__chunk_room *room) {
     const _Atomic uint64_t *words = &s->chunk_words[class->first];
     uint64_t word = tidings__acquire(&words[turn ? turn - 1 : class->count - 1]);  // the last we took
     const uint64_t reach = (uint64_t)tidings__chunk_distance(word, start);
@@ -51,7 +54,8 @@ static bool take_in_order(const tidings__segment *s, const tidings__class *class
 
 #define TRUST 15u  // looks at a few for one at all
 
-int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, tidings__chunk_turns *turns, uint32_t *chunk, tidings__chunk_room *room) {
+int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, tidings__chunk_turns *turns,
+                        uint32_t *chunk, tidings__chunk_room *room) {
     bool any_class = false;
     int unbacked = 0;
     room->least = room->most = 0;
@@ -84,8 +88,10 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 if ((uint64_t)distance < beyond) beyond = note(&found, candidate, (uint64_t)distance, beyond);
             }
             next = next + 1 < class->count ? next + 1 : 0;
-            if (state == TIDINGS__CHUNK_IN_RING ? !tidings__chunk_before(word, start) : state != TIDINGS__CHUNK_FREE) continue;
-            // Refused once, don't ask for more memory hundreds of times on end (a class has up to 512): only for one that has its own, given while there was some.
+            if (state == TIDINGS__CHUNK_IN_RING ? !tidings__chunk_before(word, start) : state != TIDINGS__CHUNK_FREE)
+                continue;
+            // Refused once, don't ask for more memory hundreds of times on end (a class has up to 512): only for one
+            // that has its own, given while there was some.
             if (unbacked && !tidings__chunk_has_memory(s, candidate, size)) continue;
             uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, participant, TIDINGS__CHUNK_OWNED);
             if (!tidings__cas(&s->chunk_words[candidate], &word, owned)) continue;
@@ -112,8 +118,10 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
     }
     if (unbacked) return unbacked;
     if (any_class) return -EAGAIN;
-    return tidings__fail(EMSGSIZE, "can't post %llu bytes to center \"%s\": its maximum is %llu; create it with a larger maximum_payload",
-                         (unsigned long long)size, s->name, (unsigned long long)s->shape.maximum_payload);
+    return tidings__fail(
+        EMSGSIZE,
+        "can't post %llu bytes to center \"%s\": its maximum is %llu; create it with a larger maximum_payload",
+        (unsigned long long)size, s->name, (unsigned long long)s->shape.maximum_payload);
 }
 
 void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t chunk) {
@@ -134,10 +142,13 @@ bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t po
 void tidings__chunk_reclaim(tidings__segment *s, const tidings__participant_set *dead) {
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        if (tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED || !tidings__participant_set_has(dead, tidings__chunk_owner(word))) continue;
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED ||
+            !tidings__participant_set_has(dead, tidings__chunk_owner(word)))
+            continue;
         uint64_t desired = 0;
         if (tidings__chunk_position(word) != TIDINGS__CHUNK_NOWHERE) {
-            // Unfold 48 bits around what is in the ring. Evicted or committed: "in ring" is right for both; otherwise it was never published.
+            // Unfold 48 bits around what is in the ring. Evicted or committed: "in ring" is right for both; otherwise
+            // it was never published.
             uint64_t start = tidings__oldest(s);
             uint64_t distance = (tidings__chunk_position(word) - start) & TIDINGS__CHUNK_NOWHERE;
             bool in_ring = distance < s->shape.slots && tidings__slot_status(s, start + distance) == TIDINGS__VALID;

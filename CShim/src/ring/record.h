@@ -1,5 +1,5 @@
-// What lies between a claim and a commit: header and body, word by word. All words are relaxed atomics: an observer may read while the
-// next lap's claimant writes, and finds out afterwards (`tidings__slot_valid_after_copy`).
+// What lies between a claim and a commit: header and body, word by word. All words are relaxed atomics: an observer may
+// read while the next lap's claimant writes, and finds out afterwards (`tidings__slot_valid_after_copy`).
 #ifndef TIDINGS__RECORD_H
 #define TIDINGS__RECORD_H
 
@@ -7,7 +7,8 @@
 
 #include "ring/cell.h"
 
-// A record's header in the reader's or writer's own memory. From a peer: every length is checked against what holds it before use.
+// A record's header in the reader's or writer's own memory. From a peer: every length is checked against what holds it
+// before use.
 typedef struct tidings__record {
     uint64_t time;
     uint32_t size, pid, uid;
@@ -18,13 +19,9 @@ typedef struct tidings__record {
     uint32_t chunk;  // if flags say so
 } tidings__record;
 
-static inline uint64_t tidings__round8(uint64_t size) {
-    return (size + 7) & ~UINT64_C(7);
-}
+static inline uint64_t tidings__round8(uint64_t size) { return (size + 7) & ~UINT64_C(7); }
 
-static inline uint64_t tidings__round16(uint64_t size) {
-    return (size + 15) & ~UINT64_C(15);
-}
+static inline uint64_t tidings__round16(uint64_t size) { return (size + 15) & ~UINT64_C(15); }
 
 static inline uint64_t tidings__route_word(uint32_t name, uint32_t name_subject, uint8_t flags, uint8_t format) {
     return (uint64_t)name | (uint64_t)flags << 24 | (uint64_t)name_subject << 32 | (uint64_t)format << 56;
@@ -47,8 +44,9 @@ static inline void tidings__record_read(const tidings__cell *cell, tidings__reco
     r->chunk = (uint32_t)tidings__relaxed(&cell->body[0]);
 }
 
-// Copies to and from a cell's body. A reader's copy may mix laps, and it then finds out and throws it away (`tidings__slot_valid_after_copy`), so the bytes need no order
-// among themselves and can be moved as fast as they come. For ThreadSanitizer, which knows no such argument, they are moved as relaxed atomics.
+// Copies to and from a cell's body. A reader's copy may mix laps, and it then finds out and throws it away
+// (`tidings__slot_valid_after_copy`), so the bytes need no order among themselves and can be moved as fast as they
+// come. For ThreadSanitizer, which knows no such argument, they are moved as relaxed atomics.
 #ifdef TIDINGS__TSAN
 static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
     for (size_t done = 0; done < size; done += 8) {
@@ -71,15 +69,16 @@ typedef struct tidings__16 {
     uint64_t half[2];
 } __attribute__((packed, may_alias)) tidings__16;
 
-// Sizes are small and vary: the last 16 (or 8, or 4) bytes are moved once more instead of looping over a rest, whose bytes would meet as narrow stores
-// and a wide load. A call to memcpy costs as much as all of this.
+// Sizes are small and vary: the last 16 (or 8, or 4) bytes are moved once more instead of looping over a rest, whose
+// bytes would meet as narrow stores and a wide load. A call to memcpy costs as much as all of this.
 static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
     uint8_t *to = (uint8_t *)body;
     const uint8_t *from = bytes;
     if (size >= 16) {
         size_t done = 0;
         for (; done + 64 <= size; done += 64)
-            for (size_t i = 0; i < 64; i += 16) *(tidings__16 *)(to + done + i) = *(const tidings__16 *)(from + done + i);
+            for (size_t i = 0; i < 64; i += 16)
+                *(tidings__16 *)(to + done + i) = *(const tidings__16 *)(from + done + i);
         for (; done + 16 <= size; done += 16) *(tidings__16 *)(to + done) = *(const tidings__16 *)(from + done);
         *(tidings__16 *)(to + size - 16) = *(const tidings__16 *)(from + size - 16);
     } else if (size >= 8) {
@@ -100,23 +99,25 @@ static inline void tidings__text_write(_Atomic uint64_t *body, const uint64_t *t
 // Moves whole 16 bytes: `bytes` has room up to the next multiple of 16.
 static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes, size_t size) {
     const uint8_t *from = (const uint8_t *)body;
-    for (size_t done = 0; done < size; done += 16) *(tidings__16 *)((uint8_t *)bytes + done) = *(const tidings__16 *)(from + done);
+    for (size_t done = 0; done < size; done += 16)
+        *(tidings__16 *)((uint8_t *)bytes + done) = *(const tidings__16 *)(from + done);
 }
 #endif
 
-// A chunk begins with a copy of its record's header (a retained record outlives its cell), then the payload, the name, the subject.
+// A chunk begins with a copy of its record's header (a retained record outlives its cell), then the payload, the name,
+// the subject.
 #define TIDINGS__CHUNK_HEADER 64u
 
-// Copies from a chunk that its next owner may be writing to already; `tidings__chunk_holds` then tells. That owner may be user code (an encoder),
-// whose plain stores ThreadSanitizer would hold against us: a copy that met them is thrown away, so it need not know.
+// Copies from a chunk that its next owner may be writing to already; `tidings__chunk_holds` then tells. That owner may
+// be user code (an encoder), whose plain stores ThreadSanitizer would hold against us: a copy that met them is thrown
+// away, so it need not know.
 #ifdef TIDINGS__TSAN
-__attribute__((no_sanitize("thread"), noinline, unused)) static void tidings__bytes_read(void *to, const uint8_t *from, size_t size) {
+__attribute__((no_sanitize("thread"), noinline, unused)) static void tidings__bytes_read(void *to, const uint8_t *from,
+                                                                                         size_t size) {
     for (size_t i = 0; i < size; i++) ((volatile uint8_t *)to)[i] = ((const volatile uint8_t *)from)[i];
 }
 #else
-static inline void tidings__bytes_read(void *to, const uint8_t *from, size_t size) {
-    memcpy(to, from, size);
-}
+static inline void tidings__bytes_read(void *to, const uint8_t *from, size_t size) { memcpy(to, from, size); }
 #endif
 
 #endif

@@ -7,7 +7,8 @@ static tidings__slot_state committed_at(const tidings__segment *s, tidings__cell
     for (;;) {
         uint64_t v = tidings__acquire(&cell->verdict);
         if (v >> 2 != position || v == tidings__v_of(position, TIDINGS__V_ACCEPTED)) return TIDINGS__VALID;
-        if (tidings__v_void(v, position)) return tidings__slot_valid_after_copy(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
+        if (tidings__v_void(v, position))
+            return tidings__slot_valid_after_copy(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
         if (!s->writable) return TIDINGS__CLAIMED;
         tidings__cas(&cell->verdict, &v, tidings__v_of(position, TIDINGS__V_ACCEPTED));
     }
@@ -21,12 +22,15 @@ tidings__slot_state tidings__slot_status_slow(const tidings__segment *s, uint64_
     if (ahead < 0) return TIDINGS__UNDECIDED;
     if (ahead > 0) return TIDINGS__LAPPED;
     if (w & TIDINGS__W_SKIPPED) return TIDINGS__VOID;
-    // Its owner may have committed, and even died after that, since we read C. W first, then C: a commit comes before what W says now.
+    // Its owner may have committed, and even died after that, since we read C. W first, then C: a commit comes before
+    // what W says now.
     if (tidings__c_is(tidings__acquire(&cell->commit), position)) return committed_at(s, cell, position);
     if (w & TIDINGS__W_DIED) return TIDINGS__VOID;
     uint64_t v = tidings__acquire(&cell->verdict);
-    if (tidings__v_void(v, position)) return tidings__slot_valid_after_copy(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
-    // A verdict on a later position, while W says that there is none: somebody's rubbish. Whatever we call it, it must not be waited for.
+    if (tidings__v_void(v, position))
+        return tidings__slot_valid_after_copy(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
+    // A verdict on a later position, while W says that there is none: somebody's rubbish. Whatever we call it, it must
+    // not be waited for.
     if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return TIDINGS__LAPPED;
     return TIDINGS__CLAIMED;
 }
@@ -61,8 +65,8 @@ void tidings__revoke_all(const tidings__segment *s, uint64_t position, uint64_t 
     bool any = false;
     for (uint64_t p = position; (int64_t)(end - p) > 0; p++) any |= ask(s, p);
     if (!any) return;
-    // Either our next load sees an owner's commit, or the owner's load of V (after its commit) sees `pending`. Paired
-    // with `tidings__commit`. A system call, and one for all.
+        // Either our next load sees an owner's commit, or the owner's load of V (after its commit) sees `pending`.
+        // Paired with `tidings__commit`. A system call, and one for all.
 #ifndef MUTANT_NO_BARRIER_BEFORE_VERDICT  // Found by: interleaving late_stores
     tidings__heavy_barrier();
 #endif

@@ -12,7 +12,8 @@ typedef enum tidings__slot_state {
     TIDINGS__LAPPED,     // its slot is in use by a later lap
 } tidings__slot_state;
 
-// What stands at `position`. A copy made after VALID is only good if `tidings__slot_valid_after_copy` says so afterwards.
+// What stands at `position`. A copy made after VALID is only good if `tidings__slot_valid_after_copy` says so
+// afterwards.
 tidings__slot_state tidings__slot_status_slow(const tidings__segment *s, uint64_t position);
 static inline tidings__slot_state tidings__slot_status(const tidings__segment *s, uint64_t position) {
     // Committed and nobody ever asked: what nearly every look finds.
@@ -28,9 +29,11 @@ static inline tidings__slot_state tidings__slot_status(const tidings__segment *s
 
 // Has the slot not been taken for a later lap yet? Call after the last byte was read.
 static inline bool tidings__slot_valid_after_copy(const tidings__segment *s, uint64_t position) {
-    // Acquire fence: the bytes were read before W is. A claimant changes W before it changes a byte (release fence after the claim).
+    // Acquire fence: the bytes were read before W is. A claimant changes W before it changes a byte (release fence
+    // after the claim).
     tidings__fence_acquire();
-    return tidings__lap_ahead(tidings__relaxed(&tidings__cell_at(s, position)->claim), tidings__lap_at(s, position)) == 0;
+    return tidings__lap_ahead(tidings__relaxed(&tidings__cell_at(s, position)->claim), tidings__lap_at(s, position)) ==
+           0;
 }
 
 // Ends the wait for a claimed position: afterwards it is VALID or VOID (or LAPPED). Never waits for its owner.

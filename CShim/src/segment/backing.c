@@ -1,5 +1,6 @@
-// Memory on demand. The file is sparse; touching a page without memory in a full file system is SIGBUS. So nothing beyond what was reserved at birth is touched
-// before this file has said so, once per region and process: what it has found out it keeps, as backing never shrinks while the center lives.
+// Memory on demand. The file is sparse; touching a page without memory in a full file system is SIGBUS. So nothing
+// beyond what was reserved at birth is touched before this file has said so, once per region and process: what it has
+// found out it keeps, as backing never shrinks while the center lives.
 #include <errno.h>
 #include <string.h>
 
@@ -7,19 +8,18 @@
 #include "platform/file.h"
 #include "segment/internal.h"
 
-static const tidings__class *class_of(const tidings__segment *segment, uint32_t chunk)
-{
+static const tidings__class *class_of(const tidings__segment *segment, uint32_t chunk) {
     const tidings__geometry *geometry = &segment->geometry;
 #ifndef MUTANT_CHUNK_NUMBER_UNCHECKED  // Found by: fuzz image
     if (chunk >= geometry->chunk_count) return NULL;
 #endif
     const tidings__class *found = &geometry->classes[0];
-    for (uint32_t i = 1; i < geometry->class_count && geometry->classes[i].first <= chunk; i++) found = &geometry->classes[i];
+    for (uint32_t i = 1; i < geometry->class_count && geometry->classes[i].first <= chunk; i++)
+        found = &geometry->classes[i];
     return found;
 }
 
-uint8_t *tidings__chunk_bytes(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity)
-{
+uint8_t *tidings__chunk_bytes(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity) {
     const tidings__class *class = class_of(segment, chunk);
     if (!class) return NULL;
     if (capacity) *capacity = class->size;
@@ -28,51 +28,51 @@ uint8_t *tidings__chunk_bytes(const tidings__segment *segment, uint32_t chunk, u
 
 static uint64_t pages_of(uint64_t bytes) { return (bytes + TIDINGS__PAGE - 1) / TIDINGS__PAGE; }
 
-// Only ever raises: another thread may have found out more meanwhile. Relaxed, as what is known is about the file, not about other words.
-static void raise_to(_Atomic uint32_t *word, uint32_t value)
-{
+// Only ever raises: another thread may have found out more meanwhile. Relaxed, as what is known is about the file, not
+// about other words.
+static void raise_to(_Atomic uint32_t *word, uint32_t value) {
     uint32_t known = atomic_load_explicit(word, memory_order_relaxed);
-    while (known < value && !atomic_compare_exchange_weak_explicit(word, &known, value, memory_order_relaxed, memory_order_relaxed)) {
-    }
+    while (known < value &&
+           !atomic_compare_exchange_weak_explicit(word, &known, value, memory_order_relaxed, memory_order_relaxed)) {}
 }
 
 // Gives [start, end) memory, without changing what is there. Whole pages, so that neighbours profit.
-static int reserve(tidings__segment *segment, uint64_t start, uint64_t end)
-{
+static int reserve(tidings__segment *segment, uint64_t start, uint64_t end) {
     start = start / TIDINGS__PAGE * TIDINGS__PAGE;
     end = pages_of(end) * TIDINGS__PAGE;
     const int fd = tidings__segment_descriptor(segment);
     if (fd < 0) return fd;
     const int result = tidings__file_reserve(fd, start, end - start);
-    // Can't reserve here (some network file systems): touching through the kernel takes the memory as well, and reports failure instead of raising it.
+    // Can't reserve here (some network file systems): touching through the kernel takes the memory as well, and reports
+    // failure instead of raising it.
     return result == -EOPNOTSUPP ? tidings__map_touch(segment->base + start, end - start, false) : result;
 }
 
-static int reserve_failed(const tidings__segment *segment, int error, const char *what, uint64_t bytes)
-{
+static int reserve_failed(const tidings__segment *segment, int error, const char *what, uint64_t bytes) {
     char needed[TIDINGS__AMOUNT_SIZE], there[TIDINGS__AMOUNT_SIZE];
     const char *slash = strrchr(segment->path, '/');
     const int length = slash ? (int)(slash - segment->path) : 0;
     uint64_t available = 0;
     if (error == ENOSPC && tidings__file_space(segment->fd, segment->path, &available)) {
-        return tidings__fail(ENOSPC, "can't %s center \"%s\": %.*s is full (needs %s, %s free); make room there", what, segment->name, length, segment->path,
-                             tidings__amount(bytes, needed), tidings__amount(available, there));
+        return tidings__fail(ENOSPC, "can't %s center \"%s\": %.*s is full (needs %s, %s free); make room there", what,
+                             segment->name, length, segment->path, tidings__amount(bytes, needed),
+                             tidings__amount(available, there));
     }
     if (error == EBADF)
-        return tidings__fail(EBADF, "can't %s center \"%s\": descriptor %d, which is its file's, was closed by this program; close only your own, and open the center again", what,
-                             segment->name, segment->fd);
-    return tidings__fail(error, "can't %s center \"%s\": reserving %s in %.*s failed (%s); use another directory", what, segment->name,
-                         tidings__amount(bytes, needed), length, segment->path, strerror(error));
+        return tidings__fail(EBADF,
+                             "can't %s center \"%s\": descriptor %d, which is its file's, was closed by this program; "
+                             "close only your own, and open the center again",
+                             what, segment->name, segment->fd);
+    return tidings__fail(error, "can't %s center \"%s\": reserving %s in %.*s failed (%s); use another directory", what,
+                         segment->name, tidings__amount(bytes, needed), length, segment->path, strerror(error));
 }
 
-static uint64_t offset_of(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity)
-{
+static uint64_t offset_of(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity) {
     return (uint64_t)(tidings__chunk_bytes(segment, chunk, capacity) - segment->base);
 }
 
 // One question about the file often answers for many chunks that lie one after the other.
-static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole)
-{
+static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole) {
     for (; chunk < segment->geometry.chunk_count; chunk++) {
         uint64_t capacity = 0;
         const uint64_t offset = offset_of(segment, chunk, &capacity);
@@ -82,8 +82,7 @@ static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole)
     }
 }
 
-bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes)
-{
+bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     if (atomic_load_explicit(&segment->chunk_backed[chunk], memory_order_relaxed) >= pages_of(bytes)) return true;
     const uint64_t offset = offset_of(segment, chunk, NULL);
     // A hole "at the end of the file" says nothing to a writer: so answers a file system that doesn't know of holes.
@@ -93,17 +92,21 @@ bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64
     return true;
 }
 
-int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes)
-{
+int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     uint64_t capacity = 0;
     if (!tidings__chunk_bytes(segment, chunk, &capacity) || bytes > capacity) {
-        return tidings__fail(EINVAL, "can't use %llu bytes of chunk %u of center \"%s\": there is no such room; the center may be damaged", (unsigned long long)bytes,
-                             chunk, segment->name);
+        return tidings__fail(
+            EINVAL,
+            "can't use %llu bytes of chunk %u of center \"%s\": there is no such room; the center may be damaged",
+            (unsigned long long)bytes, chunk, segment->name);
     }
-    // A writer asks too, before it reserves: it may be about to read what another process reserved, and asking is cheaper.
+    // A writer asks too, before it reserves: it may be about to read what another process reserved, and asking is
+    // cheaper.
     if (tidings__chunk_has_memory(segment, chunk, bytes)) return 0;
     if (!segment->writable) {
-        return tidings__fail(ENODATA, "can't read chunk %u of center \"%s\": nobody has written there; the center may be damaged", chunk, segment->name);
+        return tidings__fail(
+            ENODATA, "can't read chunk %u of center \"%s\": nobody has written there; the center may be damaged", chunk,
+            segment->name);
     }
     const uint64_t offset = offset_of(segment, chunk, NULL);
     const int result = reserve(segment, offset, offset + bytes);
@@ -112,24 +115,24 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
     return 0;
 }
 
-static void publish_names(tidings__segment *segment, uint32_t count)
-{
+static void publish_names(tidings__segment *segment, uint32_t count) {
     raise_to(&segment->names_known, count);
     if (!segment->writable) return;
-    // Release: who reads it may go and touch the entries. It is a hint for others all the same, everybody asks the file itself.
+    // Release: who reads it may go and touch the entries. It is a hint for others all the same, everybody asks the file
+    // itself.
     _Atomic uint64_t *backed = &segment->header->names_backed.word;
     uint64_t before = atomic_load_explicit(backed, memory_order_relaxed);
-    while (before < count && !atomic_compare_exchange_weak_explicit(backed, &before, count, memory_order_release, memory_order_relaxed)) {
+    while (before < count &&
+           !atomic_compare_exchange_weak_explicit(backed, &before, count, memory_order_release, memory_order_relaxed)) {
     }
 }
 
-static uint64_t names_hole(const tidings__segment *segment, uint32_t known)
-{
-    return tidings__file_hole(tidings__segment_descriptor(segment), segment->geometry.names + (uint64_t)known * sizeof(tidings__name));
+static uint64_t names_hole(const tidings__segment *segment, uint32_t known) {
+    return tidings__file_hole(tidings__segment_descriptor(segment),
+                              segment->geometry.names + (uint64_t)known * sizeof(tidings__name));
 }
 
-uint32_t tidings__names_there(tidings__segment *segment, uint32_t count)
-{
+uint32_t tidings__names_there(tidings__segment *segment, uint32_t count) {
     const uint32_t known = atomic_load_explicit(&segment->names_known, memory_order_relaxed);
     if (known >= count) return count;
     const uint64_t names = segment->geometry.names, hole = names_hole(segment, known);
@@ -142,13 +145,14 @@ uint32_t tidings__names_there(tidings__segment *segment, uint32_t count)
     return there < count ? (uint32_t)there : count;
 }
 
-int tidings__back_names(tidings__segment *segment, uint32_t count)
-{
+int tidings__back_names(tidings__segment *segment, uint32_t count) {
     const uint32_t known = atomic_load_explicit(&segment->names_known, memory_order_relaxed);
     if (known >= count) return 0;
     if (count > segment->shape.names) {
-        return tidings__fail(ENOSPC, "can't add a name to center \"%s\": all %u places for names are taken; remove observers, or create it with more", segment->name,
-                             segment->shape.names);
+        return tidings__fail(ENOSPC,
+                             "can't add a name to center \"%s\": all %u places for names are taken; remove observers, "
+                             "or create it with more",
+                             segment->name, segment->shape.names);
     }
     const uint64_t names = segment->geometry.names;
     const uint64_t start = names + (uint64_t)known * sizeof(tidings__name);
@@ -159,9 +163,12 @@ int tidings__back_names(tidings__segment *segment, uint32_t count)
         return 0;
     }
     if (!segment->writable) {
-        return tidings__fail(ENODATA, "can't read name %u of center \"%s\": nobody has written there; the center may be damaged", count - 1, segment->name);
+        return tidings__fail(ENODATA,
+                             "can't read name %u of center \"%s\": nobody has written there; the center may be damaged",
+                             count - 1, segment->name);
     }
-    // An eighth more each time: before it grows, who adds a name looks whether an old one can go, which is a walk along all of them.
+    // An eighth more each time: before it grows, who adds a name looks whether an old one can go, which is a walk along
+    // all of them.
     const uint32_t steps[] = {count + known / 8, count};
     uint32_t target = 0;
     uint64_t end = 0;
@@ -172,10 +179,12 @@ int tidings__back_names(tidings__segment *segment, uint32_t count)
         end = names + (uint64_t)target * sizeof(tidings__name);
         result = reserve(segment, start, end);
     }
-    // Touched as well, so that a reader who can only ask for holes sees them as backed even where no name has been written.
+    // Touched as well, so that a reader who can only ask for holes sees them as backed even where no name has been
+    // written.
     if (result == 0) result = tidings__map_touch(segment->base + start, end - start, true);
     const int fd = tidings__segment_descriptor(segment);
-    if (result == 0 && fd >= 0 && !tidings__file_backed(fd, start, end - start)) tidings__map_touch_each(segment->base + start, end - start);
+    if (result == 0 && fd >= 0 && !tidings__file_backed(fd, start, end - start))
+        tidings__map_touch_each(segment->base + start, end - start);
     if (result != 0) return reserve_failed(segment, -result, "add a name to", end - start);
     publish_names(segment, target);
     return 0;

@@ -1,5 +1,6 @@
-// How a center comes into being: without a name, or under one that no center can have; reserved, written, and only then given its own. So there is never anything
-// half made to be seen, and a creator that is killed on the way leaves nothing (or, where files need a name, a "tidings.<uid>..<random>": leftovers.c).
+// How a center comes into being: without a name, or under one that no center can have; reserved, written, and only then
+// given its own. So there is never anything half made to be seen, and a creator that is killed on the way leaves
+// nothing (or, where files need a name, a "tidings.<uid>..<random>": leftovers.c).
 #include <errno.h>
 #include <string.h>
 
@@ -11,11 +12,11 @@
 #include "segment/names.h"
 
 // Everything that is not 0 in a new center.
-static void write_contents(tidings__segment *segment)
-{
+static void write_contents(tidings__segment *segment) {
     tidings__header *header = segment->header;
-    // Relaxed throughout: the file has no name, so nobody looks. The name is given by a system call, which orders enough.
-    // Cells are born as zeros: W says "the lap before the first, nobody's", C and V say something about position 0, which lies in slot 0. That one alone must say otherwise.
+    // Relaxed throughout: the file has no name, so nobody looks. The name is given by a system call, which orders
+    // enough. Cells are born as zeros: W says "the lap before the first, nobody's", C and V say something about
+    // position 0, which lies in slot 0. That one alone must say otherwise.
     atomic_store_explicit(&segment->cells[0].commit, TIDINGS__C_NEVER, memory_order_relaxed);
     atomic_store_explicit(&segment->cells[0].verdict, TIDINGS__V_NEVER, memory_order_relaxed);
     atomic_store_explicit(&segment->names[TIDINGS__NAME_ALL].state, TIDINGS__NAME_LINKED, memory_order_relaxed);
@@ -33,8 +34,7 @@ static void write_contents(tidings__segment *segment)
     header->magic = TIDINGS__MAGIC;
 }
 
-static int give_memory(tidings__segment *segment)
-{
+static int give_memory(tidings__segment *segment) {
     const uint64_t base = segment->geometry.base_size;
     int result = tidings__file_resize(segment->fd, segment->size);
     if (result != 0) return result;
@@ -45,50 +45,72 @@ static int give_memory(tidings__segment *segment)
     return tidings__map(segment->fd, segment->size, true, &segment->base);
 }
 
-int tidings__segment_no_directory(const tidings__segment *segment)
-{
+int tidings__segment_no_directory(const tidings__segment *segment) {
     char directory[TIDINGS__PATH_SIZE];
     tidings__segment_directory(segment, directory);
-    return tidings__segment_refuse(segment, ENOENT, "open", "directory %s does not exist; create it or set TIDINGS_DIRECTORY",
-                                   directory);
+    return tidings__segment_refuse(segment, ENOENT, "open",
+                                   "directory %s does not exist; create it or set TIDINGS_DIRECTORY", directory);
 }
 
-static int explain(const tidings__segment *segment, int error)
-{
+static int explain(const tidings__segment *segment, int error) {
     char needed[TIDINGS__AMOUNT_SIZE], there[TIDINGS__AMOUNT_SIZE];
     uint64_t available = 0;
     char directory[TIDINGS__PATH_SIZE];
     tidings__segment_directory(segment, directory);
     switch (error) {
-    case ENOSPC:
-        if (!tidings__file_space(segment->fd, directory, &available)) available = UINT64_MAX;
-        else if (segment->fd >= 0) available += tidings__file_memory(segment->fd);  // what we have taken ourselves by now is given back
-        if (available < segment->geometry.base_size) {
-            return tidings__segment_refuse(segment, error, "open", "%s is full (needs %s, %s free); make room there or set TIDINGS_DIRECTORY", directory,
-                                           tidings__amount(segment->geometry.base_size, needed), tidings__amount(available, there));
-        }
-        return tidings__segment_refuse(segment, error, "open", "%s has no room for another file of %s (files or quota used up); make room there or set TIDINGS_DIRECTORY",
-                                       directory, tidings__amount(segment->geometry.base_size, needed));
-    case ENOENT: return tidings__segment_no_directory(segment);
-    case ENOTDIR: return tidings__segment_refuse(segment, error, "open", "%s is not a directory; set TIDINGS_DIRECTORY to one", directory);
-    case EDOM: return tidings__segment_refuse(segment, EPERM, "open", "this process may not give a file to that group; use one that it is a member of");
-    case EACCES:
-    case EPERM: return tidings__segment_refuse(segment, error, "open", "no permission to create files in %s; set TIDINGS_DIRECTORY to a directory of yours", directory);
-    case EROFS: return tidings__segment_refuse(segment, error, "open", "%s is read-only; set TIDINGS_DIRECTORY to a directory that can be written", directory);
-    case EFBIG:
-        return tidings__segment_refuse(segment, error, "open", "its file is %s long (mostly without memory), which this process may not create; raise the limit (ulimit -f)",
-                                       tidings__amount(segment->size, needed));
-    case ENOMEM: return tidings__segment_refuse(segment, error, "open", "no room for %s of addresses; raise the limit (ulimit -v)", tidings__amount(segment->size, needed));
-    case EMFILE:
-    case ENFILE: return tidings__segment_refuse(segment, error, "open", "too many open files; close some or raise the limit (ulimit -n)");
-    default: return tidings__segment_refuse(segment, error, "open", "creating it in %s failed (%s); set TIDINGS_DIRECTORY to another directory", directory, strerror(error));
+        case ENOSPC:
+            if (!tidings__file_space(segment->fd, directory, &available))
+                available = UINT64_MAX;
+            else if (segment->fd >= 0)
+                available += tidings__file_memory(segment->fd);  // what we have taken ourselves by now is given back
+            if (available < segment->geometry.base_size) {
+                return tidings__segment_refuse(
+                    segment, error, "open", "%s is full (needs %s, %s free); make room there or set TIDINGS_DIRECTORY",
+                    directory, tidings__amount(segment->geometry.base_size, needed), tidings__amount(available, there));
+            }
+            return tidings__segment_refuse(segment, error, "open",
+                                           "%s has no room for another file of %s (files or quota used up); make room "
+                                           "there or set TIDINGS_DIRECTORY",
+                                           directory, tidings__amount(segment->geometry.base_size, needed));
+        case ENOENT: return tidings__segment_no_directory(segment);
+        case ENOTDIR:
+            return tidings__segment_refuse(segment, error, "open",
+                                           "%s is not a directory; set TIDINGS_DIRECTORY to one", directory);
+        case EDOM:
+            return tidings__segment_refuse(
+                segment, EPERM, "open",
+                "this process may not give a file to that group; use one that it is a member of");
+        case EACCES:
+        case EPERM:
+            return tidings__segment_refuse(
+                segment, error, "open",
+                "no permission to create files in %s; set TIDINGS_DIRECTORY to a directory of yours", directory);
+        case EROFS:
+            return tidings__segment_refuse(segment, error, "open",
+                                           "%s is read-only; set TIDINGS_DIRECTORY to a directory that can be written",
+                                           directory);
+        case EFBIG:
+            return tidings__segment_refuse(segment, error, "open",
+                                           "its file is %s long (mostly without memory), which this process may not "
+                                           "create; raise the limit (ulimit -f)",
+                                           tidings__amount(segment->size, needed));
+        case ENOMEM:
+            return tidings__segment_refuse(segment, error, "open",
+                                           "no room for %s of addresses; raise the limit (ulimit -v)",
+                                           tidings__amount(segment->size, needed));
+        case EMFILE:
+        case ENFILE:
+            return tidings__segment_refuse(segment, error, "open",
+                                           "too many open files; close some or raise the limit (ulimit -n)");
+        default:
+            return tidings__segment_refuse(segment, error, "open",
+                                           "creating it in %s failed (%s); set TIDINGS_DIRECTORY to another directory",
+                                           directory, strerror(error));
     }
 }
 
-
 // From an open, empty file to a finished center without a name. 0 or a negative errno.
-static int make(tidings__segment *segment, uint32_t mode, const uint32_t *group)
-{
+static int make(tidings__segment *segment, uint32_t mode, const uint32_t *group) {
     segment->writable = true;
     int result = give_memory(segment);
     if (result != 0) return result;
@@ -106,16 +128,14 @@ static int make(tidings__segment *segment, uint32_t mode, const uint32_t *group)
     return tidings__file_access(segment->fd, mode, group);
 }
 
-static void begin(tidings__segment *segment)
-{
+static void begin(tidings__segment *segment) {
     tidings__geometry_of(&segment->shape, &segment->geometry);
     segment->size = segment->geometry.file_size;
     segment->instance = tidings__random();
     segment->home_namespace = tidings__pid_namespace();
 }
 
-int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group)
-{
+int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group) {
     begin(segment);
     segment->fd = tidings__file_create_memory(segment->name);
     int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
@@ -124,8 +144,7 @@ int tidings__segment_birth_sealed(tidings__segment *segment, uint32_t mode, cons
     return result;
 }
 
-int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
-{
+int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group) {
     begin(segment);
     char other[TIDINGS__PATH_SIZE];  // directory, then temporary name
     tidings__segment_directory(segment, other);
@@ -137,13 +156,15 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
         // Files need a name here, or can't be given one later.
         if (segment->writers_file) tidings__writers_file_unlink(segment, segment->instance);
         tidings__segment_close(segment);
-        if (tidings__beside_path(segment->path, segment->owner, segment->instance, "", other, sizeof other) != 0) return explain(segment, ENAMETOOLONG);
+        if (tidings__beside_path(segment->path, segment->owner, segment->instance, "", other, sizeof other) != 0)
+            return explain(segment, ENAMETOOLONG);
         segment->fd = tidings__file_create_named(other);
         result = segment->fd < 0 ? segment->fd : tidings__birth_hold(segment->fd, other);
         if (result == 0) result = make(segment, mode, group);
         if (result == 0) {
             result = tidings__file_rename(other, segment->path);
-            if (result == -ENOENT) result = -EAGAIN;  // somebody deleted it (or the directory: then the next attempt says so)
+            if (result == -ENOENT)
+                result = -EAGAIN;  // somebody deleted it (or the directory: then the next attempt says so)
         }
         if (result != 0 && segment->fd >= 0) (void)tidings__file_unlink(other);
         if (result == 0) tidings__birth_release(segment->fd);
@@ -151,7 +172,8 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
     if (result == 0 && segment->writers_file) tidings__birth_release(segment->writers_file_fd);
     if (result == 0 && !segment->writers_file) {
         result = tidings__segment_separate(segment);
-        if (result == -ESTALE || result == -ENOENT) result = -EEXIST;  // removed already, and perhaps succeeded: look again
+        if (result == -ESTALE || result == -ENOENT)
+            result = -EEXIST;  // removed already, and perhaps succeeded: look again
     }
     if (result == 0) return 0;
     // The words come before the descriptor goes: free space is asked of the file system that was full.

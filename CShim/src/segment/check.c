@@ -9,50 +9,53 @@
 #include "platform/process.h"
 #include "segment/internal.h"
 
-// Where files can't be renamed without replacing, a newborn has two names for an instant (file_rename). So that one look doesn't condemn it:
+// Where files can't be renamed without replacing, a newborn has two names for an instant (file_rename). So that one
+// look doesn't condemn it:
 #define LINK_LOOKS 5
 
-static const char *kind_of(mode_t mode)
-{
+static const char *kind_of(mode_t mode) {
     switch (mode & S_IFMT) {
-    case S_IFDIR: return "a directory";
-    case S_IFIFO: return "a FIFO";
-    case S_IFSOCK: return "a socket";
-    case S_IFLNK: return "a symbolic link";
-    case S_IFCHR:
-    case S_IFBLK: return "a device";
-    default: return "no regular file";
+        case S_IFDIR: return "a directory";
+        case S_IFIFO: return "a FIFO";
+        case S_IFSOCK: return "a socket";
+        case S_IFLNK: return "a symbolic link";
+        case S_IFCHR:
+        case S_IFBLK: return "a device";
+        default: return "no regular file";
     }
 }
 
-int tidings__segment_unopenable(const tidings__segment *segment, int error, uint32_t flags, const char *verb)
-{
+int tidings__segment_unopenable(const tidings__segment *segment, int error, uint32_t flags, const char *verb) {
     if (error == ENOENT) return -ENOENT;
     struct stat status;
     const bool seen = tidings__path_status(segment->path, &status) == 0;
     if (seen && !S_ISREG(status.st_mode)) {
-        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name", segment->path, kind_of(status.st_mode));
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name",
+                                       segment->path, kind_of(status.st_mode));
     }
     if (error == EACCES && seen && status.st_uid != segment->owner && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
-        return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory", segment->path, (unsigned)status.st_uid);
+        return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory",
+                                       segment->path, (unsigned)status.st_uid);
     }
     if (error == EACCES && seen && segment->owner != tidings__user_id()) {
-        return tidings__segment_refuse(segment, EACCES, verb, "user %u lets this process %s (mode %04o); %s", segment->owner,
-                                       tidings__path_readable(segment->path) ? "only observe it" : "neither post nor observe", (unsigned)status.st_mode & 07777,
-                                       tidings__path_readable(segment->path) ? "open it read-only" : "have its owner choose a wider mode");
+        return tidings__segment_refuse(
+            segment, EACCES, verb, "user %u lets this process %s (mode %04o); %s", segment->owner,
+            tidings__path_readable(segment->path) ? "only observe it" : "neither post nor observe",
+            (unsigned)status.st_mode & 07777,
+            tidings__path_readable(segment->path) ? "open it read-only" : "have its owner choose a wider mode");
     }
-    const char *advice = error == EACCES || error == EPERM ? "check its permissions and its directory's"
-                         : error == EROFS                  ? "its file system is read-only, use another directory"
+    const char *advice = error == EACCES || error == EPERM    ? "check its permissions and its directory's"
+                         : error == EROFS                     ? "its file system is read-only, use another directory"
                          : error == EMFILE || error == ENFILE ? "close some files or raise the limit (ulimit -n)"
-                         : error == ENOTDIR                ? "set TIDINGS_DIRECTORY to a directory"
-                                                           : "check the directory";
+                         : error == ENOTDIR                   ? "set TIDINGS_DIRECTORY to a directory"
+                                                              : "check the directory";
     return tidings__segment_refuse(segment, error, verb, "%s: %s; %s", segment->path, strerror(error), advice);
 }
 
-#define ALLOW_SHARED "allow it (TIDINGS_OPEN_SHARED_DIRECTORY, in Swift allowsSharedDirectory, with the command --shared-directory)"
+#define ALLOW_SHARED                                                                                                   \
+    "allow it (TIDINGS_OPEN_SHARED_DIRECTORY, in Swift allowsSharedDirectory, with the command --shared-directory)"
 
-int tidings__segment_check_directory(const tidings__segment *segment, uint32_t flags, const char *verb)
-{
+int tidings__segment_check_directory(const tidings__segment *segment, uint32_t flags, const char *verb) {
     if (flags & TIDINGS_OPEN_SHARED_DIRECTORY) return 0;
     char directory[TIDINGS__PATH_SIZE];
     tidings__segment_directory(segment, directory);
@@ -79,8 +82,7 @@ int tidings__segment_check_directory(const tidings__segment *segment, uint32_t f
 }
 
 // The fields of the first page, read, not mapped: what passes the checks is then exactly what we go on with.
-static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
-{
+static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic) {
     uint8_t raw[offsetof(tidings__header, birthplace) + sizeof(uint64_t)];
     const int result = tidings__file_read(fd, raw, sizeof raw, 0);
     if (result != 0) return result;
@@ -96,44 +98,50 @@ static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic)
     return 0;
 }
 
-bool tidings__identity_is_ours(const tidings__identity *identity)
-{
+bool tidings__identity_is_ours(const tidings__identity *identity) {
     return identity->version == TIDINGS__FORMAT_VERSION && identity->layout_stamp == tidings__layout_stamp();
 }
 
-bool tidings__segment_read_identity(int fd, tidings__identity *identity)
-{
+bool tidings__segment_read_identity(int fd, tidings__identity *identity) {
     uint64_t magic = 0;
     return read_fixed(fd, identity, &magic) == 0 && magic == TIDINGS__MAGIC;
 }
 
-int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb, tidings__identity *identity)
-{
+int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb,
+                              tidings__identity *identity) {
     struct stat status;
     int result = tidings__file_status(fd, &status);
-    if (result == 0 && S_ISREG(status.st_mode) && status.st_nlink > 1 && segment->looks < LINK_LOOKS && !segment->sealed) return TIDINGS__LATER;
+    if (result == 0 && S_ISREG(status.st_mode) && status.st_nlink > 1 && segment->looks < LINK_LOOKS &&
+        !segment->sealed)
+        return TIDINGS__LATER;
     if (result != 0) return tidings__segment_unopenable(segment, -result, flags, verb);
     if (!S_ISREG(status.st_mode)) {
-        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name", segment->path, kind_of(status.st_mode));
+        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is %s; remove it or choose another name",
+                                       segment->path, kind_of(status.st_mode));
     }
     if (status.st_uid != segment->owner && !(flags & TIDINGS__OPEN_ANY_OWNER)) {
-        return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory", segment->path, (unsigned)status.st_uid);
+        return tidings__segment_refuse(segment, EPERM, verb, "%s belongs to user %u; choose another name or directory",
+                                       segment->path, (unsigned)status.st_uid);
     }
     if (status.st_nlink == 0 && !segment->sealed) return -ENOENT;
     if (status.st_nlink > 1) {
-        return tidings__segment_refuse(segment, EBADMSG, verb, "%s has %lu names (hard links), a center has one; remove the others", segment->path,
-                                       (unsigned long)status.st_nlink);
+        return tidings__segment_refuse(segment, EBADMSG, verb,
+                                       "%s has %lu names (hard links), a center has one; remove the others",
+                                       segment->path, (unsigned long)status.st_nlink);
     }
     char length[TIDINGS__AMOUNT_SIZE];
     if (status.st_size < (off_t)sizeof(tidings__header)) {
-        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is not a center (only %s long); remove it or choose another name", segment->path,
-                                       tidings__amount((uint64_t)status.st_size, length));
+        return tidings__segment_refuse(segment, EBADMSG, verb,
+                                       "%s is not a center (only %s long); remove it or choose another name",
+                                       segment->path, tidings__amount((uint64_t)status.st_size, length));
     }
     uint64_t magic = 0;
     result = read_fixed(fd, identity, &magic);
     if (result != 0) return tidings__segment_unopenable(segment, -result, flags, verb);
     if (magic != TIDINGS__MAGIC) {
-        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is not a center (other contents); remove it or choose another name", segment->path);
+        return tidings__segment_refuse(segment, EBADMSG, verb,
+                                       "%s is not a center (other contents); remove it or choose another name",
+                                       segment->path);
     }
     identity->device = status.st_dev;
     identity->inode = status.st_ino;
@@ -141,22 +149,26 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
     return 0;
 }
 
-int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity)
-{
+int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity) {
     if (identity->version != TIDINGS__FORMAT_VERSION) {
-        return tidings__segment_refuse(segment, EPROTO, verb, "%s has format version %u, this program uses %u; update the older one and remove the center", segment->path,
-                                       identity->version, TIDINGS__FORMAT_VERSION);
+        return tidings__segment_refuse(
+            segment, EPROTO, verb,
+            "%s has format version %u, this program uses %u; update the older one and remove the center", segment->path,
+            identity->version, TIDINGS__FORMAT_VERSION);
     }
     if (identity->layout_stamp != tidings__layout_stamp()) {
-        return tidings__segment_refuse(segment, EPROTO, verb, "%s has another layout (stamp %08x, this program's is %08x); build both alike and remove the center",
-                                       segment->path, identity->layout_stamp, tidings__layout_stamp());
+        return tidings__segment_refuse(
+            segment, EPROTO, verb,
+            "%s has another layout (stamp %08x, this program's is %08x); build both alike and remove the center",
+            segment->path, identity->layout_stamp, tidings__layout_stamp());
     }
     if (
 #ifndef MUTANT_SHAPE_UNCHECKED  // Found by: fuzz opening
         !tidings__shape_valid(&identity->shape) ||
 #endif
         identity->instance == 0) {
-        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is damaged (impossible sizes); delete it when nobody uses it", segment->path);
+        return tidings__segment_refuse(
+            segment, EBADMSG, verb, "%s is damaged (impossible sizes); delete it when nobody uses it", segment->path);
     }
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);
@@ -165,9 +177,11 @@ int tidings__segment_validate(const tidings__segment *segment, const char *verb,
         identity->length != geometry.file_size ||
 #endif
         identity->file_size != geometry.file_size) {
-        return tidings__segment_refuse(segment, EBADMSG, verb, "%s is damaged (%llu bytes long, its header says %llu and its sizes make %llu); delete it when nobody uses it",
-                                       segment->path, (unsigned long long)identity->length, (unsigned long long)identity->file_size,
-                                       (unsigned long long)geometry.file_size);
+        return tidings__segment_refuse(segment, EBADMSG, verb,
+                                       "%s is damaged (%llu bytes long, its header says %llu and its sizes make %llu); "
+                                       "delete it when nobody uses it",
+                                       segment->path, (unsigned long long)identity->length,
+                                       (unsigned long long)identity->file_size, (unsigned long long)geometry.file_size);
     }
     return 0;
 }

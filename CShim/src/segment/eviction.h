@@ -1,13 +1,12 @@
-// The eviction word: where the retained part of the order begins, and the range that is being evicted. Side by side ring and registry read it.
+// The eviction word: where the retained part of the order begins, and the range that is being evicted. Side by side
+// ring and registry read it.
 #ifndef TIDINGS__EVICTION_H
 #define TIDINGS__EVICTION_H
 
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-static inline uint64_t tidings__ev_start(uint64_t ev) {
-    return ev >> TIDINGS__EV_START_SHIFT;
-}
+static inline uint64_t tidings__ev_start(uint64_t ev) { return ev >> TIDINGS__EV_START_SHIFT; }
 // 0: nothing is being evicted.
 static inline uint32_t tidings__ev_length(uint64_t ev) {
     return ev & TIDINGS__EV_EVICTING ? (uint32_t)(ev & TIDINGS__EV_LOW_MASK) : 0;

@@ -8,7 +8,8 @@
 #define KIB UINT64_C(1024)
 #define MIB (KIB * 1024)
 
-const tidings_configuration tidings_small_configuration = {.slots = 512, .participants = 64, .observers = 64, .names = 4096};
+const tidings_configuration tidings_small_configuration = {
+    .slots = 512, .participants = 64, .observers = 64, .names = 4096};
 
 // Bounds, and where they come from: a lap must be long enough that eviction by 64 works; 12 bits of participant in a chunk word; the observer maps; names of
 // which every one could be hashed to a bucket of its own; the mapping of all sixteen largest chunks.
@@ -22,7 +23,8 @@ const tidings_configuration tidings_small_configuration = {.slots = 512, .partic
 #define BUCKETS_MAX 16384u
 #define PAYLOAD_MAX (1024 * MIB)
 
-// Sizes by eights, so at most 7/8 of a chunk is wasted; counts so that each size can hold some hundred kilobytes to some tens of megabytes in flight.
+// Sizes by eights, so at most 7/8 of a chunk is wasted; counts so that each size can hold some hundred kilobytes to
+// some tens of megabytes in flight.
 static const struct {
     uint64_t size;
     uint32_t count;
@@ -35,8 +37,7 @@ static bool power_of_two(uint32_t number) { return number != 0 && (number & (num
 
 static bool within(uint64_t number, uint64_t least, uint64_t most) { return number >= least && number <= most; }
 
-int tidings__shape_from(const tidings_configuration *configuration, tidings__shape *shape)
-{
+int tidings__shape_from(const tidings_configuration *configuration, tidings__shape *shape) {
     static const tidings_configuration standard;
     const tidings_configuration *c = configuration ? configuration : &standard;
     *shape = (tidings__shape){
@@ -47,25 +48,30 @@ int tidings__shape_from(const tidings_configuration *configuration, tidings__sha
         .names = c->names ? c->names : 131072,
     };
     if (!within(shape->maximum_payload, 1, PAYLOAD_MAX)) {
-        return tidings__fail(EINVAL, "can't use a maximum payload of %llu bytes: at most %llu (1 GiB); choose a smaller one",
+        return tidings__fail(EINVAL,
+                             "can't use a maximum payload of %llu bytes: at most %llu (1 GiB); choose a smaller one",
                              (unsigned long long)shape->maximum_payload, (unsigned long long)PAYLOAD_MAX);
     }
     if (!within(shape->slots, SLOTS_MIN, SLOTS_MAX) || !power_of_two(shape->slots)) {
-        return tidings__fail(EINVAL, "can't use %u slots: a power of two from %u to %u; choose one", shape->slots, SLOTS_MIN, SLOTS_MAX);
+        return tidings__fail(EINVAL, "can't use %u slots: a power of two from %u to %u; choose one", shape->slots,
+                             SLOTS_MIN, SLOTS_MAX);
     }
     if (!within(shape->participants, PARTICIPANTS_MIN, TIDINGS__PARTICIPANTS_MAX)) {
-        return tidings__fail(EINVAL, "can't use room for %u participants: from %u to %u; change it", shape->participants, PARTICIPANTS_MIN,
-                             TIDINGS__PARTICIPANTS_MAX);
+        return tidings__fail(EINVAL, "can't use room for %u participants: from %u to %u; change it",
+                             shape->participants, PARTICIPANTS_MIN, TIDINGS__PARTICIPANTS_MAX);
     }
     if (!within(shape->observers, OBSERVERS_MIN, TIDINGS__OBSERVERS_MAX)) {
-        return tidings__fail(EINVAL, "can't use room for %u observers: from %u to %u; change it", shape->observers, OBSERVERS_MIN,
-                             TIDINGS__OBSERVERS_MAX);
+        return tidings__fail(EINVAL, "can't use room for %u observers: from %u to %u; change it", shape->observers,
+                             OBSERVERS_MIN, TIDINGS__OBSERVERS_MAX);
     }
     if (!within(shape->names, NAMES_MIN, NAMES_MAX)) {
-        return tidings__fail(EINVAL, "can't use room for %u names: from %u to %u; change it", shape->names, NAMES_MIN, NAMES_MAX);
+        return tidings__fail(EINVAL, "can't use room for %u names: from %u to %u; change it", shape->names, NAMES_MIN,
+                             NAMES_MAX);
     }
     if (c->mode > 0777 || (c->mode != 0 && (c->mode & 0600) != 0600)) {
-        return tidings__fail(EINVAL, "can't use mode %04o: permission bits only, and the owner's read and write among them; choose e.g. 0600 or 0660",
+        return tidings__fail(EINVAL,
+                             "can't use mode %04o: permission bits only, and the owner's read and write among them; "
+                             "choose e.g. 0600 or 0660",
                              c->mode);
     }
     shape->buckets = BUCKETS_MIN;
@@ -76,16 +82,15 @@ int tidings__shape_from(const tidings_configuration *configuration, tidings__sha
     return 0;
 }
 
-bool tidings__shape_valid(const tidings__shape *shape)
-{
-    return within(shape->maximum_payload, 1, PAYLOAD_MAX) && within(shape->slots, SLOTS_MIN, SLOTS_MAX) && power_of_two(shape->slots) &&
-           within(shape->participants, PARTICIPANTS_MIN, TIDINGS__PARTICIPANTS_MAX) && within(shape->observers, OBSERVERS_MIN, TIDINGS__OBSERVERS_MAX) &&
-           within(shape->names, NAMES_MIN, NAMES_MAX) && within(shape->buckets, BUCKETS_MIN, BUCKETS_MAX) && power_of_two(shape->buckets) &&
-           within(shape->names_first, NAMES_MIN, shape->names);
+bool tidings__shape_valid(const tidings__shape *shape) {
+    return within(shape->maximum_payload, 1, PAYLOAD_MAX) && within(shape->slots, SLOTS_MIN, SLOTS_MAX) &&
+           power_of_two(shape->slots) && within(shape->participants, PARTICIPANTS_MIN, TIDINGS__PARTICIPANTS_MAX) &&
+           within(shape->observers, OBSERVERS_MIN, TIDINGS__OBSERVERS_MAX) &&
+           within(shape->names, NAMES_MIN, NAMES_MAX) && within(shape->buckets, BUCKETS_MIN, BUCKETS_MAX) &&
+           power_of_two(shape->buckets) && within(shape->names_first, NAMES_MIN, shape->names);
 }
 
-static void lay_out_classes(uint64_t maximum_payload, tidings__geometry *geometry)
-{
+static void lay_out_classes(uint64_t maximum_payload, tidings__geometry *geometry) {
     const uint64_t last = round_up(maximum_payload + 1024, TIDINGS__PAGE);
     uint32_t last_count = LAST_CLASS_COUNT;
     geometry->class_count = 0;
@@ -94,20 +99,21 @@ static void lay_out_classes(uint64_t maximum_payload, tidings__geometry *geometr
             last_count = class_table[i].count;  // the last size takes this one's place, so there should be as many
             break;
         }
-        geometry->classes[geometry->class_count++] = (tidings__class){.size = class_table[i].size, .count = class_table[i].count};
+        geometry->classes[geometry->class_count++] = (tidings__class){.size = class_table[i].size,
+                                                                      .count = class_table[i].count};
     }
     geometry->classes[geometry->class_count++] = (tidings__class){.size = last, .count = last_count};
 }
 
-void tidings__geometry_of(const tidings__shape *shape, tidings__geometry *geometry)
-{
+void tidings__geometry_of(const tidings__shape *shape, tidings__geometry *geometry) {
     *geometry = (tidings__geometry){0};
     lay_out_classes(shape->maximum_payload, geometry);
     for (uint32_t i = 0; i < geometry->class_count; i++) {
         geometry->classes[i].first = geometry->chunk_count;
         geometry->chunk_count += geometry->classes[i].count;
     }
-    // Each part begins on a page of its own: parts have different writers, and a hostile or damaged one should not share a page for nothing.
+    // Each part begins on a page of its own: parts have different writers, and a hostile or damaged one should not
+    // share a page for nothing.
     uint64_t at = round_up(sizeof(tidings__header), TIDINGS__PAGE);
     geometry->participants = at;
     at = round_up(at + (uint64_t)shape->participants * sizeof(tidings__participant), TIDINGS__PAGE);
@@ -130,32 +136,48 @@ void tidings__geometry_of(const tidings__shape *shape, tidings__geometry *geomet
     geometry->file_size = at;
 }
 
-static uint32_t fold(uint32_t stamp, uint64_t number)
-{
+static uint32_t fold(uint32_t stamp, uint64_t number) {
     for (uint32_t i = 0; i < 8; i++) stamp = (stamp ^ (uint8_t)(number >> 8 * i)) * 16777619u;  // FNV-1a
     return stamp;
 }
 
-uint32_t tidings__layout_stamp(void)
-{
+uint32_t tidings__layout_stamp(void) {
     const uint64_t parts[] = {
-        sizeof(tidings__header),       sizeof(tidings__participant), sizeof(tidings__observer_entry),     sizeof(tidings__cell),
-        sizeof(tidings__name),         sizeof(tidings__tally),       sizeof(tidings__shape),              sizeof(tidings__padded),
-        offsetof(tidings__header, shape), offsetof(tidings__header, eviction), offsetof(tidings__header, asleep), offsetof(tidings__header, lossless),
-        offsetof(tidings__cell, body), offsetof(tidings__name, members), offsetof(tidings__name, key),
-        TIDINGS__MAP_WORDS,            TIDINGS__PAGE,                TIDINGS__W_LAP_SHIFT,                TIDINGS__EV_START_SHIFT,
-        TIDINGS__NAMES_STEP,           LAST_CLASS_COUNT,
+        sizeof(tidings__header),
+        sizeof(tidings__participant),
+        sizeof(tidings__observer_entry),
+        sizeof(tidings__cell),
+        sizeof(tidings__name),
+        sizeof(tidings__tally),
+        sizeof(tidings__shape),
+        sizeof(tidings__padded),
+        offsetof(tidings__header, shape),
+        offsetof(tidings__header, eviction),
+        offsetof(tidings__header, asleep),
+        offsetof(tidings__header, lossless),
+        offsetof(tidings__cell, body),
+        offsetof(tidings__name, members),
+        offsetof(tidings__name, key),
+        TIDINGS__MAP_WORDS,
+        TIDINGS__PAGE,
+        TIDINGS__W_LAP_SHIFT,
+        TIDINGS__EV_START_SHIFT,
+        TIDINGS__NAMES_STEP,
+        LAST_CLASS_COUNT,
     };
     uint32_t stamp = 2166136261u;
     for (uint32_t i = 0; i < sizeof parts / sizeof parts[0]; i++) stamp = fold(stamp, parts[i]);
-    for (uint32_t i = 0; i < TIDINGS__CLASSES - 1; i++) stamp = fold(fold(stamp, class_table[i].size), class_table[i].count);
+    for (uint32_t i = 0; i < TIDINGS__CLASSES - 1; i++)
+        stamp = fold(fold(stamp, class_table[i].size), class_table[i].count);
     return stamp;
 }
 
 // What fields have room for: chunk numbers + 1 in 16 bits, names in 24, everything below the lock bytes.
-_Static_assert(512 + 256 + 64 + 32 + 16 + 512 <= 65534, "a chunk's number fits the name entry's retained word, whatever the maximum payload");
+_Static_assert(512 + 256 + 64 + 32 + 16 + 512 <= 65534,
+               "a chunk's number fits the name entry's retained word, whatever the maximum payload");
 _Static_assert(NAMES_MAX < 1u << 24, "a name entry's number fits a record");
 _Static_assert(TIDINGS__PARTICIPANTS_MAX <= 1u << 12, "a participant fits a chunk word");
-_Static_assert(LAST_CLASS_COUNT * (PAYLOAD_MAX + 8 * KIB) + NAMES_MAX * sizeof(tidings__name) + SLOTS_MAX * sizeof(tidings__cell) + 256 * MIB <
+_Static_assert(LAST_CLASS_COUNT *(PAYLOAD_MAX + 8 * KIB) + NAMES_MAX * sizeof(tidings__name) +
+                       SLOTS_MAX * sizeof(tidings__cell) + 256 * MIB <
                    TIDINGS__LOCK_BASE,
                "no center reaches the lock bytes");

@@ -4,8 +4,8 @@
 
 #include "segment/segment.h"
 
-// Creates the center under segment->path from `segment->shape`, finished before it has a name. -EEXIST without an error line: somebody was quicker.
-// `group`: NULL, or whom the file is given to.
+// Creates the center under segment->path from `segment->shape`, finished before it has a name. -EEXIST without an error
+// line: somebody was quicker. `group`: NULL, or whom the file is given to.
 int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 
 // Says that there is no directory to create it in.
@@ -32,9 +32,11 @@ typedef struct tidings__identity {
     uint64_t length;
 } tidings__identity;
 
-// The checks in the README's order, on a descriptor, before anything is mapped. `verb` is "open" or "remove". The first half, up to the magic, is enough to
-// know that a file is a center of some version; -ENOENT without an error line: it has just been removed.
-int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb, tidings__identity *identity);
+// The checks in the README's order, on a descriptor, before anything is mapped. `verb` is "open" or "remove". The first
+// half, up to the magic, is enough to know that a file is a center of some version; -ENOENT without an error line: it
+// has just been removed.
+int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb,
+                              tidings__identity *identity);
 // Only what the file says of itself. False: it is no center.
 bool tidings__segment_read_identity(int fd, tidings__identity *identity);
 // Is it laid out as this build lays out its own?
@@ -48,13 +50,14 @@ int tidings__segment_unopenable(const tidings__segment *segment, int error, uint
 // its parents are not looked at.
 int tidings__segment_check_directory(const tidings__segment *segment, uint32_t flags, const char *verb);
 
-// Deletes the name if it is still this file's, under a lock that makes this one decision for everybody. 0 also if the name has gone already.
-// `companion`: its descriptor, or -1.
+// Deletes the name if it is still this file's, under a lock that makes this one decision for everybody. 0 also if the
+// name has gone already. `companion`: its descriptor, or -1.
 int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers_file, bool mark, const char *verb);
 
 // MARK: Files on their way (leftovers.c)
 
-// A file that has a name before its center does is held by a lock, so that nobody takes its creator for dead; -EAGAIN: somebody just did, begin anew.
+// A file that has a name before its center does is held by a lock, so that nobody takes its creator for dead; -EAGAIN:
+// somebody just did, begin anew.
 int tidings__birth_hold(int fd, const char *path);
 void tidings__birth_release(int fd);
 
@@ -64,7 +67,8 @@ void tidings__birth_release(int fd);
 bool tidings__mode_observable(uint32_t mode);
 // Makes the companion of a newborn center, gives it its name, and notes it in the segment. On failure there is none.
 int tidings__writers_file_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
-// Opens and maps that of an existing one. Errors with the line written; -ENOENT without: the center has just been removed.
+// Opens and maps that of an existing one. Errors with the line written; -ENOENT without: the center has just been
+// removed.
 int tidings__writers_file_join(tidings__segment *segment, const char *verb);
 // Takes it over from descriptors that were handed: one to map, one for locks. With the line written; closes neither.
 int tidings__writers_file_adopt(tidings__segment *segment, int mapped, int locks);
@@ -83,11 +87,13 @@ int tidings__segment_map(tidings__segment *segment, const tidings__identity *ide
 // Fills in pointers and private tables; `fd` and `base` are there. -ENOMEM.
 int tidings__segment_attach(tidings__segment *segment);
 
-// Once mapped: exchanges the descriptor for one of a description of its own. -ESTALE, -ENOENT: the file can't be reached any more.
+// Once mapped: exchanges the descriptor for one of a description of its own. -ESTALE, -ENOENT: the file can't be
+// reached any more.
 int tidings__segment_separate(tidings__segment *segment);
 
 // Writes "can't <verb> center "x": " and the rest.
-int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...) __attribute__((format(printf, 4, 5)));
+int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 // The directory part of segment->path, for "%.*s".
 int tidings__segment_directory_length(const tidings__segment *segment);

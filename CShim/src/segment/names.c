@@ -12,28 +12,29 @@
 #include "tidings.h"
 
 // Bytes of the character at the start of `bytes`, 0 if there is no valid one. Table 3-7 of the Unicode standard.
-static size_t character_length(const uint8_t *bytes, size_t length)
-{
+static size_t character_length(const uint8_t *bytes, size_t length) {
     const uint8_t first = bytes[0];
     if (first < 0x80) return first != 0;
-    const size_t count = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+    const size_t count = first >= 0xc2 && first <= 0xdf   ? 2
+                         : first >= 0xe0 && first <= 0xef ? 3
+                         : first >= 0xf0 && first <= 0xf4 ? 4
+                                                          : 0;
     if (count == 0 || count > length) return 0;
     for (size_t i = 1; i < count; i++) {
         if ((bytes[i] & 0xc0) != 0x80) return 0;
     }
     switch (first) {
-#ifndef MUTANT_OVERLONG_UTF8  // Found by: fuzz names
-    case 0xe0: return bytes[1] >= 0xa0 ? count : 0;  // overlong
+#ifndef MUTANT_OVERLONG_UTF8                             // Found by: fuzz names
+        case 0xe0: return bytes[1] >= 0xa0 ? count : 0;  // overlong
 #endif
-    case 0xed: return bytes[1] <= 0x9f ? count : 0;  // surrogates
-    case 0xf0: return bytes[1] >= 0x90 ? count : 0;  // overlong
-    case 0xf4: return bytes[1] <= 0x8f ? count : 0;  // beyond U+10FFFF
-    default: return count;
+        case 0xed: return bytes[1] <= 0x9f ? count : 0;  // surrogates
+        case 0xf0: return bytes[1] >= 0x90 ? count : 0;  // overlong
+        case 0xf4: return bytes[1] <= 0x8f ? count : 0;  // beyond U+10FFFF
+        default: return count;
     }
 }
 
-size_t tidings__valid_prefix(const char *bytes, size_t length)
-{
+size_t tidings__valid_prefix(const char *bytes, size_t length) {
     size_t at = 0;
     while (at < length) {
         const size_t step = character_length((const uint8_t *)bytes + at, length - at);
@@ -43,36 +44,41 @@ size_t tidings__valid_prefix(const char *bytes, size_t length)
     return at;
 }
 
-int tidings__check_text(const char *what, const char *bytes, size_t length, size_t min, size_t max)
-{
+int tidings__check_text(const char *what, const char *bytes, size_t length, size_t min, size_t max) {
 #ifdef MUTANT_SUBJECT_ONE_TOO_LONG  // Found by: fuzz names
     if (min == 0) max++;
 #endif
-    if (length > max) return tidings__fail(EINVAL, "can't use %s of %zu bytes: at most %zu; shorten it", what, length, max);
+    if (length > max)
+        return tidings__fail(EINVAL, "can't use %s of %zu bytes: at most %zu; shorten it", what, length, max);
     if (length < min) {
-        if (length == 0) return tidings__fail(EINVAL, "can't use an empty %s: at least %zu byte%s; give it one", what, min, min == 1 ? "" : "s");
+        if (length == 0)
+            return tidings__fail(EINVAL, "can't use an empty %s: at least %zu byte%s; give it one", what, min,
+                                 min == 1 ? "" : "s");
         return tidings__fail(EINVAL, "can't use %s of %zu bytes: at least %zu; lengthen it", what, length, min);
     }
     if (length > 0 && !bytes) return tidings__fail(EINVAL, "can't use %s: it is NULL; pass the text", what);
     const size_t valid = tidings__valid_prefix(bytes, length);
     if (valid == length) return 0;
     if (bytes[valid] == 0) return tidings__fail(EINVAL, "can't use %s: byte %zu is NUL; remove it", what, valid);
-    return tidings__fail(EINVAL, "can't use %s: not UTF-8 from byte %zu on (0x%02x); encode it as UTF-8", what, valid, (unsigned)(uint8_t)bytes[valid]);
+    return tidings__fail(EINVAL, "can't use %s: not UTF-8 from byte %zu on (0x%02x); encode it as UTF-8", what, valid,
+                         (unsigned)(uint8_t)bytes[valid]);
 }
 
-int tidings__check_center_name(const char *name)
-{
+int tidings__check_center_name(const char *name) {
     if (!name) return tidings__fail(EINVAL, "can't use center name: it is NULL; pass the text");
     const size_t length = strlen(name);
     const int result = tidings__check_text("center name", name, length, 1, TIDINGS_CENTER_NAME_MAX);
     if (result != 0) return result;
-    if (name[0] == '.') return tidings__fail(EINVAL, "can't use center name \"%s\": it starts with '.'; choose another", name);
+    if (name[0] == '.')
+        return tidings__fail(EINVAL, "can't use center name \"%s\": it starts with '.'; choose another", name);
     for (size_t i = 0; i < length; i++) {
         const uint8_t byte = (uint8_t)name[i];
-        if (byte == '/') return tidings__fail(EINVAL, "can't use center name \"%s\": it holds '/'; use '.' instead", name);
+        if (byte == '/')
+            return tidings__fail(EINVAL, "can't use center name \"%s\": it holds '/'; use '.' instead", name);
         // C0, DEL, and C1 (U+0080 to U+009F, in UTF-8 0xc2 0x80…0x9f)
         if (byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (uint8_t)name[i + 1] < 0xa0)) {
-            return tidings__fail(EINVAL, "can't use center name \"%s\": byte %zu begins a control character; remove it", name, i);
+            return tidings__fail(EINVAL, "can't use center name \"%s\": byte %zu begins a control character; remove it",
+                                 name, i);
         }
     }
     return 0;
@@ -80,33 +86,36 @@ int tidings__check_center_name(const char *name)
 
 #define FALLBACK "/dev/shm"
 
-const char *tidings__default_directory(void)
-{
+const char *tidings__default_directory(void) {
     const char *directory = secure_getenv("TIDINGS_DIRECTORY");
     return directory && *directory ? directory : FALLBACK;
 }
 
-int tidings__center_directory(const char *configured, char *path, size_t size)
-{
+int tidings__center_directory(const char *configured, char *path, size_t size) {
     const char *directory = configured ? configured : tidings__default_directory();
     if (!*directory) directory = FALLBACK;
     const int result = tidings__directory_absolute(directory, path, size);
-    if (result == -ENAMETOOLONG) return tidings__fail(ENAMETOOLONG, "can't use a directory for centers with a path of %zu bytes: too long; choose another", strlen(directory));
-    if (result != 0) return tidings__fail(-result, "can't use directory \"%s\" for centers: the current directory is gone (%s); use an absolute path", directory, strerror(-result));
+    if (result == -ENAMETOOLONG)
+        return tidings__fail(ENAMETOOLONG,
+                             "can't use a directory for centers with a path of %zu bytes: too long; choose another",
+                             strlen(directory));
+    if (result != 0)
+        return tidings__fail(
+            -result, "can't use directory \"%s\" for centers: the current directory is gone (%s); use an absolute path",
+            directory, strerror(-result));
     return 0;
 }
 
 int tidings__file_prefix(uint32_t owner, char *text, size_t size) { return snprintf(text, size, "tidings.%u.", owner); }
 
-int tidings__path_join(const char *directory, const char *file, char *path, size_t size)
-{
+int tidings__path_join(const char *directory, const char *file, char *path, size_t size) {
     const size_t length = strlen(directory);
-    const int wanted = snprintf(path, size, "%s%s%s", directory, length > 0 && directory[length - 1] == '/' ? "" : "/", file);
+    const int wanted = snprintf(path, size, "%s%s%s", directory, length > 0 && directory[length - 1] == '/' ? "" : "/",
+                                file);
     return wanted < 0 || (size_t)wanted >= size ? -ENAMETOOLONG : 0;
 }
 
-int tidings__center_path(const char *name, const char *directory, uint32_t owner, char *path, size_t size)
-{
+int tidings__center_path(const char *name, const char *directory, uint32_t owner, char *path, size_t size) {
     const int result = tidings__center_directory(directory, path, size);
     if (result != 0) return result;
     char prefix[32];
@@ -115,14 +124,16 @@ int tidings__center_path(const char *name, const char *directory, uint32_t owner
     const char *separator = path[length - 1] == '/' ? "" : "/";
     const int wanted = snprintf(path + length, size - length, "%s%s%s", separator, prefix, name);
     if (wanted < 0 || (size_t)wanted >= size - length) {
-        return tidings__fail(ENAMETOOLONG, "can't use directory for center \"%s\": its path of %zu bytes is too long; choose another", name, length);
+        return tidings__fail(ENAMETOOLONG,
+                             "can't use directory for center \"%s\": its path of %zu bytes is too long; choose another",
+                             name, length);
     }
     return 0;
 }
 
 // By hand rather than by printf: forked children use it, before they may do more than a signal handler.
-int tidings__beside_path(const char *center_path, uint32_t owner, uint64_t number, const char *suffix, char *path, size_t size)
-{
+int tidings__beside_path(const char *center_path, uint32_t owner, uint64_t number, const char *suffix, char *path,
+                         size_t size) {
     static const char prefix[] = "/tidings.";
     const char *slash = strrchr(center_path, '/');
     const size_t directory = slash ? (size_t)(slash - center_path) : 0;
@@ -149,25 +160,26 @@ typedef struct listing {
     void *context;
 } listing;
 
-static bool list_one(void *context, const char *file)
-{
+static bool list_one(void *context, const char *file) {
     const listing *all = context;
     if (strncmp(file, all->prefix, all->prefix_length) != 0) return true;
     const char *name = file + all->prefix_length;
     // A leading '.' is a temporary file's (birth.c), never a center's.
     const size_t length = strlen(name);
-    if (length == 0 || length > TIDINGS_CENTER_NAME_MAX || name[0] == '.' || tidings__valid_prefix(name, length) != length) return true;
+    if (length == 0 || length > TIDINGS_CENTER_NAME_MAX || name[0] == '.' ||
+        tidings__valid_prefix(name, length) != length)
+        return true;
     return all->each(all->context, name);
 }
 
-int tidings__center_list(const char *directory, bool (*each)(void *context, const char *name), void *context)
-{
+int tidings__center_list(const char *directory, bool (*each)(void *context, const char *name), void *context) {
     char path[4096];
     int result = tidings__center_directory(directory, path, sizeof path);
     if (result != 0) return result;
     listing all = {.each = each, .context = context};
     all.prefix_length = (size_t)tidings__file_prefix(tidings__user_id(), all.prefix, sizeof all.prefix);
     result = tidings__list(path, list_one, &all);
-    if (result != 0) return tidings__fail(-result, "can't list centers in %s: %s; check the directory", path, strerror(-result));
+    if (result != 0)
+        return tidings__fail(-result, "can't list centers in %s: %s; check the directory", path, strerror(-result));
     return 0;
 }

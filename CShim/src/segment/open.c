@@ -15,11 +15,11 @@
 
 _Static_assert(TIDINGS__LOCK_FIRST == TIDINGS__LOCK_BASE, "platform/lock.h and layout.h mean the same bytes");
 
-// How often a center may vanish between "not there" and "somebody was quicker" before we take it that the directory is being played with.
+// How often a center may vanish between "not there" and "somebody was quicker" before we take it that the directory is
+// being played with.
 #define ATTEMPTS 100
 
-int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...)
-{
+int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...) {
     char text[TIDINGS__PATH_SIZE + 256];
     va_list arguments;
     va_start(arguments, format);
@@ -28,21 +28,18 @@ int tidings__segment_refuse(const tidings__segment *segment, int error, const ch
     return tidings__fail(error, "can't %s center \"%s\": %s", verb, segment->name, text);
 }
 
-int tidings__segment_directory_length(const tidings__segment *segment)
-{
+int tidings__segment_directory_length(const tidings__segment *segment) {
     const char *slash = strrchr(segment->path, '/');
     return slash && slash != segment->path ? (int)(slash - segment->path) : 1;
 }
 
-void tidings__segment_directory(const tidings__segment *segment, char directory[TIDINGS__PATH_SIZE])
-{
+void tidings__segment_directory(const tidings__segment *segment, char directory[TIDINGS__PATH_SIZE]) {
     const int length = tidings__segment_directory_length(segment);
     memcpy(directory, segment->path, (size_t)length);
     directory[length] = 0;
 }
 
-int tidings__segment_attach(tidings__segment *segment)
-{
+int tidings__segment_attach(tidings__segment *segment) {
     const tidings__geometry *geometry = &segment->geometry;
     uint8_t *base = segment->base;
     segment->header = (void *)base;
@@ -61,26 +58,28 @@ int tidings__segment_attach(tidings__segment *segment)
     return segment->chunk_backed ? 0 : -ENOMEM;
 }
 
-// Everything up to `base_size` has had memory since birth. It may have none in a copy that somebody made of a center's file. (Asking takes a walk along all its pages.)
-static int ensure_base(tidings__segment *segment, uint64_t birthplace)
-{
+// Everything up to `base_size` has had memory since birth. It may have none in a copy that somebody made of a center's
+// file. (Asking takes a walk along all its pages.)
+static int ensure_base(tidings__segment *segment, uint64_t birthplace) {
     const uint64_t base = segment->geometry.base_size;
     if (birthplace == segment->inode || tidings__file_backed(segment->fd, 0, base)) return 0;
     if (!segment->writable) {
-        return tidings__segment_refuse(segment, EBADMSG, "open", "parts of %s have no memory; open it once with write access", segment->path);
+        return tidings__segment_refuse(segment, EBADMSG, "open",
+                                       "parts of %s have no memory; open it once with write access", segment->path);
     }
     int result = tidings__file_reserve(segment->fd, 0, base);
     if (result == 0 || result == -EOPNOTSUPP) result = tidings__map_touch(segment->base, base, result == 0);
     if (result == 0) return 0;
     char needed[TIDINGS__AMOUNT_SIZE];
-    return tidings__segment_refuse(segment, -result, "open", "reserving %s in %.*s failed (%s); make room there", tidings__amount(base, needed),
-                                   tidings__segment_directory_length(segment), segment->path, strerror(-result));
+    return tidings__segment_refuse(segment, -result, "open", "reserving %s in %.*s failed (%s); make room there",
+                                   tidings__amount(base, needed), tidings__segment_directory_length(segment),
+                                   segment->path, strerror(-result));
 }
 
-// The descriptor that was mapped is not the one that locks. A mapping keeps its open file description alive, and a forked child inherits the mapping: were it the same
-// description, a child would keep its dead parent's locks, whatever it does with the descriptor.
-int tidings__segment_separate(tidings__segment *segment)
-{
+// The descriptor that was mapped is not the one that locks. A mapping keeps its open file description alive, and a
+// forked child inherits the mapping: were it the same description, a child would keep its dead parent's locks, whatever
+// it does with the descriptor.
+int tidings__segment_separate(tidings__segment *segment) {
     const int locking = tidings__file_reopen(segment->fd, segment->writable, segment->path);
     if (locking < 0) return locking;
     tidings__file_close(segment->fd);
@@ -88,8 +87,7 @@ int tidings__segment_separate(tidings__segment *segment)
     return 0;
 }
 
-int tidings__segment_map(tidings__segment *segment, const tidings__identity *identity)
-{
+int tidings__segment_map(tidings__segment *segment, const tidings__identity *identity) {
     segment->shape = identity->shape;
     tidings__geometry_of(&segment->shape, &segment->geometry);
     segment->size = segment->geometry.file_size;
@@ -100,17 +98,18 @@ int tidings__segment_map(tidings__segment *segment, const tidings__identity *ide
     char size[TIDINGS__AMOUNT_SIZE];
     const int result = tidings__map(segment->fd, segment->size, segment->writable, &segment->base);
     if (result != 0) {
-        return tidings__segment_refuse(segment, -result, "open", "mapping %s of addresses failed (%s); raise the limit (ulimit -v)", tidings__amount(segment->size, size),
-                                       strerror(-result));
+        return tidings__segment_refuse(segment, -result, "open",
+                                       "mapping %s of addresses failed (%s); raise the limit (ulimit -v)",
+                                       tidings__amount(segment->size, size), strerror(-result));
     }
     const int backed = ensure_base(segment, identity->birthplace);
     if (backed != 0) return backed;
-    if (tidings__segment_attach(segment) != 0) return tidings__segment_refuse(segment, ENOMEM, "open", "out of memory; free some");
+    if (tidings__segment_attach(segment) != 0)
+        return tidings__segment_refuse(segment, ENOMEM, "open", "out of memory; free some");
     return 0;
 }
 
-int tidings__segment_join(tidings__segment *segment, uint32_t flags)
-{
+int tidings__segment_join(tidings__segment *segment, uint32_t flags) {
     segment->writable = !(flags & TIDINGS_OPEN_READ_ONLY);
     segment->fd = tidings__file_open(segment->path, segment->writable);
     if (segment->fd < 0) {
@@ -129,29 +128,34 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags)
         if (segment->writable) result = tidings__writers_file_join(segment, "open");
     } else if (result == 0 && segment->writable) {
         result = tidings__segment_separate(segment);
-        // Stale: it has lost its name to another meanwhile (and there is no /proc to find it without). Then so it was when we came.
-        if (result == -ESTALE || result == -ENOENT) result = -ENOENT;
-        else if (result != 0) (void)tidings__segment_unopenable(segment, -result, flags, "open");
+        // Stale: it has lost its name to another meanwhile (and there is no /proc to find it without). Then so it was
+        // when we came.
+        if (result == -ESTALE || result == -ENOENT)
+            result = -ENOENT;
+        else if (result != 0)
+            (void)tidings__segment_unopenable(segment, -result, flags, "open");
     }
     if (result == 0 && atomic_load_explicit(&segment->header->removed.word, memory_order_acquire) != 0) {
-        // Its remover was killed, or is just between marking the file and deleting the name. Finish that, then it isn't there.
-        result = segment->writable ? tidings__segment_unlink(segment, segment->fd, segment->writers_file_fd, false, "open") : 0;
+        // Its remover was killed, or is just between marking the file and deleting the name. Finish that, then it isn't
+        // there.
+        result = segment->writable
+                     ? tidings__segment_unlink(segment, segment->fd, segment->writers_file_fd, false, "open")
+                     : 0;
         if (result == 0) result = -ENOENT;
     }
     if (result != 0) tidings__segment_close(segment);
     return result;
 }
 
-static int none_there(const tidings__segment *segment)
-{
+static int none_there(const tidings__segment *segment) {
     if (segment->owner != tidings__user_id())
-        return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); have user %u create it, or name another user",
+        return tidings__segment_refuse(segment, ENOENT, "open",
+                                       "there is none (%s); have user %u create it, or name another user",
                                        segment->path, (unsigned)segment->owner);
     return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); create it first", segment->path);
 }
 
-int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment)
-{
+int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment) {
     const uint32_t looks = segment->looks;
     memset(segment, 0, sizeof *segment);
     segment->fd = segment->writers_file_fd = -1;
@@ -168,9 +172,12 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
     result = tidings__center_path(name, c->directory, segment->owner, segment->path, sizeof segment->path);
     if (result != 0) return result;
     // Nobody makes a file that is another's.
-    const bool create = !(c->flags & (TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_READ_ONLY)) && segment->owner == tidings__user_id();
+    const bool create = !(c->flags & (TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_READ_ONLY)) &&
+                        segment->owner == tidings__user_id();
     if (!create && c->flags & TIDINGS_OPEN_EXCLUSIVE)
-        return tidings__segment_refuse(segment, EINVAL, "open", "to create it was asked for together with something that never creates; leave out one of them");
+        return tidings__segment_refuse(
+            segment, EINVAL, "open",
+            "to create it was asked for together with something that never creates; leave out one of them");
     result = tidings__segment_check_directory(segment, c->flags, "open");
     if (result == -ENOENT && create) return tidings__segment_no_directory(segment);
     if (result != 0) return result == -ENOENT ? none_there(segment) : result;
@@ -184,24 +191,26 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
             break;
         }
         segment->shape = shape;
-        result = tidings__segment_birth(segment, c->mode ? c->mode : 0600, c->flags & TIDINGS_OPEN_GROUP ? &c->group : NULL);
+        result = tidings__segment_birth(segment, c->mode ? c->mode : 0600,
+                                        c->flags & TIDINGS_OPEN_GROUP ? &c->group : NULL);
         if (result == -EAGAIN) continue;
         if (result != -EEXIST) return result;
         if (c->flags & TIDINGS_OPEN_EXCLUSIVE) break;
     }
     if (c->flags & TIDINGS_OPEN_EXCLUSIVE) {
-        return tidings__segment_refuse(segment, EEXIST, "open", "%s exists, and a new one was asked for; remove it first or choose another name", segment->path);
+        return tidings__segment_refuse(segment, EEXIST, "open",
+                                       "%s exists, and a new one was asked for; remove it first or choose another name",
+                                       segment->path);
     }
-    return tidings__segment_refuse(segment, ENOENT, "open", "%s keeps appearing and disappearing; find out who removes it", segment->path);
+    return tidings__segment_refuse(segment, ENOENT, "open",
+                                   "%s keeps appearing and disappearing; find out who removes it", segment->path);
 }
 
-int tidings__segment_descriptor(const tidings__segment *segment)
-{
+int tidings__segment_descriptor(const tidings__segment *segment) {
     return tidings__file_is(segment->fd, segment->device, segment->inode) ? segment->fd : -EBADF;
 }
 
-void tidings__segment_close_files(tidings__segment *segment)
-{
+void tidings__segment_close_files(tidings__segment *segment) {
     tidings__writers_file_close(segment);
     // Not what has got its number since. A birth or an opening that fails early doesn't know its inode yet.
     if (segment->inode == 0 || tidings__segment_descriptor(segment) >= 0) tidings__file_close(segment->fd);
@@ -209,8 +218,7 @@ void tidings__segment_close_files(tidings__segment *segment)
     segment->inode = 0;
 }
 
-void tidings__segment_close(tidings__segment *segment)
-{
+void tidings__segment_close(tidings__segment *segment) {
     tidings__segment_close_files(segment);
     tidings__unmap(segment->base, segment->size);
     segment->base = NULL;
@@ -219,8 +227,7 @@ void tidings__segment_close(tidings__segment *segment)
     segment->chunk_backed = NULL;
 }
 
-int tidings__segment_reopen(tidings__segment *segment)
-{
+int tidings__segment_reopen(tidings__segment *segment) {
     if (!segment->writable) return 0;  // it locks nothing
     if (segment->writers_file) return tidings__writers_file_reopen(segment);
     const int inherited = tidings__segment_descriptor(segment);

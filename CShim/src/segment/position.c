@@ -18,8 +18,10 @@ uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         uint64_t w = tidings__acquire(&tidings__cell_at(s, middle)->claim);
-        if (tidings__lap_ahead(w, tidings__lap_at(s, middle)) < 0) high = middle;
-        else low = middle + 1;
+        if (tidings__lap_ahead(w, tidings__lap_at(s, middle)) < 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
     return low;
 }

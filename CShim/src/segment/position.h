@@ -17,9 +17,7 @@ static inline uint64_t tidings__lap_at(const tidings__segment *s, uint64_t posit
     return ((position >> s->slot_shift) + 1) & TIDINGS__LAP_MASK;
 }
 
-static inline uint64_t tidings__w_lap(uint64_t w) {
-    return w >> TIDINGS__W_LAP_SHIFT;
-}
+static inline uint64_t tidings__w_lap(uint64_t w) { return w >> TIDINGS__W_LAP_SHIFT; }
 
 // How far W's lap is ahead of `lap`, in the arithmetic of 31 bits: laps that meet in one slot are never 2^30 apart.
 static inline int32_t tidings__lap_ahead(uint64_t w, uint64_t lap) {
@@ -27,12 +25,15 @@ static inline int32_t tidings__lap_ahead(uint64_t w, uint64_t lap) {
     return (int32_t)difference / 2;
 }
 
-// The first undecided position at or after `from` (all before `from` must be decided, or evicted). May be decided by the time it returns.
+// The first undecided position at or after `from` (all before `from` must be decided, or evicted). May be decided by
+// the time it returns.
 uint64_t tidings__frontier(const tidings__segment *s, uint64_t from);
 
-// May the ring hold a record (a retained one) of this name entry? A claimed cell may: nobody knows what is being written there. Costs a look at every cell.
+// May the ring hold a record (a retained one) of this name entry? A claimed cell may: nobody knows what is being
+// written there. Costs a look at every cell.
 bool tidings__ring_may_hold(const tidings__segment *s, uint32_t entry, bool retained);
-// The same for all of them, of retained ones, by one look at every cell: marks their entries, a bit each. True: there is a claimed one, so any may.
+// The same for all of them, of retained ones, by one look at every cell: marks their entries, a bit each. True: there
+// is a claimed one, so any may.
 bool tidings__ring_values(const tidings__segment *s, uint64_t *entries);
 
 #endif

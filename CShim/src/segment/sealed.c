@@ -1,4 +1,5 @@
-// Centers without a file: memory whose size is sealed, handed from process to process. Nobody can cut it short under others, so not even SIGBUS is left to make.
+// Centers without a file: memory whose size is sealed, handed from process to process. Nobody can cut it short under
+// others, so not even SIGBUS is left to make.
 #include <errno.h>
 #include <string.h>
 
@@ -9,8 +10,7 @@
 #include "segment/names.h"
 
 // For messages, and for where a file would be opened by its path: nothing is ever there.
-static int begin(const char *name, tidings__segment *segment)
-{
+static int begin(const char *name, tidings__segment *segment) {
     memset(segment, 0, sizeof *segment);
     segment->fd = segment->writers_file_fd = -1;
     int result = tidings__check_center_name(name);
@@ -24,31 +24,37 @@ static int begin(const char *name, tidings__segment *segment)
     return 0;
 }
 
-int tidings__segment_create_sealed(const char *name, const tidings_configuration *configuration, tidings__segment *segment)
-{
+int tidings__segment_create_sealed(const char *name, const tidings_configuration *configuration,
+                                   tidings__segment *segment) {
     int result = begin(name, segment);
     if (result != 0) return result;
     static const tidings_configuration standard;
     const tidings_configuration *c = configuration ? configuration : &standard;
     result = tidings__shape_from(c, &segment->shape);
-    if (result != 0) return tidings__fail(-result, "can't create sealed center \"%s\": %s", name, tidings__last_error());
+    if (result != 0)
+        return tidings__fail(-result, "can't create sealed center \"%s\": %s", name, tidings__last_error());
     if (c->flags & (TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_OWNER))
-        return tidings__segment_refuse(segment, EINVAL, "create sealed", "it is always new, and one's own; leave out the flags that say otherwise");
-    result = tidings__segment_birth_sealed(segment, c->mode ? c->mode : 0600, c->flags & TIDINGS_OPEN_GROUP ? &c->group : NULL);
+        return tidings__segment_refuse(segment, EINVAL, "create sealed",
+                                       "it is always new, and one's own; leave out the flags that say otherwise");
+    result = tidings__segment_birth_sealed(segment, c->mode ? c->mode : 0600,
+                                           c->flags & TIDINGS_OPEN_GROUP ? &c->group : NULL);
     if (result == 0) return 0;
     char needed[TIDINGS__AMOUNT_SIZE];
     if (result == -EDOM)
-        result = tidings__segment_refuse(segment, EPERM, "create sealed", "this process may not give a file to that group; use one that it is a member of");
+        result =
+            tidings__segment_refuse(segment, EPERM, "create sealed",
+                                    "this process may not give a file to that group; use one that it is a member of");
     else
-        (void)tidings__segment_refuse(segment, -result, "create sealed", "getting %s of sealed memory failed (%s); free some, and see that /proc is there",
+        (void)tidings__segment_refuse(segment, -result, "create sealed",
+                                      "getting %s of sealed memory failed (%s); free some, and see that /proc is there",
                                       tidings__amount(segment->geometry.base_size, needed), strerror(-result));
     tidings__segment_close(segment);
     return result;
 }
 
-// What each kind of peer gets: descriptions of its own, as its locks must be nobody else's. What is mapped doesn't lock (tidings__segment_separate).
-int tidings__segment_hand(const tidings__segment *segment, bool writable, int descriptors[3], int *count)
-{
+// What each kind of peer gets: descriptions of its own, as its locks must be nobody else's. What is mapped doesn't lock
+// (tidings__segment_separate).
+int tidings__segment_hand(const tidings__segment *segment, bool writable, int descriptors[3], int *count) {
     *count = 0;
     const int center = tidings__segment_descriptor(segment), locks = tidings__segment_locks(segment);
     const int from[3] = {center, writable ? locks : -1, writable && segment->writers_file ? locks : -1};
@@ -64,23 +70,27 @@ int tidings__segment_hand(const tidings__segment *segment, bool writable, int de
 }
 
 // Its sender chose the size: a receiver may have to give that many addresses, and that much memory.
-static int check_size(const tidings__segment *segment, const tidings__identity *identity, uint64_t largest)
-{
+static int check_size(const tidings__segment *segment, const tidings__identity *identity, uint64_t largest) {
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);
     if (geometry.file_size <= largest) return 0;
     char size[TIDINGS__AMOUNT_SIZE], most[TIDINGS__AMOUNT_SIZE];
-    return tidings__segment_refuse(segment, EFBIG, "receive", "it has %s, and at most %s are accepted; raise the receiver's limit (tidings_receive_at_most, in Swift maximumSize), or have its sender create it with smaller limits",
-                                   tidings__amount(geometry.file_size, size), tidings__amount(largest, most));
+    return tidings__segment_refuse(
+        segment, EFBIG, "receive",
+        "it has %s, and at most %s are accepted; raise the receiver's limit (tidings_receive_at_most, in Swift "
+        "maximumSize), or have its sender create it with smaller limits",
+        tidings__amount(geometry.file_size, size), tidings__amount(largest, most));
 }
 
 // Takes over the descriptors, also on failure.
-int tidings__segment_adopt(const char *name, const int *descriptors, int count, uint64_t largest, tidings__segment *segment)
-{
+int tidings__segment_adopt(const char *name, const int *descriptors, int count, uint64_t largest,
+                           tidings__segment *segment) {
     tidings__identity identity;
     int result = begin(name, segment);
     if (result == 0 && !tidings__file_sealed(descriptors[0]))
-        result = tidings__segment_refuse(segment, EPERM, "receive", "it isn't sealed, so its sender could cut it short; have it made by tidings_create_sealed");
+        result = tidings__segment_refuse(
+            segment, EPERM, "receive",
+            "it isn't sealed, so its sender could cut it short; have it made by tidings_create_sealed");
     if (result == 0) {
         segment->fd = descriptors[0];
         segment->writable = count > 1;
@@ -89,7 +99,8 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
     if (result == 0) result = tidings__segment_validate(segment, "receive", &identity);
     if (result == 0) result = check_size(segment, &identity, largest);
     if (result == 0 && segment->writable && count != (identity.writers_file ? 3 : 2))
-        result = tidings__segment_refuse(segment, EBADMSG, "receive", "%d descriptors came with it; have it sent by tidings_send", count);
+        result = tidings__segment_refuse(segment, EBADMSG, "receive",
+                                         "%d descriptors came with it; have it sent by tidings_send", count);
     if (result == 0) result = tidings__segment_map(segment, &identity);
     if (result == 0 && identity.writers_file != 0) {
         segment->observable = true;
@@ -98,11 +109,15 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
     } else if (result == 0 && segment->writable) {
         // The first was for mapping.
         if (!tidings__file_is(descriptors[1], segment->device, segment->inode))
-            result = tidings__segment_refuse(segment, EBADMSG, "receive", "the descriptors that came with it belong to another one; have it sent by tidings_send");
-        else segment->fd = descriptors[1];
+            result = tidings__segment_refuse(
+                segment, EBADMSG, "receive",
+                "the descriptors that came with it belong to another one; have it sent by tidings_send");
+        else
+            segment->fd = descriptors[1];
     }
     for (int i = 0; i < count; i++)
-        if (result != 0 || (descriptors[i] != segment->fd && descriptors[i] != segment->writers_file_fd)) tidings__file_close(descriptors[i]);
+        if (result != 0 || (descriptors[i] != segment->fd && descriptors[i] != segment->writers_file_fd))
+            tidings__file_close(descriptors[i]);
     if (result == 0) return 0;
     segment->fd = segment->writers_file_fd = -1;
     segment->writers_file = 0;

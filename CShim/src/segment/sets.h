@@ -13,8 +13,12 @@ typedef struct tidings__observer_set {
     uint64_t words[TIDINGS__MAP_WORDS];
 } tidings__observer_set;
 
-static inline void tidings__observer_set_add(tidings__observer_set *set, uint32_t observer) { set->words[observer / 64] |= UINT64_C(1) << observer % 64; }
-static inline bool tidings__observer_set_has(const tidings__observer_set *set, uint32_t observer) { return set->words[observer / 64] >> observer % 64 & 1; }
+static inline void tidings__observer_set_add(tidings__observer_set *set, uint32_t observer) {
+    set->words[observer / 64] |= UINT64_C(1) << observer % 64;
+}
+static inline bool tidings__observer_set_has(const tidings__observer_set *set, uint32_t observer) {
+    return set->words[observer / 64] >> observer % 64 & 1;
+}
 
 // Which words have a member: a bit each, as in a name's `crowd`.
 static inline uint32_t tidings__observer_set_used(const tidings__observer_set *set) {
@@ -28,7 +32,9 @@ typedef struct tidings__participant_set {
     uint64_t words[TIDINGS__PARTICIPANTS_MAX / 64];
 } tidings__participant_set;
 
-static inline void tidings__participant_set_add(tidings__participant_set *set, uint32_t participant) { set->words[participant / 64] |= UINT64_C(1) << participant % 64; }
+static inline void tidings__participant_set_add(tidings__participant_set *set, uint32_t participant) {
+    set->words[participant / 64] |= UINT64_C(1) << participant % 64;
+}
 // A number from shared memory may be anything.
 static inline bool tidings__participant_set_has(const tidings__participant_set *set, uint64_t participant) {
     return participant < TIDINGS__PARTICIPANTS_MAX && set->words[participant / 64] >> participant % 64 & 1;

@@ -1,4 +1,5 @@
-// Files that nobody needs: of creators and removers that were killed half-way. Who is still at work on a file holds the lock of its removal.
+// Files that nobody needs: of creators and removers that were killed half-way. Who is still at work on a file holds the
+// lock of its removal.
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,8 +15,7 @@
 
 #define NUMBER_LENGTH 16  // of the random part, in hexadecimal
 
-int tidings__birth_hold(int fd, const char *path)
-{
+int tidings__birth_hold(int fd, const char *path) {
     int result = tidings__lock_try(fd, TIDINGS__LOCK_REMOVAL, true);
     // Where files can't be locked, joining says so.
     if (result != 0 && result != -EAGAIN) return 0;
@@ -39,8 +39,8 @@ typedef struct search {
 } search;
 
 // The file of that name, if it is one of ours that can be looked at. Its identity, with magic 0 if it is no center.
-static int open_one(const search *search, const char *file, tidings__segment *segment, tidings__identity *identity, struct stat *status)
-{
+static int open_one(const search *search, const char *file, tidings__segment *segment, tidings__identity *identity,
+                    struct stat *status) {
     memset(segment, 0, sizeof *segment);
     segment->fd = segment->writers_file_fd = -1;
     segment->owner = tidings__user_id();
@@ -56,16 +56,15 @@ static int open_one(const search *search, const char *file, tidings__segment *se
     return -1;
 }
 
-static bool tell(search *search, int kind, const char *file, const struct stat *status, bool deleted)
-{
-    const tidings_stale_file stale_file = {.kind = kind, .deleted = deleted, .memory = (uint64_t)status->st_blocks * 512, .file = file};
+static bool tell(search *search, int kind, const char *file, const struct stat *status, bool deleted) {
+    const tidings_stale_file stale_file = {
+        .kind = kind, .deleted = deleted, .memory = (uint64_t)status->st_blocks * 512, .file = file};
     search->count++;
     return search->each(search->context, &stale_file);
 }
 
 // Does this center need that companion? Of a center of another version nobody knows.
-static bool needs(void *context, const char *file)
-{
+static bool needs(void *context, const char *file) {
     search *search = context;
     const size_t length = strlen(search->prefix);
     if (strncmp(file, search->prefix, length) != 0 || file[length] == '.') return true;
@@ -75,17 +74,19 @@ static bool needs(void *context, const char *file)
     const int fd = open_one(search, file, &segment, &identity, &status);
     if (fd < 0) {
         // One that can't be looked at now (its mode, too many open files) may be the one.
-        search->needed = tidings__path_status(segment.path, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == segment.owner;
+        search->needed = tidings__path_status(segment.path, &status) == 0 && S_ISREG(status.st_mode) &&
+                         status.st_uid == segment.owner;
         return !search->needed;
     }
     tidings__file_close(fd);
-    search->needed = identity.version != 0 && (!tidings__identity_is_ours(&identity) || (identity.instance == search->instance && identity.writers_file == search->inode));
+    search->needed = identity.version != 0 &&
+                     (!tidings__identity_is_ours(&identity) ||
+                      (identity.instance == search->instance && identity.writers_file == search->inode));
     return !search->needed;
 }
 
 // "..<number>" or "..<number>.writers"
-static bool look_beside(search *search, const char *file, const char *rest)
-{
+static bool look_beside(search *search, const char *file, const char *rest) {
     char *end;
     search->instance = strtoull(rest, &end, 16);
     if (end != rest + NUMBER_LENGTH || (*end != 0 && strcmp(end, TIDINGS__WRITERS_FILE_SUFFIX) != 0)) return true;
@@ -100,10 +101,12 @@ static bool look_beside(search *search, const char *file, const char *rest)
         search->inode = status.st_ino;
         search->needed = false;
         // Under the lock: a creator holds it until its center has a name and can be found.
-        if (writers_file && tidings__list(search->directory, needs, search) != 0) search->needed = true;  // nobody knows
+        if (writers_file && tidings__list(search->directory, needs, search) != 0)
+            search->needed = true;  // nobody knows
         if (!search->needed && tidings__file_same(fd, segment.path)) {
             const bool deleted = search->delete_them && tidings__file_unlink(segment.path) == 0;
-            go_on = tell(search, writers_file ? TIDINGS_STALE_FILE_WRITERS_FILE : TIDINGS_STALE_FILE_UNFINISHED, file, &status, deleted);
+            go_on = tell(search, writers_file ? TIDINGS_STALE_FILE_WRITERS_FILE : TIDINGS_STALE_FILE_UNFINISHED, file,
+                         &status, deleted);
         }
         (void)tidings__lock_release(fd, TIDINGS__LOCK_REMOVAL);
     }
@@ -112,8 +115,7 @@ static bool look_beside(search *search, const char *file, const char *rest)
 }
 
 // Marked as removed, and its name is still there.
-static bool look_at_center(search *search, const char *file, const char *name)
-{
+static bool look_at_center(search *search, const char *file, const char *name) {
     tidings__segment segment;
     tidings__identity identity;
     struct stat status;
@@ -121,14 +123,16 @@ static bool look_at_center(search *search, const char *file, const char *name)
     if (fd < 0) return true;
     bool go_on = true;
     uint64_t removed = 0;
-    if (tidings__identity_is_ours(&identity) && strlen(name) < sizeof segment.name && tidings__file_read(fd, &removed, sizeof removed, offsetof(tidings__header, removed)) == 0 && removed != 0) {
+    if (tidings__identity_is_ours(&identity) && strlen(name) < sizeof segment.name &&
+        tidings__file_read(fd, &removed, sizeof removed, offsetof(tidings__header, removed)) == 0 && removed != 0) {
         memcpy(segment.name, name, strlen(name) + 1);
         const int writers_file = tidings__writers_file_of(&segment, &identity);
         const int locks = writers_file >= 0 ? writers_file : fd;
         const bool left = tidings__lock_try(locks, TIDINGS__LOCK_REMOVAL, true) == 0;
         if (left) (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);
         if (left && tidings__file_same(fd, segment.path)) {
-            const bool deleted = search->delete_them && tidings__segment_unlink(&segment, fd, writers_file, false, "remove") == 0;
+            const bool deleted = search->delete_them &&
+                                 tidings__segment_unlink(&segment, fd, writers_file, false, "remove") == 0;
             go_on = tell(search, TIDINGS_STALE_FILE_REMOVED, file, &status, deleted);
         }
         tidings__file_close(writers_file);
@@ -137,8 +141,7 @@ static bool look_at_center(search *search, const char *file, const char *name)
     return go_on;
 }
 
-static bool look(void *context, const char *file)
-{
+static bool look(void *context, const char *file) {
     search *search = context;
     const size_t length = strlen(search->prefix);
     if (strncmp(file, search->prefix, length) != 0) return true;
@@ -146,14 +149,15 @@ static bool look(void *context, const char *file)
     return *rest == '.' ? look_beside(search, file, rest + 1) : look_at_center(search, file, rest);
 }
 
-int tidings__stale_files(const char *configured, bool delete_them, bool (*each)(void *context, const tidings_stale_file *stale_file), void *context)
-{
+int tidings__stale_files(const char *configured, bool delete_them,
+                         bool (*each)(void *context, const tidings_stale_file *stale_file), void *context) {
     char directory[TIDINGS__PATH_SIZE];
     int result = tidings__center_directory(configured, directory, sizeof directory);
     if (result != 0) return result;
     search search = {.directory = directory, .delete_them = delete_them, .each = each, .context = context};
     tidings__file_prefix(tidings__user_id(), search.prefix, sizeof search.prefix);
     result = tidings__list(directory, look, &search);
-    if (result != 0) return tidings__fail(-result, "can't list %s: %s; check the directory", directory, strerror(-result));
+    if (result != 0)
+        return tidings__fail(-result, "can't list %s: %s; check the directory", directory, strerror(-result));
     return (int)search.count;
 }

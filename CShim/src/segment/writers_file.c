@@ -1,6 +1,7 @@
-// A second file beside a center that more may read than write. Only who may write can open it; in it are the locks that prove life, and the doorbells. A descriptor for
-// reading is enough for a shared lock, which would keep a writer's off its byte for ever, and a mapping for reading is enough for FUTEX_REQUEUE, which moves a sleeper
-// to where nobody wakes it: so neither is where readers are. README.md, "Access".
+// A second file beside a center that more may read than write. Only who may write can open it; in it are the locks that
+// prove life, and the doorbells. A descriptor for reading is enough for a shared lock, which would keep a writer's off
+// its byte for ever, and a mapping for reading is enough for FUTEX_REQUEUE, which moves a sleeper to where nobody wakes
+// it: so neither is where readers are. README.md, "Access".
 #include <errno.h>
 #include <string.h>
 
@@ -15,18 +16,16 @@ bool tidings__mode_observable(uint32_t mode) { return (mode & 0444) >> 1 & ~mode
 // Read goes where write doesn't.
 static uint32_t writers_only(uint32_t mode) { return (mode & 0222) | (mode & 0222) << 1; }
 
-static uint64_t writers_file_size(const tidings__segment *segment)
-{
+static uint64_t writers_file_size(const tidings__segment *segment) {
     return ((uint64_t)segment->shape.observers * TIDINGS__LINE + TIDINGS__PAGE - 1) / TIDINGS__PAGE * TIDINGS__PAGE;
 }
 
-static int path_of(const tidings__segment *segment, uint64_t instance, char path[TIDINGS__PATH_SIZE])
-{
-    return tidings__beside_path(segment->path, segment->owner, instance, TIDINGS__WRITERS_FILE_SUFFIX, path, TIDINGS__PATH_SIZE);
+static int path_of(const tidings__segment *segment, uint64_t instance, char path[TIDINGS__PATH_SIZE]) {
+    return tidings__beside_path(segment->path, segment->owner, instance, TIDINGS__WRITERS_FILE_SUFFIX, path,
+                                TIDINGS__PATH_SIZE);
 }
 
-static int give_memory(tidings__segment *segment, int fd, uint32_t mode, const uint32_t *group)
-{
+static int give_memory(tidings__segment *segment, int fd, uint32_t mode, const uint32_t *group) {
     const uint64_t size = writers_file_size(segment);
     int result = tidings__file_resize(fd, size);
     if (result != 0) return result;
@@ -38,8 +37,7 @@ static int give_memory(tidings__segment *segment, int fd, uint32_t mode, const u
 }
 
 // What is mapped doesn't lock: see tidings__segment_separate.
-static int separate(tidings__segment *segment, int fd, const char *path)
-{
+static int separate(tidings__segment *segment, int fd, const char *path) {
     struct stat status;
     int result = tidings__file_status(fd, &status);
     const int locks = result == 0 ? tidings__file_reopen(fd, true, path) : -1;
@@ -51,8 +49,7 @@ static int separate(tidings__segment *segment, int fd, const char *path)
     return 0;
 }
 
-static int birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group)
-{
+static int birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t *group) {
     const int fd = tidings__file_create_memory(segment->name);
     int result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
     if (result == 0) result = tidings__file_seal(fd);
@@ -61,22 +58,27 @@ static int birth_sealed(tidings__segment *segment, uint32_t mode, const uint32_t
     return result;
 }
 
-int tidings__writers_file_adopt(tidings__segment *segment, int mapped, int locks)
-{
+int tidings__writers_file_adopt(tidings__segment *segment, int mapped, int locks) {
     struct stat status;
-    const bool right = tidings__file_sealed(mapped) && tidings__file_is(mapped, segment->device, segment->writers_file) &&
-                       tidings__file_is(locks, segment->device, segment->writers_file) && tidings__file_status(mapped, &status) == 0 &&
+    const bool right = tidings__file_sealed(mapped) &&
+                       tidings__file_is(mapped, segment->device, segment->writers_file) &&
+                       tidings__file_is(locks, segment->device, segment->writers_file) &&
+                       tidings__file_status(mapped, &status) == 0 &&
                        (uint64_t)status.st_size == writers_file_size(segment);
-    if (!right) return tidings__segment_refuse(segment, EBADMSG, "receive", "the descriptors that came with it belong to another one; have it sent by tidings_send");
+    if (!right)
+        return tidings__segment_refuse(
+            segment, EBADMSG, "receive",
+            "the descriptors that came with it belong to another one; have it sent by tidings_send");
     const int result = tidings__map(mapped, writers_file_size(segment), true, &segment->writers_file_base);
-    if (result != 0) return tidings__segment_refuse(segment, -result, "receive", "mapping it failed (%s); raise the limit (ulimit -v)", strerror(-result));
+    if (result != 0)
+        return tidings__segment_refuse(segment, -result, "receive",
+                                       "mapping it failed (%s); raise the limit (ulimit -v)", strerror(-result));
     segment->writers_file_fd = locks;
     segment->doorbells = segment->writers_file_base;
     return 0;
 }
 
-int tidings__writers_file_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group)
-{
+int tidings__writers_file_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group) {
     char path[TIDINGS__PATH_SIZE], directory[TIDINGS__PATH_SIZE];
     int result = path_of(segment, segment->instance, path);
     if (result != 0) return result;
@@ -102,8 +104,7 @@ int tidings__writers_file_birth(tidings__segment *segment, uint32_t mode, const 
     return result;
 }
 
-int tidings__writers_file_open(const tidings__segment *segment, uint64_t instance, ino_t inode)
-{
+int tidings__writers_file_open(const tidings__segment *segment, uint64_t instance, ino_t inode) {
     char path[TIDINGS__PATH_SIZE];
     struct stat status;
     int result = path_of(segment, instance, path);
@@ -112,28 +113,29 @@ int tidings__writers_file_open(const tidings__segment *segment, uint64_t instanc
     if (fd < 0) return fd;
     result = tidings__file_status(fd, &status);
     // The center says which inode it is. Another one is somebody else's work.
-    if (result == 0 && (!S_ISREG(status.st_mode) || status.st_uid != segment->owner || status.st_ino != inode)) result = -EBADMSG;
+    if (result == 0 && (!S_ISREG(status.st_mode) || status.st_uid != segment->owner || status.st_ino != inode))
+        result = -EBADMSG;
     if (result == 0) return fd;
     tidings__file_close(fd);
     return result;
 }
 
-int tidings__writers_file_of(tidings__segment *segment, const tidings__identity *identity)
-{
+int tidings__writers_file_of(tidings__segment *segment, const tidings__identity *identity) {
     segment->instance = identity->instance;
     segment->writers_file = (ino_t)identity->writers_file;
-    return identity->writers_file != 0 ? tidings__writers_file_open(segment, segment->instance, segment->writers_file) : -ENOENT;
+    return identity->writers_file != 0 ? tidings__writers_file_open(segment, segment->instance, segment->writers_file)
+                                       : -ENOENT;
 }
 
-int tidings__writers_file_join(tidings__segment *segment, const char *verb)
-{
+int tidings__writers_file_join(tidings__segment *segment, const char *verb) {
     char path[TIDINGS__PATH_SIZE];
     struct stat status;
     const int fd = tidings__writers_file_open(segment, segment->instance, segment->writers_file);
     int result = fd < 0 ? fd : tidings__file_status(fd, &status);
     if (result == 0 && (uint64_t)status.st_size != writers_file_size(segment)) result = -EBADMSG;
     if (result == 0) result = path_of(segment, segment->instance, path);
-    if (result == 0 && !tidings__file_backed(fd, 0, writers_file_size(segment))) result = tidings__file_reserve(fd, 0, writers_file_size(segment));
+    if (result == 0 && !tidings__file_backed(fd, 0, writers_file_size(segment)))
+        result = tidings__file_reserve(fd, 0, writers_file_size(segment));
     if (result == 0) result = tidings__map(fd, writers_file_size(segment), true, &segment->writers_file_base);
     if (result == 0) result = separate(segment, fd, path);
     tidings__file_close(fd);
@@ -143,24 +145,24 @@ int tidings__writers_file_join(tidings__segment *segment, const char *verb)
     if ((result == -ENOENT || result == -ESTALE) && !tidings__file_same(segment->fd, segment->path)) return -ENOENT;
     (void)path_of(segment, segment->instance, path);
     const char *reason = result == -EBADMSG || result == -ESTALE ? "it is another one" : strerror(-result);
-    return tidings__segment_refuse(segment, result == -ENOENT || result == -ESTALE ? EBADMSG : -result, verb,
-                                   "%s, which belongs to it, can't be used (%s); remove the center when nobody uses it, or open it read-only", path, reason);
+    return tidings__segment_refuse(
+        segment, result == -ENOENT || result == -ESTALE ? EBADMSG : -result, verb,
+        "%s, which belongs to it, can't be used (%s); remove the center when nobody uses it, or open it read-only",
+        path, reason);
 }
 
-void tidings__writers_file_unlink(const tidings__segment *segment, uint64_t instance)
-{
+void tidings__writers_file_unlink(const tidings__segment *segment, uint64_t instance) {
     char path[TIDINGS__PATH_SIZE];
     if (path_of(segment, instance, path) == 0) (void)tidings__file_unlink(path);
 }
 
-int tidings__segment_locks(const tidings__segment *segment)
-{
+int tidings__segment_locks(const tidings__segment *segment) {
     if (!segment->writers_file) return tidings__segment_descriptor(segment);
-    return tidings__file_is(segment->writers_file_fd, segment->device, segment->writers_file) ? segment->writers_file_fd : -EBADF;
+    return tidings__file_is(segment->writers_file_fd, segment->device, segment->writers_file) ? segment->writers_file_fd
+                                                                                              : -EBADF;
 }
 
-void tidings__writers_file_close(tidings__segment *segment)
-{
+void tidings__writers_file_close(tidings__segment *segment) {
     if (segment->writers_file_base) tidings__unmap(segment->writers_file_base, writers_file_size(segment));
     segment->writers_file_base = NULL;
     if (segment->writers_file && tidings__segment_locks(segment) >= 0) tidings__file_close(segment->writers_file_fd);
@@ -168,13 +170,13 @@ void tidings__writers_file_close(tidings__segment *segment)
     segment->writers_file = 0;
 }
 
-int tidings__writers_file_reopen(tidings__segment *segment)
-{
+int tidings__writers_file_reopen(tidings__segment *segment) {
     char path[TIDINGS__PATH_SIZE];
     const int inherited = tidings__segment_locks(segment);
     int again = inherited < 0 ? inherited : tidings__file_reopen(inherited, true, "");
     // Only where there is no /proc.
-    if (inherited >= 0 && again < 0 && path_of(segment, segment->instance, path) == 0) again = tidings__file_reopen(inherited, true, path);
+    if (inherited >= 0 && again < 0 && path_of(segment, segment->instance, path) == 0)
+        again = tidings__file_reopen(inherited, true, path);
     if (inherited >= 0) tidings__file_close(inherited);
     segment->writers_file_fd = again < 0 ? -1 : again;
     return again < 0 ? again : 0;

@@ -17,7 +17,8 @@ int main(int count, char **arguments) {
     if (tidings_observer_open(center, 0, &observer) < 0) return failed();
     for (int i = 2; i < count; i++) {
         uint32_t subscription;
-        if (tidings_observer_add(observer, arguments[i], strlen(arguments[i]), NULL, 0, TIDINGS_ADD_RETAINED, &subscription) < 0)
+        if (tidings_observer_add(observer, arguments[i], strlen(arguments[i]), NULL, 0, TIDINGS_ADD_RETAINED,
+                                 &subscription) < 0)
             return failed();
     }
 
@@ -26,7 +27,8 @@ int main(int count, char **arguments) {
         if (delivery.kind == TIDINGS_DELIVERY_MISSED)
             printf("missed %" PRIu64 "\n", delivery.missed);
         else
-            printf("#%" PRIu64 " %s, %zu bytes from %d\n", delivery.sequence, delivery.name, delivery.size, delivery.pid);
+            printf("#%" PRIu64 " %s, %zu bytes from %d\n", delivery.sequence, delivery.name, delivery.size,
+                   delivery.pid);
         fflush(stdout);
     }
     int result = failed();

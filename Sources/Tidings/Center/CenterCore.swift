@@ -32,7 +32,8 @@ final class CenterCore: Sendable {
     ///   - tellsMoves: its closure is told, as of a loss of nothing, that it goes on in another center.
     ///   - object: whose registration it is. Those of one object keep one order.
     func observe(
-        _ subscription: Subscription, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil, held: HeldItems? = nil,
+        _ subscription: Subscription, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil,
+        held: HeldItems? = nil,
         isSuspended: Bool = false, notesArrivals: Bool = false, tellsMoves: Bool = false,
         of object: ObjectIdentifier? = nil, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationAnchor {
@@ -40,7 +41,8 @@ final class CenterCore: Sendable {
         let bounds = bounds ?? (subscription.isLossless ? .losslessClosure : .closure)
         func observation(_ dispatcher: Dispatcher) -> Observation {
             let observation = Observation(
-                subscription: subscription, manner: manner, bounds: bounds, dispatcher: dispatcher, diagnostics: diagnostics,
+                subscription: subscription, manner: manner, bounds: bounds, dispatcher: dispatcher,
+                diagnostics: diagnostics,
                 onMissed: onMissed, held: held, notesArrivals: notesArrivals, tellsMoves: tellsMoves, object: object)
             // Nobody else knows it yet.
             if isSuspended { observation.machine.suspend() }

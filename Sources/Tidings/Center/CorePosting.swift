@@ -21,7 +21,8 @@ extension CenterCore {
             }
         case .json:
             return try post(
-                encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, M.name, to: publisher, options: options
+                encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, M.name, to: publisher,
+                options: options
             )
         case .custom(let coder):
             return try post(

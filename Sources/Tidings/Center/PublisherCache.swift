@@ -62,7 +62,8 @@ final class PublisherCache: Sendable {
     ) throws(SharedNotificationError) -> Publisher {
         // What `byType` has is good for one center.
         if link.follows {
-            return try publisher(for: type.name, subject: nil, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
+            return try publisher(
+                for: type.name, subject: nil, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
         }
         types.note(type, name: type.name)
         let contents = contents.object

@@ -12,7 +12,9 @@ enum LosslessRun {
     /// Who asks runs in it, so it is alive.
     static var current: Observation? {
         if let raw = pthread_getspecific(key) { return Unmanaged<Observation>.fromOpaque(raw).takeUnretainedValue() }
-        guard let observation = Observation.current?.observation, observation.subscription.isLossless else { return nil }
+        guard let observation = Observation.current?.observation, observation.subscription.isLossless else {
+            return nil
+        }
         return observation
     }
 

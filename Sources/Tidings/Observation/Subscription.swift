@@ -68,12 +68,15 @@ extension ObserverHandle {
     func add(
         _ subscription: Subscription, told: (SharedNotificationCenter.Name?, UInt32) -> Void
     ) throws(SharedNotificationError) {
-        let (retained, history) = (subscription.start == .now || subscription.start == .oldest, subscription.start != .now)
+        let (retained, history) = (
+            subscription.start == .now || subscription.start == .oldest, subscription.start != .now
+        )
         guard subscription.names != nil else {
             return told(nil, try add(name: nil, subject: nil, retained: retained, history: history))
         }
         for name in subscription.leastNames {
-            told(name, try add(name: name.rawValue, subject: subscription.subject, retained: retained, history: history))
+            told(
+                name, try add(name: name.rawValue, subject: subscription.subject, retained: retained, history: history))
         }
         // The C library has no place for all names by one subject, nor for some; `matches` looks.
         for prefix in subscription.leastPrefixes {

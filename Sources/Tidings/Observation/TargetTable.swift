@@ -20,7 +20,8 @@ final class TargetTable: Sendable {
         private weak let table: TargetTable?
         private let address: ObjectIdentifier
 
-        fileprivate init(_ target: Target, _ action: Action, _ registrationKey: RegistrationKey, in table: TargetTable) {
+        fileprivate init(_ target: Target, _ action: Action, _ registrationKey: RegistrationKey, in table: TargetTable)
+        {
             object = target
             address = ObjectIdentifier(target)
             self.action = Locked(action)
@@ -65,7 +66,8 @@ final class TargetTable: Sendable {
     }
 
     func add<Target: AnyObject & Sendable>(
-        _ target: Target, to core: CenterCore, _ subscription: Subscription, of type: Any.Type, onMissed: MissedHandler?,
+        _ target: Target, to core: CenterCore, _ subscription: Subscription, of type: Any.Type,
+        onMissed: MissedHandler?,
         as action: Action<Target>
     ) throws(SharedNotificationError) {
         switch action {
@@ -99,7 +101,8 @@ final class TargetTable: Sendable {
         let address = ObjectIdentifier(target)
         // A target is registered for one name at a time.
         let registrationKey = RegistrationKey(
-            name: subscription.names![0], type: ObjectIdentifier(type), subject: subscription.subject.map { ByteText($0) })
+            name: subscription.names![0], type: ObjectIdentifier(type),
+            subject: subscription.subject.map { ByteText($0) })
         while true {
             let stale = try entries.withLock { (entries) throws(SharedNotificationError) -> Entry? in
                 if let entry = entries[address]?[registrationKey] {
@@ -147,7 +150,9 @@ final class TargetTable: Sendable {
         take(target, registrationKey, of: registration)?.anchor.cancel(waiting: false)
     }
 
-    private func take(_ target: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: AnyObject) -> Entry? {
+    private func take(_ target: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: AnyObject)
+        -> Entry?
+    {
         entries.withLock { entries in
             guard entries[target]?[registrationKey]?.registration === registration else { return nil }
             return take(target, registrationKey, from: &entries)

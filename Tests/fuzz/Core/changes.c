@@ -1,5 +1,5 @@
-// The hostile peer. It writes words rather than bytes, and mostly words that mean something to the core: a random byte in 300 KiB would hit a
-// name's text or nothing.
+// The hostile peer. It writes words rather than bytes, and mostly words that mean something to the core: a random byte
+// in 300 KiB would hit a name's text or nothing.
 #include <string.h>
 
 #include "fuzz.h"
@@ -9,8 +9,7 @@ static words center;
 
 void changes_near(uint64_t position) { center.posted = position; }
 
-void changes_in(uint8_t *mapped, uint64_t length, const tidings__shape *of)
-{
+void changes_in(uint8_t *mapped, uint64_t length, const tidings__shape *of) {
     memset(&center, 0, sizeof center);
     if (!mapped || !tidings__shape_valid(of)) return;
     center.shape = *of;
@@ -20,46 +19,54 @@ void changes_in(uint8_t *mapped, uint64_t length, const tidings__shape *of)
 }
 
 // A place: 8 bytes at an offset of the file, of a part, chosen by two numbers.
-static uint64_t place(uint8_t part, uint16_t which)
-{
+static uint64_t place(uint8_t part, uint16_t which) {
     const tidings__header *header = (const void *)center.base;
     switch (part % 16) {
-    case 0: case 1: case 2:  // the words of pages 1 and 2
-        return offsetof(tidings__header, eviction) + which % 8 * sizeof(tidings__padded);
-    case 3: return offsetof(tidings__header, asleep) + which % (2 * TIDINGS__MAP_WORDS) * 8;
-    case 4: return which % (offsetof(tidings__header, shape) + sizeof(tidings__shape)) / 8 * 8;
-    case 5: return center.geometry.participants + which % (center.shape.participants * sizeof(tidings__participant)) / 8 * 8;
-    case 6: case 7: return center.geometry.observers + which % (8 * sizeof(tidings__observer_entry)) / 8 * 8;
-    case 8: return center.geometry.buckets + which % center.shape.buckets * 8;
-    case 9: return center.geometry.chunk_words + which % center.geometry.chunk_count * 8;
-    case 10: {  // words of a cell's header and first body word, from the oldest on
-        const uint64_t evicted = header->eviction.word >> TIDINGS__EV_START_SHIFT;
-        return center.geometry.cells + (evicted + which / 8) % center.shape.slots * sizeof(tidings__cell) + which % 8 * 8;
-    }
-    case 11:  // the same around what was posted last
-        return center.geometry.cells + (center.posted + 2 - which / 8 % 16) % center.shape.slots * sizeof(tidings__cell) + which % 8 * 8;
-    case 12: return center.geometry.cells + which % (center.shape.slots * sizeof(tidings__cell)) / 8 * 8;
-    case 13: case 14: return center.geometry.names + which / 32 % 16 * sizeof(tidings__name) + which % 32 * 8;  // tally, links, state, lengths, members, some text
-    default: return center.geometry.chunks + which % (64 * 1024) / 8 * 8;
+        case 0:
+        case 1:
+        case 2:  // the words of pages 1 and 2
+            return offsetof(tidings__header, eviction) + which % 8 * sizeof(tidings__padded);
+        case 3: return offsetof(tidings__header, asleep) + which % (2 * TIDINGS__MAP_WORDS) * 8;
+        case 4: return which % (offsetof(tidings__header, shape) + sizeof(tidings__shape)) / 8 * 8;
+        case 5:
+            return center.geometry.participants +
+                   which % (center.shape.participants * sizeof(tidings__participant)) / 8 * 8;
+        case 6:
+        case 7: return center.geometry.observers + which % (8 * sizeof(tidings__observer_entry)) / 8 * 8;
+        case 8: return center.geometry.buckets + which % center.shape.buckets * 8;
+        case 9: return center.geometry.chunk_words + which % center.geometry.chunk_count * 8;
+        case 10: {  // words of a cell's header and first body word, from the oldest on
+            const uint64_t evicted = header->eviction.word >> TIDINGS__EV_START_SHIFT;
+            return center.geometry.cells + (evicted + which / 8) % center.shape.slots * sizeof(tidings__cell) +
+                   which % 8 * 8;
+        }
+        case 11:  // the same around what was posted last
+            return center.geometry.cells +
+                   (center.posted + 2 - which / 8 % 16) % center.shape.slots * sizeof(tidings__cell) + which % 8 * 8;
+        case 12: return center.geometry.cells + which % (center.shape.slots * sizeof(tidings__cell)) / 8 * 8;
+        case 13:
+        case 14:
+            return center.geometry.names + which / 32 % 16 * sizeof(tidings__name) +
+                   which % 32 * 8;  // tally, links, state, lengths, members, some text
+        default: return center.geometry.chunks + which % (64 * 1024) / 8 * 8;
     }
 }
 
 // What is there becomes something else: often nearly the same, because only that gets past a first check.
-static uint64_t other(uint64_t word, uint8_t how, uint64_t with)
-{
+static uint64_t other(uint64_t word, uint8_t how, uint64_t with) {
     switch (how % 12) {
-    case 0: return with;
-    case 1: return with & 0xff;
-    case 2: return word ^ UINT64_C(1) << with % 64;
-    case 3: return word + (uint64_t)(int64_t)(int8_t)with;
-    case 4: return (word & ~UINT64_C(0xffff)) | (with & 0xffff);
-    case 5: return (word & UINT32_MAX) | with << 32;
-    case 6: return UINT64_MAX;
-    case 7: return 0;
-    case 8: return word + ((uint64_t)(int64_t)(int8_t)with << TIDINGS__EV_START_SHIFT);
-    case 9: return word + ((uint64_t)(int64_t)(int8_t)with << TIDINGS__W_LAP_SHIFT);
-    case 10: return (word & ~(UINT64_C(0xff) << with % 64)) | (with >> 8 & 0xff) << with % 64;
-    default: return with << (with >> 56) % 64;
+        case 0: return with;
+        case 1: return with & 0xff;
+        case 2: return word ^ UINT64_C(1) << with % 64;
+        case 3: return word + (uint64_t)(int64_t)(int8_t)with;
+        case 4: return (word & ~UINT64_C(0xffff)) | (with & 0xffff);
+        case 5: return (word & UINT32_MAX) | with << 32;
+        case 6: return UINT64_MAX;
+        case 7: return 0;
+        case 8: return word + ((uint64_t)(int64_t)(int8_t)with << TIDINGS__EV_START_SHIFT);
+        case 9: return word + ((uint64_t)(int64_t)(int8_t)with << TIDINGS__W_LAP_SHIFT);
+        case 10: return (word & ~(UINT64_C(0xff) << with % 64)) | (with >> 8 & 0xff) << with % 64;
+        default: return with << (with >> 56) % 64;
     }
 }
 
@@ -69,33 +76,34 @@ typedef struct change {
     uint64_t with;
 } change;
 
-static change read_change(input *in)
-{
+static change read_change(input *in) {
     change c = {.part = input_byte(in), .how = input_byte(in)};
     c.which = (uint16_t)input_number(in, 2);
     const uint8_t how = c.how % 12;
-    c.with = how == 6 || how == 7 ? 0 : input_number(in, how == 0 || how == 11 ? 8 : how == 5 ? 4 : how == 4 || how == 10 ? 2 : 1);
+    c.with = how == 6 || how == 7 ? 0
+                                  : input_number(in, how == 0 || how == 11   ? 8
+                                                     : how == 5              ? 4
+                                                     : how == 4 || how == 10 ? 2
+                                                                             : 1);
     return c;
 }
 
 // Whatever the sanitizer has been told of the place: this is somebody else's store.
-__attribute__((no_sanitize("address"))) static void put(uint64_t offset, uint64_t word)
-{
+__attribute__((no_sanitize("address"))) static void put(uint64_t offset, uint64_t word) {
     // Names without memory, and beyond the end.
-    if ((offset + 8 > center.geometry.base_size && offset < center.geometry.chunks) || offset + 8 > center.length) return;
+    if ((offset + 8 > center.geometry.base_size && offset < center.geometry.chunks) || offset + 8 > center.length)
+        return;
     atomic_store((_Atomic uint64_t *)(void *)(center.base + offset), word);
 }
 
 static void apply(uint64_t offset, const change *c) { put(offset, other(word_read(&center, offset), c->how, c->with)); }
 
-void change_now(input *in)
-{
+void change_now(input *in) {
     const change c = read_change(in);
     if (center.base) apply(place(c.part, c.which), &c);
 }
 
-void change_word(input *in)
-{
+void change_word(input *in) {
     const word kind = input_byte(in) % (WORDS + 1);
     const uint16_t which = (uint16_t)input_number(in, 2);
     const uint8_t how = input_byte(in);
@@ -109,7 +117,8 @@ void change_word(input *in)
 
 #define ARMED 8u
 
-// At the `after`-th load from a center's memory, and then at every `every`-th, `times` in all: either of the word that is about to be read
+// At the `after`-th load from a center's memory, and then at every `every`-th, `times` in all: either of the word that
+// is about to be read
 // (`there`), or of another.
 static struct {
     change what;
@@ -118,7 +127,8 @@ static struct {
     bool there;
 } armed[ARMED];
 static uint64_t loads, due = UINT64_MAX;
-// At the `after`-th load of a word of this kind, and at the next ones, `times` in all: of that very word, or of one that belongs to it.
+// At the `after`-th load of a word of this kind, and at the next ones, `times` in all: of that very word, or of one
+// that belongs to it.
 static struct {
     word kind, beside;
     uint32_t after, times;
@@ -134,8 +144,7 @@ static unsigned turn, turn_aimed;
 static uint64_t kinds;  // that something is aimed at
 static bool in_use, changing;
 
-void change_armed(input *in)
-{
+void change_armed(input *in) {
     const unsigned at = turn++ % ARMED;
     const uint8_t mode = input_byte(in);
     armed[at].there = mode & 1;
@@ -148,8 +157,7 @@ void change_armed(input *in)
     in_use = true;
 }
 
-void change_aimed(input *in, bool beside)
-{
+void change_aimed(input *in, bool beside) {
     const unsigned at = turn_aimed++ % ARMED;
     aimed[at].kind = input_byte(in) % (WORDS + 1);
     // Mostly the next few, as between two reads of a word there are seldom many of its kind.
@@ -165,8 +173,7 @@ void change_aimed(input *in, bool beside)
     in_use = true;
 }
 
-void changes_disarm(void)
-{
+void changes_disarm(void) {
     memset(armed, 0, sizeof armed);
     memset(aimed, 0, sizeof aimed);
     turn = turn_aimed = 0;
@@ -176,8 +183,7 @@ void changes_disarm(void)
 }
 
 // In our own mapping: the one that is about to be read may be for reading alone.
-__attribute__((no_sanitize("address"))) static void apply_there(uint64_t offset, unsigned size, const change *c)
-{
+__attribute__((no_sanitize("address"))) static void apply_there(uint64_t offset, unsigned size, const change *c) {
     uint64_t word = 0;
     uint8_t *there = center.base + offset;
     if (offset + 8 > center.length) return;
@@ -186,8 +192,7 @@ __attribute__((no_sanitize("address"))) static void apply_there(uint64_t offset,
     for (unsigned i = 0; i < size && i < 8; i++) there[i] = (uint8_t)(word >> 8 * i);
 }
 
-static void fire_aimed(uint64_t offset)
-{
+static void fire_aimed(uint64_t offset) {
     const word kind = word_at(&center, offset);
     if (!(kinds >> kind & 1)) return;
     kinds = 0;
@@ -195,7 +200,8 @@ static void fire_aimed(uint64_t offset)
         if (aimed[i].times > 0 && aimed[i].kind == kind && --aimed[i].after == 0) {
             aimed[i].after = 1;
             aimed[i].times--;
-            const uint64_t at = aimed[i].beside == kind ? offset / 8 * 8 : word_beside(&center, offset, aimed[i].beside);
+            const uint64_t at = aimed[i].beside == kind ? offset / 8 * 8
+                                                        : word_beside(&center, offset, aimed[i].beside);
             const uint64_t now = word_read(&center, at);
             put(at, word_instead(&center, at, now, aimed[i].how, aimed[i].with));
             if (aimed[i].once) restored.offset = at, restored.word = now, restored.due = true;
@@ -204,8 +210,7 @@ static void fire_aimed(uint64_t offset)
     }
 }
 
-static void fire_armed(uint64_t offset, unsigned size)
-{
+static void fire_armed(uint64_t offset, unsigned size) {
     if (++loads < due) return;
     due = UINT64_MAX;
     for (unsigned i = 0; i < ARMED; i++) {
@@ -213,15 +218,16 @@ static void fire_armed(uint64_t offset, unsigned size)
         if (armed[i].at <= loads) {
             armed[i].at = loads + armed[i].every;
             armed[i].times--;
-            if (armed[i].there) apply_there(offset, size, &armed[i].what);
-            else apply(place(armed[i].what.part, armed[i].what.which), &armed[i].what);
+            if (armed[i].there)
+                apply_there(offset, size, &armed[i].what);
+            else
+                apply(place(armed[i].what.part, armed[i].what.which), &armed[i].what);
         }
         if (armed[i].times > 0 && armed[i].at < due) due = armed[i].at;
     }
 }
 
-static void fire(const void *address, unsigned size)
-{
+static void fire(const void *address, unsigned size) {
     // Or in another mapping of the same file.
     uint64_t offset = (uint64_t)((const uint8_t *)address - center.base);
     if (!center.base || (offset >= center.length && !mapping_find(address, center.length, &offset))) return;
@@ -234,8 +240,7 @@ static void fire(const void *address, unsigned size)
     changing = false;
 }
 
-void changes_before_load(const void *address, unsigned size)
-{
+void changes_before_load(const void *address, unsigned size) {
     if (in_use && !changing) fire(address, size);
 }
 

@@ -1,5 +1,5 @@
-// What the targets over the C core share: a center in memory that somebody else spoils, and a program of uses and changes read from the fuzzer's
-// bytes.
+// What the targets over the C core share: a center in memory that somebody else spoils, and a program of uses and
+// changes read from the fuzzer's bytes.
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -19,7 +19,8 @@ typedef struct input {
 uint8_t input_byte(input *in);
 uint64_t input_number(input *in, unsigned bytes);
 
-// MARK: mapping.c — every mapping the core makes has unreadable pages on both sides, is watched, and forbidden where no reader has business.
+// MARK: mapping.c — every mapping the core makes has unreadable pages on both sides, is watched, and forbidden where no
+// reader has business.
 
 // Whether an address is in a mapping (of this length, or of any: 0), and where in it.
 bool mapping_find(const void *address, uint64_t length, uint64_t *offset);
@@ -42,16 +43,16 @@ void process_turn(void);
 
 // MARK: changes.c — what a hostile peer does to the memory.
 
-// Changes are made to the `length` bytes at `base` from now on (NULL: nowhere); where things lie there is as `shape` says.
+// Changes are made to the `length` bytes at `base` from now on (NULL: nowhere); where things lie there is as `shape`
+// says.
 void changes_in(uint8_t *base, uint64_t length, const tidings__shape *shape);
 // Where the last post of this process is.
 void changes_near(uint64_t position);
 // One change now, by place; and of a word by its kind.
 void change_now(input *in);
 void change_word(input *in);
-// One that happens by itself at a later load of the core: so two reads of one word see two values. By place; and of words of a kind as they are
-// read, or of one
-// that belongs to it.
+// One that happens by itself at a later load of the core: so two reads of one word see two values. By place; and of
+// words of a kind as they are read, or of one that belongs to it.
 void change_armed(input *in);
 void change_aimed(input *in, bool beside);
 void changes_disarm(void);
@@ -74,7 +75,8 @@ extern const tidings_configuration fuzz_configuration;
 void script_run(input *in);
 // The same on what arrives on this socket.
 void script_run_received(int socket, input *in);
-// Makes it a used center, wrapped around, with values, large payloads, observers of all kinds, and leaves it open until `script_close`.
+// Makes it a used center, wrapped around, with values, large payloads, observers of all kinds, and leaves it open until
+// `script_close`.
 void script_furnish(tidings_center *center);
 void script_close(void);
 
@@ -88,7 +90,8 @@ void fuzz_fail(const char *what, int64_t value) __attribute__((noreturn));
 #define MUST(condition, value) ((condition) ? (void)0 : fuzz_fail(#condition, (int64_t)(value)))
 // An error is a negative errno with a line that says more.
 void fuzz_result(const char *what, int64_t result);
-// Each use of the core is followed by this: it may not have taken by far more processor time, or slept longer, than any needs. NULL: an input begins.
+// Each use of the core is followed by this: it may not have taken by far more processor time, or slept longer, than any
+// needs. NULL: an input begins.
 void fuzz_step(const char *what);
 
 #endif

@@ -5,8 +5,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 size_t fuzz_program(const uint8_t *data, size_t size) { return (void)data, (void)size, 0; }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     input in = {data, data + size};
     script_run(&in);
     fuzz_empty_directory();

@@ -1,7 +1,6 @@
-// Linked in front of the core's own mapping (--wrap): the same memory, between two stretches that nobody may touch, and with what no correct reader
-// has any business
-// with (the fixed page, gaps, what has no memory yet, a chunk beyond what was asked for) forbidden to the address sanitizer. It knows nothing of
-// shared memory by itself.
+// Linked in front of the core's own mapping (--wrap): the same memory, between two stretches that nobody may touch, and
+// with what no correct reader has any business with (the fixed page, gaps, what has no memory yet, a chunk beyond what
+// was asked for) forbidden to the address sanitizer. It knows nothing of shared memory by itself.
 #include <errno.h>
 #include <sanitizer/asan_interface.h>
 #include <stddef.h>
@@ -29,7 +28,8 @@ uint32_t __real_tidings__names_there(tidings__segment *segment, uint32_t count);
 void *__wrap___asan_memcpy(void *to, const void *from, size_t size);
 void *__real___asan_memcpy(void *to, const void *from, size_t size);
 
-// Addresses are kept for the next mapping of this length, with their fences: to forbid megabytes anew for each input would take longer than all else.
+// Addresses are kept for the next mapping of this length, with their fences: to forbid megabytes anew for each input
+// would take longer than all else.
 #define CHUNKS 2048u
 static struct {
     uint8_t *base;  // NULL: never used
@@ -42,8 +42,7 @@ static struct {
 
 static uint64_t pages(uint64_t length) { return (length + 4095) / 4096 * 4096; }
 
-static int find_room(uint64_t length)
-{
+static int find_room(uint64_t length) {
     int free = -1;
     for (int i = 0; i < (int)ROOM; i++) {
         if (maps[i].mapped) continue;
@@ -55,32 +54,34 @@ static int find_room(uint64_t length)
         __asan_unpoison_memory_region(maps[free].base, maps[free].length);
         (void)munmap(maps[free].base - GUARD, pages(maps[free].length) + 2 * GUARD);
     }
-    uint8_t *room = mmap(NULL, pages(length) + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *room = mmap(NULL, pages(length) + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                         0);
     maps[free].base = room == MAP_FAILED ? NULL : room + GUARD;
     maps[free].length = length;
     maps[free].fences = false;
     return free;
 }
 
-int __wrap_tidings__map(int fd, uint64_t length, bool writable, uint8_t **base)
-{
+int __wrap_tidings__map(int fd, uint64_t length, bool writable, uint8_t **base) {
     const int i = find_room(length);
     if (!maps[i].base) return -ENOMEM;
-    if (mmap(maps[i].base, length, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) return -errno;
+    if (mmap(maps[i].base, length, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) ==
+        MAP_FAILED)
+        return -errno;
     maps[i].mapped = true;
     maps[i].fenced = NULL;
     *base = maps[i].base;
     return 0;
 }
 
-void __wrap_tidings__unmap(uint8_t *base, uint64_t length)
-{
+void __wrap_tidings__unmap(uint8_t *base, uint64_t length) {
     for (unsigned i = 0; base && i < ROOM; i++) {
         if (maps[i].base != base) continue;
         MUST(maps[i].mapped && maps[i].length == length, length);
         // A birth writes there. Chunks keep their fences.
         if (maps[i].fenced) __asan_unpoison_memory_region(base, maps[i].fenced->geometry.chunks);
-        MUST(mmap(base, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == base, errno);
+        MUST(mmap(base, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == base,
+             errno);
         maps[i].mapped = false;
         return;
     }
@@ -89,20 +90,20 @@ void __wrap_tidings__unmap(uint8_t *base, uint64_t length)
 
 // MARK: Fences
 
-static void forbid(uint8_t *base, uint64_t from, uint64_t to)
-{
+static void forbid(uint8_t *base, uint64_t from, uint64_t to) {
     if (to > from) __asan_poison_memory_region(base + from, to - from);
 }
 
-static void fence(const tidings__segment *s)
-{
+static void fence(const tidings__segment *s) {
     const tidings__geometry *g = &s->geometry;
     uint8_t *base = s->base;
     // Checked and copied when it was opened: whatever reads it again reads what somebody has changed since.
     forbid(base, 0, TIDINGS__PAGE);
-    for (uint64_t at = offsetof(tidings__header, eviction); at < offsetof(tidings__header, asleep); at += sizeof(tidings__padded))
+    for (uint64_t at = offsetof(tidings__header, eviction); at < offsetof(tidings__header, asleep);
+         at += sizeof(tidings__padded))
         forbid(base, at + 8, at + sizeof(tidings__padded));
-    for (uint64_t at = offsetof(tidings__header, name_futexes); at < sizeof(tidings__header); at += sizeof(tidings__name_futex))
+    for (uint64_t at = offsetof(tidings__header, name_futexes); at < sizeof(tidings__header);
+         at += sizeof(tidings__name_futex))
         forbid(base, at + 8, at + sizeof(tidings__name_futex));
     forbid(base, g->participants + s->shape.participants * sizeof(tidings__participant), g->observers);
     for (uint64_t i = 0; i < s->shape.observers; i++) {
@@ -116,18 +117,17 @@ static void fence(const tidings__segment *s)
     forbid(base, g->names + tidings__relaxed(&s->names_known) * sizeof(tidings__name), g->chunks);
 }
 
-static void fence_chunks(const tidings__segment *s, unsigned i)
-{
+static void fence_chunks(const tidings__segment *s, unsigned i) {
     MUST(s->geometry.chunk_count <= CHUNKS, s->geometry.chunk_count);
     if (!maps[i].fences) forbid(s->base, s->geometry.chunks, s->size);
     for (uint32_t chunk = 0; maps[i].fences && chunk < s->geometry.chunk_count; chunk++)
-        if (maps[i].opened[chunk]) __asan_poison_memory_region(tidings__chunk_bytes(s, chunk, NULL), maps[i].opened[chunk]);
+        if (maps[i].opened[chunk])
+            __asan_poison_memory_region(tidings__chunk_bytes(s, chunk, NULL), maps[i].opened[chunk]);
     memset(maps[i].opened, 0, sizeof maps[i].opened);
     maps[i].fences = true;
 }
 
-void mapping_fence(const tidings__segment *segment)
-{
+void mapping_fence(const tidings__segment *segment) {
     for (unsigned i = 0; i < ROOM; i++) {
         if (maps[i].base != segment->base || maps[i].fenced) continue;
         maps[i].fenced = segment;
@@ -137,53 +137,47 @@ void mapping_fence(const tidings__segment *segment)
 }
 
 // The first thing that is done with a mapping that has passed all checks, if it is for writing.
-int __wrap_tidings__participant_take(tidings__segment *segment, uint32_t *index, bool *orphans)
-{
+int __wrap_tidings__participant_take(tidings__segment *segment, uint32_t *index, bool *orphans) {
     mapping_fence(segment);
     return __real_tidings__participant_take(segment, index, orphans);
 }
 
 // Whoever is to touch them asks first, for as much as it is to touch.
-static void open_chunk(const tidings__segment *segment, uint32_t chunk, uint64_t bytes)
-{
+static void open_chunk(const tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     uint64_t capacity;
     const uint8_t *start = tidings__chunk_bytes(segment, chunk, &capacity);
     if (!start) return;
     if (tidings__round8(bytes) < capacity) capacity = tidings__round8(bytes);
     for (unsigned i = 0; i < ROOM; i++)
-        if (maps[i].base == segment->base && maps[i].opened[chunk] < capacity) maps[i].opened[chunk] = (uint32_t)capacity;
+        if (maps[i].base == segment->base && maps[i].opened[chunk] < capacity)
+            maps[i].opened[chunk] = (uint32_t)capacity;
     __asan_unpoison_memory_region(start, capacity);
 }
 
-int __wrap_tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes)
-{
+int __wrap_tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     const int result = __real_tidings__back_chunk(segment, chunk, bytes);
     if (result == 0) open_chunk(segment, chunk, bytes);
     return result;
 }
 
-bool __wrap_tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes)
-{
+bool __wrap_tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     const bool result = __real_tidings__chunk_has_memory(segment, chunk, bytes);
     if (result) open_chunk(segment, chunk, bytes);
     return result;
 }
 
-static void open_names(tidings__segment *segment)
-{
+static void open_names(tidings__segment *segment) {
     const uint64_t known = tidings__relaxed(&segment->names_known);
     __asan_unpoison_memory_region(segment->base + segment->geometry.names, known * sizeof(tidings__name));
 }
 
-int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count)
-{
+int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count) {
     const int result = __real_tidings__back_names(segment, count);
     if (result == 0) open_names(segment);
     return result;
 }
 
-uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count)
-{
+uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count) {
     const uint32_t there = __real_tidings__names_there(segment, count);
     open_names(segment);
     return there;
@@ -191,17 +185,14 @@ uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count)
 
 // MARK: Copies
 
-// A cell's neighbours are read by others at any time, so no fence can tell a copy that runs on into them. It begins in a body and ends there, or
-// with the 16 bytes
-// (tidings__body_read) of which the first are there.
-static void within_body(const tidings__segment *s, uint64_t offset, size_t size)
-{
+// A cell's neighbours are read by others at any time, so no fence can tell a copy that runs on into them. It begins in
+// a body and ends there, or with the 16 bytes (tidings__body_read) of which the first are there.
+static void within_body(const tidings__segment *s, uint64_t offset, size_t size) {
     const uint64_t in = (offset - s->geometry.cells) % sizeof(tidings__cell);
     MUST(in >= offsetof(tidings__cell, body) && in + size <= sizeof(tidings__cell) + 8, in + size);
 }
 
-void *__wrap___asan_memcpy(void *to, const void *from, size_t size)
-{
+void *__wrap___asan_memcpy(void *to, const void *from, size_t size) {
     uint64_t offset;
     if (mapping_find(from, 0, &offset)) {
         for (unsigned i = 0; i < ROOM; i++) {
@@ -210,23 +201,24 @@ void *__wrap___asan_memcpy(void *to, const void *from, size_t size)
             if (offset >= s->geometry.cells && offset < s->geometry.names) within_body(s, offset, size);
         }
         // The words of a record's header in a chunk, and the first of what is copied.
-        for (size_t i = 0; i < size && i < TIDINGS__CHUNK_HEADER; i += 8) changes_before_load((const uint8_t *)from + i, 8);
+        for (size_t i = 0; i < size && i < TIDINGS__CHUNK_HEADER; i += 8)
+            changes_before_load((const uint8_t *)from + i, 8);
     }
     return __real___asan_memcpy(to, from, size);
 }
 
-bool mapping_find(const void *address, uint64_t length, uint64_t *offset)
-{
+bool mapping_find(const void *address, uint64_t length, uint64_t *offset) {
     const uint8_t *at = address;
     for (unsigned i = 0; i < ROOM; i++) {
-        if (!maps[i].mapped || (length && maps[i].length != length) || at < maps[i].base || at >= maps[i].base + maps[i].length) continue;
+        if (!maps[i].mapped || (length && maps[i].length != length) || at < maps[i].base ||
+            at >= maps[i].base + maps[i].length)
+            continue;
         *offset = (uint64_t)(at - maps[i].base);
         return true;
     }
     return false;
 }
 
-void mapping_forget(void)
-{
+void mapping_forget(void) {
     for (unsigned i = 0; i < ROOM; i++) MUST(!maps[i].mapped, i);
 }

@@ -8,15 +8,19 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // Written after RFC 3629's table, as a second opinion on the core's check.
-static bool is_utf8(const uint8_t *at, size_t size)
-{
+static bool is_utf8(const uint8_t *at, size_t size) {
     const uint8_t *end = at + size;
     while (at < end) {
         const uint8_t first = *at++;
         if (first < 0x80) continue;
         const unsigned more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
         if (first < 0xc2 || first > 0xf4 || (size_t)(end - at) < more) return false;
-        const uint8_t low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80, high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+        const uint8_t low = first == 0xe0   ? 0xa0
+                            : first == 0xf0 ? 0x90
+                                            : 0x80,
+                      high = first == 0xed   ? 0x9f
+                             : first == 0xf4 ? 0x8f
+                                             : 0xbf;
         if (at[0] < low || at[0] > high) return false;
         for (unsigned i = 1; i < more; i++)
             if (at[i] < 0x80 || at[i] > 0xbf) return false;
@@ -25,11 +29,12 @@ static bool is_utf8(const uint8_t *at, size_t size)
     return true;
 }
 
-static bool fits(const char *text, size_t size, size_t least) { return size >= least && size <= 255 && !memchr(text, 0, size) && is_utf8((const uint8_t *)text, size); }
+static bool fits(const char *text, size_t size, size_t least) {
+    return size >= least && size <= 255 && !memchr(text, 0, size) && is_utf8((const uint8_t *)text, size);
+}
 
 // Exactly as long as it says, so that the address sanitizer sees a read beyond.
-static char *take(input *in, size_t *size)
-{
+static char *take(input *in, size_t *size) {
     const size_t wanted = (size_t)input_number(in, 2) % 300, left = (size_t)(in->end - in->at);
     *size = wanted < left ? wanted : left;
     char *text = malloc(*size ? *size : 1);
@@ -39,8 +44,7 @@ static char *take(input *in, size_t *size)
     return text;
 }
 
-static void carry(tidings_center *center, input *in)
-{
+static void carry(tidings_center *center, input *in) {
     size_t name_size, subject_size;
     char *name = take(in, &name_size), *subject = take(in, &subject_size);
     const uint8_t how = input_byte(in);
@@ -57,19 +61,24 @@ static void carry(tidings_center *center, input *in)
     const int added = tidings_observer_add(observer, name, looked_at, with_subject ? subject : NULL, subject_size,
                                            TIDINGS_ADD_RETAINED | (by_prefix ? TIDINGS_ADD_PREFIX : 0), &subscription);
     fuzz_result("add", added);  // before the next call, which may have nothing to say
-    const int opened = tidings_publisher_open(center, name, name_size, with_subject ? subject : NULL, subject_size, &publisher);
+    const int opened = tidings_publisher_open(center, name, name_size, with_subject ? subject : NULL, subject_size,
+                                              &publisher);
     fuzz_result("topic", opened);
     MUST(added == (observable ? 0 : -EINVAL), added);
     MUST(opened == (good ? 0 : -EINVAL), opened);
     if (observable) {
-        const tidings_post_options options = {.flags = input_byte(in) & 1 && !(with_subject && subject_size) ? TIDINGS_POST_RETAIN : 0};
+        const tidings_post_options options = {
+            .flags = input_byte(in) & 1 && !(with_subject && subject_size) ? TIDINGS_POST_RETAIN : 0};
         tidings_delivery delivery;
         uint64_t sequence = 0;
         MUST(tidings_post(publisher, "payload", 7, &options, &sequence) == 0, 0);
         MUST(tidings_next(observer, 0, &delivery) == 0, 0);
-        MUST(delivery.sequence == sequence && delivery.size == 7 && memcmp(delivery.payload, "payload", 7) == 0, delivery.size);
+        MUST(delivery.sequence == sequence && delivery.size == 7 && memcmp(delivery.payload, "payload", 7) == 0,
+             delivery.size);
         MUST(delivery.name_length == name_size && memcmp(delivery.name, name, name_size) == 0, delivery.name_length);
-        if (with_subject) MUST(delivery.subject_length == subject_size && memcmp(delivery.subject, subject, subject_size) == 0, delivery.subject_length);
+        if (with_subject)
+            MUST(delivery.subject_length == subject_size && memcmp(delivery.subject, subject, subject_size) == 0,
+                 delivery.subject_length);
         MUST(tidings_next(observer, 0, &delivery) == -EAGAIN, 0);
     }
     tidings_publisher_close(publisher);
@@ -79,15 +88,15 @@ static void carry(tidings_center *center, input *in)
 }
 
 // Any numbers; those that would be accepted are made small, as what they cost is not in question here.
-static uint32_t number(input *in, uint32_t least, uint32_t most, uint32_t small)
-{
+static uint32_t number(input *in, uint32_t least, uint32_t most, uint32_t small) {
     const uint32_t any = (uint32_t)input_number(in, 4);
     return any >= least && any <= most && any > small ? small : any;
 }
 
-static void birth(input *in)
-{
-    tidings_configuration configuration = {.directory = fuzz_directory(), .maximum_payload = 7 + input_number(in, 2), .slots = number(in, 256, 1 << 20, 256)};
+static void birth(input *in) {
+    tidings_configuration configuration = {.directory = fuzz_directory(),
+                                           .maximum_payload = 7 + input_number(in, 2),
+                                           .slots = number(in, 256, 1 << 20, 256)};
     configuration.participants = number(in, 2, TIDINGS__PARTICIPANTS_MAX, 4);
     configuration.observers = number(in, 2, 1024, 4);
     configuration.names = number(in, 64, 1 << 20, 256);
@@ -111,8 +120,7 @@ static void birth(input *in)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     input in = {data, data + size};
     fuzz_step(NULL);
     if (input_byte(&in) & 1) {

@@ -1,5 +1,5 @@
-// A file in the directory that somebody else has written: a used center that was changed, cut or drawn out before it is opened, or anything; or
-// such that somebody sends.
+// A file in the directory that somebody else has written: a used center that was changed, cut or drawn out before it is
+// opened, or anything; or such that somebody sends.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,8 +19,7 @@ static uint64_t used_size, used_length;
 static tidings__shape used_shape;
 static char path[4096];
 
-static void copy_used(void)
-{
+static void copy_used(void) {
     tidings_configuration configuration = fuzz_configuration;
     configuration.directory = fuzz_directory();
     tidings_center *center = NULL;
@@ -42,8 +41,7 @@ static void copy_used(void)
 }
 
 // What may be sent: as tidings_send's letter (center/hand.c) has it, or otherwise, with some descriptors.
-static void send_to(int socket, int fd, input *in)
-{
+static void send_to(int socket, int fd, input *in) {
     struct {
         uint64_t magic;
         uint32_t version, name_length;
@@ -54,7 +52,8 @@ static void send_to(int socket, int fd, input *in)
     if (how & 32) ((uint8_t *)&letter)[input_byte(in) % sizeof letter] = input_byte(in);
     char room[CMSG_SPACE(4 * sizeof(int))] = {0};
     struct iovec bytes = {&letter, how & 64 ? input_byte(in) % (sizeof letter + 1) : sizeof letter};
-    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = room, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct msghdr message = {
+        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = room, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -69,10 +68,10 @@ static void send_to(int socket, int fd, input *in)
         if (fds[i] != socket) (void)close(fds[i]);
 }
 
-static void change_file(int fd, uint8_t kind, input *in)
-{
+static void change_file(int fd, uint8_t kind, input *in) {
     // Of another length: so many pages, or some bits of it are others.
-    const uint64_t cut = kind & 1 ? input_number(in, 2) << (kind >> 1) % 16 : 0, length = kind & 64 ? cut : used_length ^ cut;
+    const uint64_t cut = kind & 1 ? input_number(in, 2) << (kind >> 1) % 16 : 0,
+                   length = kind & 64 ? cut : used_length ^ cut;
     uint8_t *mapped = mmap(NULL, used_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     MUST(mapped != MAP_FAILED, used_length);
     changes_in(mapped, used_length, &used_shape);
@@ -82,8 +81,7 @@ static void change_file(int fd, uint8_t kind, input *in)
     if (kind & 1) MUST(ftruncate(fd, (off_t)length) == 0, cut);
 }
 
-static void fill(int fd, const uint8_t *bytes, size_t size, uint64_t length)
-{
+static void fill(int fd, const uint8_t *bytes, size_t size, uint64_t length) {
     MUST(fd >= 0, fd);
     MUST(ftruncate(fd, (off_t)length) == 0, length);
     MUST(pwrite(fd, bytes, size < length ? size : length, 0) >= 0, size);
@@ -91,8 +89,7 @@ static void fill(int fd, const uint8_t *bytes, size_t size, uint64_t length)
 
 static int file_at_path(void) { return open(path, O_RDWR | O_CREAT | O_TRUNC, 0600); }
 
-static void receive(uint8_t kind, input *in)
-{
+static void receive(uint8_t kind, input *in) {
     int ends[2];
     const int fd = memfd_create("f", MFD_ALLOW_SEALING | MFD_CLOEXEC);
     fill(fd, used, used_size, used_length);
@@ -109,8 +106,7 @@ static void receive(uint8_t kind, input *in)
 }
 
 // Of `kind`, which comes first: from 0xf0 on anything, from 0x80 on what is sent, otherwise a file.
-size_t fuzz_program(const uint8_t *data, size_t size)
-{
+size_t fuzz_program(const uint8_t *data, size_t size) {
     if (size == 0 || data[0] >= 0xf0) return size;
     size_t at = data[0] & 1 ? 3 : 1;
     for (unsigned count = at < size ? data[at++] % 32 : 0; count > 0 && at < size; count--)
@@ -119,8 +115,7 @@ size_t fuzz_program(const uint8_t *data, size_t size)
     return at < size ? at : size;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!used) copy_used();
     input in = {data, data + size};
     const uint8_t kind = input_byte(&in);

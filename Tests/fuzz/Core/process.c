@@ -1,8 +1,7 @@
-// Linked in front of the core's own (--wrap): what happens by itself in a process happens here when the input says so. Time passes as it is asked
-// for and sleep takes
-// none, so inputs run the same each time, a hundred times as many a second where claims are waited for, and a wait that is too long is known at
-// once. A fork goes on
-// in this process as its own child. Helper threads run when it is their turn.
+// Linked in front of the core's own (--wrap): what happens by itself in a process happens here when the input says so.
+// Time passes as it is asked for and sleep takes none, so inputs run the same each time, a hundred times as many a
+// second where claims are waited for, and a wait that is too long is known at once. A fork goes on in this process as
+// its own child. Helper threads run when it is their turn.
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -40,8 +39,7 @@ static uint32_t processors = 1;
 static jmp_buf asleep;
 static bool in_helper;
 
-void process_begin(void)
-{
+void process_begin(void) {
     processors = 1;
     drawn = 0;
 }
@@ -50,8 +48,7 @@ void process_processors(uint32_t there) { processors = there; }
 uint64_t __wrap_tidings__random(void) { return ++drawn * UINT64_C(0x9e3779b97f4a7c15); }
 uint32_t __wrap_tidings__processors(void) { return processors; }
 
-uint64_t process_slept(void)
-{
+uint64_t process_slept(void) {
     const uint64_t since = slept;
     slept = 0;
     return since;
@@ -59,31 +56,27 @@ uint64_t process_slept(void)
 
 uint64_t __wrap_tidings__monotonic_ns(void) { return now += ASKED_NS; }
 
-static void sleep_for(int64_t ns)
-{
+static void sleep_for(int64_t ns) {
     if (in_helper) longjmp(asleep, 1);
     MUST(ns >= 0, ns);  // nobody would ever wake us
     now += LATE * (uint64_t)ns;
     slept += LATE * (uint64_t)ns;
 }
 
-int __wrap_tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
-{
+int __wrap_tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns) {
     if (atomic_load(word) != expected) return -EAGAIN;
     sleep_for(timeout_ns);
     return -ETIMEDOUT;
 }
 
-int __wrap_tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
-{
+int __wrap_tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     for (uint32_t i = 0; i < count; i++)
         if (atomic_load(values[i].word) != values[i].value) return -EAGAIN;
     sleep_for(timeout_ns);
     return -ETIMEDOUT;
 }
 
-int __wrap_tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns)
-{
+int __wrap_tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     return __wrap_tidings__futex_wait_any(values, count, timeout_ns);
 }
 
@@ -99,12 +92,9 @@ static struct {
     void *argument;
 } helpers[HELPERS];
 
-static struct {
-    void (*prepare)(void), (*child)(void);
-} hooks[HOOKS];
+static struct { void (*prepare)(void), (*child)(void); } hooks[HOOKS];
 
-int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
-{
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
     (void)parent;  // nothing here forks
     for (unsigned i = 0; i < HOOKS; i++) {
         if (hooks[i].prepare || hooks[i].child) continue;
@@ -115,8 +105,7 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*ch
     return ENOMEM;
 }
 
-void process_fork(void)
-{
+void process_fork(void) {
     for (unsigned i = HOOKS; i-- > 0;)
         if (hooks[i].prepare) hooks[i].prepare();
     for (unsigned i = 0; i < HOOKS; i++)
@@ -127,16 +116,14 @@ void process_fork(void)
 // MARK: Ends of centers
 
 // Nobody deletes files here; a center ends by its word alone, or by a look at its file.
-int32_t __wrap_tidings__watch_add(int fd, const char *path, void (*changed)(int32_t watch))
-{
+int32_t __wrap_tidings__watch_add(int fd, const char *path, void (*changed)(int32_t watch)) {
     (void)fd;
     (void)path;
     (void)changed;
     return 1;
 }
 int32_t __wrap_tidings__watch_add_directory(const char *path, void (*changed)(int32_t watch));
-int32_t __wrap_tidings__watch_add_directory(const char *path, void (*changed)(int32_t watch))
-{
+int32_t __wrap_tidings__watch_add_directory(const char *path, void (*changed)(int32_t watch)) {
     (void)path;
     (void)changed;
     return 1;
@@ -146,8 +133,7 @@ void __wrap_tidings__watch_remove(int32_t watch) { (void)watch; }
 // MARK: Threads
 
 // Their numbers; no thread has such small ones.
-int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument)
-{
+int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument) {
     for (unsigned i = 0; i < HELPERS; i++) {
         if (helpers[i].body) continue;
         helpers[i].body = body;
@@ -158,22 +144,19 @@ int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void 
     return EAGAIN;
 }
 
-static bool run(unsigned i)
-{
+static bool run(unsigned i) {
     in_helper = true;
     const bool ended = setjmp(asleep) == 0 && (helpers[i].body(helpers[i].argument), true);
     in_helper = false;
     return ended;
 }
 
-void process_turn(void)
-{
+void process_turn(void) {
     for (unsigned i = 0; i < HELPERS; i++)
         if (helpers[i].body) MUST(!run(i), i);
 }
 
-int __wrap_pthread_join(pthread_t thread, void **result)
-{
+int __wrap_pthread_join(pthread_t thread, void **result) {
     if (thread == 0 || thread > HELPERS) return __real_pthread_join(thread, result);
     const unsigned i = (unsigned)thread - 1;
     MUST(run(i), i);  // whoever joins has told it to end

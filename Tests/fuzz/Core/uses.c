@@ -10,7 +10,8 @@
 
 #include "uses.h"
 
-const tidings_configuration fuzz_configuration = {.maximum_payload = 65536, .slots = 256, .participants = 8, .observers = 16, .names = 256};
+const tidings_configuration fuzz_configuration = {
+    .maximum_payload = 65536, .slots = 256, .participants = 8, .observers = 16, .names = 256};
 
 static const struct {
     const char *name, *subject;
@@ -18,7 +19,9 @@ static const struct {
     {"a", NULL},
     {"a", "one"},
     {"b", NULL},
-    {"com.example.a.name.that.is.too.long.for.a.cell.with.anything.else.in.it.com.example.a.name.that.is.too.long.for.a.cell.with.anything.else.in.it.com.example.a.name.that.is.too.long.for.a.cell.with.anything", NULL},
+    {"com.example.a.name.that.is.too.long.for.a.cell.with.anything.else.in.it.com.example.a.name.that.is.too.long.for."
+     "a.cell.with.anything.else.in.it.com.example.a.name.that.is.too.long.for.a.cell.with.anything",
+     NULL},
     {"com.example.progress", "a subject of some length, so that it needs a place"},
     {"c", NULL},
 };
@@ -28,18 +31,21 @@ static const uint8_t bytes[65537];
 struct now now;
 
 // What opens is whole, and of sizes that tidings.h allows.
-static void is_as_promised(const tidings_center *center)
-{
+static void is_as_promised(const tidings_center *center) {
     struct stat status;
     const tidings__shape *shape = &center->segment.shape;
-    MUST(fstat(center->segment.fd, &status) == 0 && (uint64_t)status.st_size == center->segment.size, center->segment.size);
+    MUST(fstat(center->segment.fd, &status) == 0 && (uint64_t)status.st_size == center->segment.size,
+         center->segment.size);
     MUST(shape->slots >= 256 && shape->slots <= 1 << 20 && (shape->slots & (shape->slots - 1)) == 0, shape->slots);
-    MUST(shape->participants >= 2 && shape->participants <= TIDINGS__PARTICIPANTS_MAX && shape->observers >= 2 && shape->observers <= 1024, shape->participants);
-    MUST(shape->names >= 64 && shape->names <= 1 << 20 && shape->maximum_payload >= 1 && shape->maximum_payload <= 1 << 30, shape->names);
+    MUST(shape->participants >= 2 && shape->participants <= TIDINGS__PARTICIPANTS_MAX && shape->observers >= 2 &&
+             shape->observers <= 1024,
+         shape->participants);
+    MUST(shape->names >= 64 && shape->names <= 1 << 20 && shape->maximum_payload >= 1 &&
+             shape->maximum_payload <= 1 << 30,
+         shape->names);
 }
 
-int use_opened(const char *how, int result, tidings_center *center)
-{
+int use_opened(const char *how, int result, tidings_center *center) {
     fuzz_result(how, result);
     if (result != 0) return result;
     mapping_fence(&center->segment);
@@ -48,8 +54,7 @@ int use_opened(const char *how, int result, tidings_center *center)
 }
 
 // Sent to ourselves: another participant.
-static int receive_own(tidings_center **center, uint32_t flags)
-{
+static int receive_own(tidings_center **center, uint32_t flags) {
     int ends[2];
     MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, errno);
     int result = tidings_send(now.center, ends[0], flags & TIDINGS_OPEN_READ_ONLY ? TIDINGS_SEND_READ_ONLY : 0);
@@ -60,51 +65,53 @@ static int receive_own(tidings_center **center, uint32_t flags)
     return result;
 }
 
-int use_open(tidings_center **center, uint32_t flags)
-{
+int use_open(tidings_center **center, uint32_t flags) {
     *center = NULL;
     tidings_configuration configuration = fuzz_configuration;
     configuration.directory = fuzz_directory();
     configuration.flags = flags;
     if (now.readable) configuration.mode = 0644;
     if (now.sealed && now.center) return receive_own(center, flags);
-    const int result = now.sealed ? tidings_create_sealed("f", &configuration, center) : tidings_open("f", &configuration, center);
+    const int result = now.sealed ? tidings_create_sealed("f", &configuration, center)
+                                  : tidings_open("f", &configuration, center);
     return use_opened("open", result, *center);
 }
 
-static tidings_publisher *publisher_of(tidings_center *center, tidings_publisher **publishers, unsigned publisher)
-{
+static tidings_publisher *publisher_of(tidings_center *center, tidings_publisher **publishers, unsigned publisher) {
     if (publishers[publisher]) return publishers[publisher];
     const char *subject = names[publisher].subject;
-    fuzz_result("topic", tidings_publisher_open(center, names[publisher].name, strlen(names[publisher].name), subject, subject ? strlen(subject) : 0, &publishers[publisher]));
+    fuzz_result("topic", tidings_publisher_open(center, names[publisher].name, strlen(names[publisher].name), subject,
+                                                subject ? strlen(subject) : 0, &publishers[publisher]));
     return publishers[publisher];
 }
 
-static int post_to(tidings_publisher *publisher, uint8_t how, int64_t deadline)
-{
-    const tidings_post_options options = {.format = how >> 4 & 3, .flags = how & 8 ? TIDINGS_POST_RETAIN : 0, .deadline_ns = deadline};
+static int post_to(tidings_publisher *publisher, uint8_t how, int64_t deadline) {
+    const tidings_post_options options = {
+        .format = how >> 4 & 3, .flags = how & 8 ? TIDINGS_POST_RETAIN : 0, .deadline_ns = deadline};
     uint64_t sequence = 0;
     int result = 0;
     if (!publisher) return -ENOENT;
-    if (how & 128) fuzz_result("state set", result = tidings_state_set(publisher, how & 7 ? bytes : NULL, sizes[how & 7], &options));
-    else fuzz_result("post", result = tidings_post(publisher, bytes, sizes[how & 7], &options, &sequence));
+    if (how & 128)
+        fuzz_result("state set",
+                    result = tidings_state_set(publisher, how & 7 ? bytes : NULL, sizes[how & 7], &options));
+    else
+        fuzz_result("post", result = tidings_post(publisher, bytes, sizes[how & 7], &options, &sequence));
     if (sequence) changes_near(sequence);
     return result;
 }
 
-int use_post(unsigned publisher, uint8_t how) { return post_to(publisher_of(now.center, now.publishers, publisher), how, how & 64 ? 100000 : 0); }
+int use_post(unsigned publisher, uint8_t how) {
+    return post_to(publisher_of(now.center, now.publishers, publisher), how, how & 64 ? 100000 : 0);
+}
 
 // As long as nothing is wrong: what fails once, slowly perhaps, fails as often as it is tried.
-void use_posts(unsigned count, unsigned publisher, uint8_t how)
-{
-    for (unsigned i = 0; i < count && use_post(publisher, how) == 0; i++) {
-    }
+void use_posts(unsigned count, unsigned publisher, uint8_t how) {
+    for (unsigned i = 0; i < count && use_post(publisher, how) == 0; i++) {}
 }
 
 static uint8_t sum;  // so that reading what was delivered isn't optimised away
 
-static void read_delivery(const tidings_delivery *d)
-{
+static void read_delivery(const tidings_delivery *d) {
     MUST(d->kind == TIDINGS_DELIVERY_MESSAGE || d->kind == TIDINGS_DELIVERY_MISSED, d->kind);
     MUST(d->subscription_count >= 1, d->subscription_count);
     // EV has 52 bits of position, and the ring holds fewer positions than that.
@@ -118,8 +125,7 @@ static void read_delivery(const tidings_delivery *d)
     for (size_t i = 0; i < d->size; i++) sum ^= ((const uint8_t *)d->payload)[i];
 }
 
-void use_next(unsigned o, unsigned most, int64_t timeout)
-{
+void use_next(unsigned o, unsigned most, int64_t timeout) {
     for (unsigned i = 0; now.observers[o] && i < most; i++) {
         tidings_delivery delivery;
         const int result = tidings_next(now.observers[o], timeout, &delivery);
@@ -129,45 +135,49 @@ void use_next(unsigned o, unsigned most, int64_t timeout)
     }
 }
 
-void use_observe(unsigned o, uint8_t how)
-{
+void use_observe(unsigned o, uint8_t how) {
     if (!now.observers[o]) {
-        const int result = tidings_observer_open(now.second && how & 128 ? now.second : now.center, how & 64 ? TIDINGS_OBSERVE_LOSSLESS : 0, &now.observers[o]);
+        const int result = tidings_observer_open(now.second && how & 128 ? now.second : now.center,
+                                                 how & 64 ? TIDINGS_OBSERVE_LOSSLESS : 0, &now.observers[o]);
         fuzz_result("observer", result);
         if (result != 0) return;
         if (how & 32) fuzz_result("seek", tidings_observer_seek(now.observers[o], how & 16 ? 0 : how));
     }
     const unsigned n = how & 7;
-    const char *name = n < NAMES ? names[n].name : n > NAMES ? "com.ex" : NULL, *subject = n < NAMES ? names[n].subject : NULL;
-    const uint32_t flags = (how & 8 ? TIDINGS_ADD_RETAINED : 0) | (how & 16 ? TIDINGS_ADD_HISTORY : 0) | (n > NAMES ? TIDINGS_ADD_PREFIX : 0);
-    fuzz_result("add", tidings_observer_add(now.observers[o], name, name ? strlen(name) : 0, subject, subject ? strlen(subject) : 0, flags, &now.subscriptions[o]));
+    const char *name = n < NAMES   ? names[n].name
+                       : n > NAMES ? "com.ex"
+                                   : NULL,
+               *subject = n < NAMES ? names[n].subject : NULL;
+    const uint32_t flags = (how & 8 ? TIDINGS_ADD_RETAINED : 0) | (how & 16 ? TIDINGS_ADD_HISTORY : 0) |
+                           (n > NAMES ? TIDINGS_ADD_PREFIX : 0);
+    fuzz_result("add", tidings_observer_add(now.observers[o], name, name ? strlen(name) : 0, subject,
+                                            subject ? strlen(subject) : 0, flags, &now.subscriptions[o]));
 }
 
-void use_close_observer(unsigned o)
-{
+void use_close_observer(unsigned o) {
     tidings_observer_close(now.observers[o]);
     now.observers[o] = NULL;
 }
 
-void use_look_around(tidings_center *center)
-{
+void use_look_around(tidings_center *center) {
     tidings_statistics statistics;
     fuzz_result("statistics", tidings_statistics_get(center, &statistics));
     for (uint32_t i = 0; i <= statistics.participants_max && i < 16; i++) {
         tidings_participant_info participant;
         tidings_participant_observers observers;
         tidings_participant_observers_get(center, i, &observers);
-        if (tidings_participant(center, i, &participant) == 0) MUST(memchr(participant.executable, 0, sizeof participant.executable) != NULL, i);
+        if (tidings_participant(center, i, &participant) == 0)
+            MUST(memchr(participant.executable, 0, sizeof participant.executable) != NULL, i);
     }
     for (uint32_t i = 0; i <= statistics.names_max && i < 300; i++) {
         tidings_name_info name;
         if (tidings_name(center, i, &name) == 0)
-            MUST(memchr(name.name, 0, sizeof name.name) != NULL && memchr(name.subject, 0, sizeof name.subject) != NULL, i);
+            MUST(memchr(name.name, 0, sizeof name.name) != NULL && memchr(name.subject, 0, sizeof name.subject) != NULL,
+                 i);
     }
 }
 
-void use_reservation(uint8_t how)
-{
+void use_reservation(uint8_t how) {
     const size_t size = sizes[how & 7];
     if (!now.reserved) {
         const int result = tidings_reserve(now.center, size, &now.reservation);
@@ -190,8 +200,7 @@ void use_reservation(uint8_t how)
 }
 
 // Into memory of exactly the size that is said.
-void use_state(unsigned publisher, uint8_t how)
-{
+void use_state(unsigned publisher, uint8_t how) {
     static const uint32_t rooms[4] = {65536, 8, 200, 1000};
     size_t size = rooms[how / NAMES % 4];
     const size_t room = size;
@@ -205,14 +214,12 @@ void use_state(unsigned publisher, uint8_t how)
     free(buffer);
 }
 
-void use_changes(void)
-{
+void use_changes(void) {
     const tidings__segment *segment = &now.center->segment;
     changes_in(segment->writable ? segment->base : NULL, segment->size, &segment->shape);
 }
 
-void use_removal(void)
-{
+void use_removal(void) {
     tidings_configuration configuration = fuzz_configuration;
     configuration.directory = fuzz_directory();
     fuzz_result("remove", tidings_remove("f", &configuration));
@@ -220,8 +227,7 @@ void use_removal(void)
 
 // MARK: What happens to whole processes
 
-void use_close_second(void)
-{
+void use_close_second(void) {
     for (unsigned i = 0; i < OBSERVERS; i++) use_close_observer(i);
     for (unsigned i = 0; i < NAMES; i++) {
         tidings_publisher_close(now.others[i]);
@@ -234,43 +240,40 @@ void use_close_second(void)
 }
 
 // Takes its lock away: dead to the others with all that it holds, and itself told so.
-void use_die(tidings_center *center)
-{
+void use_die(tidings_center *center) {
     const int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
     MUST(nowhere >= 0, errno);
-    const int locks = !center ? -1 : center->segment.writers_file ? center->segment.writers_file_fd : center->segment.fd;
+    const int locks = !center                        ? -1
+                      : center->segment.writers_file ? center->segment.writers_file_fd
+                                                     : center->segment.fd;
     if (locks >= 0) (void)dup2(nowhere, locks);
     (void)close(nowhere);
 }
 
-void use_hold_back(unsigned publisher)
-{
+void use_hold_back(unsigned publisher) {
     for (unsigned i = 0; i < 300; i++)
         if (post_to(publisher_of(now.center, now.publishers, publisher), 1, 3000000) != 0) return;
 }
 
-void use_post_of_second(unsigned publisher, uint8_t how)
-{
+void use_post_of_second(unsigned publisher, uint8_t how) {
     if (now.second) (void)post_to(publisher_of(now.second, now.others, publisher), how, 0);
 }
 
-void use_reserve_of_second(uint8_t how)
-{
+void use_reserve_of_second(uint8_t how) {
     if (!now.second || now.other_reserved) return;
     const int result = tidings_reserve(now.second, sizes[how & 7], &now.other);
     fuzz_result("reserve", result);
     now.other_reserved = result == 0;
 }
 
-void use_descriptor(unsigned o)
-{
+void use_descriptor(unsigned o) {
     int fd;
     if (now.observers[o]) fuzz_result("descriptor", tidings_observer_descriptor(now.observers[o], &fd));
 }
 
-// Names by the dozen, each with a value that is taken back: so the table fills, and they have to make room for each other.
-void use_many_names(void)
-{
+// Names by the dozen, each with a value that is taken back: so the table fills, and they have to make room for each
+// other.
+void use_many_names(void) {
     for (unsigned i = 0; i < 64; i++) {
         char name[16];
         tidings_publisher *publisher = NULL;

@@ -23,14 +23,12 @@ static void never_ends(int signal) { fuzz_fail("one use never ends", signal); }
 
 static char directory[4096];
 
-static void leave(void)
-{
+static void leave(void) {
     fuzz_empty_directory();
     (void)rmdir(directory);
 }
 
-const char *fuzz_directory(void)
-{
+const char *fuzz_directory(void) {
     if (!directory[0]) {
         const char *above = getenv("TIDINGS_FUZZ_DIRECTORY");
         (void)snprintf(directory, sizeof directory, "%s/tidings-fuzz-%d", above ? above : "/dev/shm", (int)getpid());
@@ -40,23 +38,21 @@ const char *fuzz_directory(void)
     return directory;
 }
 
-void fuzz_empty_directory(void)
-{
+void fuzz_empty_directory(void) {
     DIR *dir = opendir(fuzz_directory());
     if (!dir) return;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) (void)unlinkat(dirfd(dir), entry->d_name, 0);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
     (void)closedir(dir);
 }
 
-void fuzz_fail(const char *what, int64_t value)
-{
+void fuzz_fail(const char *what, int64_t value) {
     (void)fprintf(stderr, "not so: %s (%lld; last error: %s)\n", what, (long long)value, tidings_last_error());
     abort();
 }
 
-void fuzz_result(const char *what, int64_t result)
-{
+void fuzz_result(const char *what, int64_t result) {
     if (result >= 0) return;
     if (result < -4095) fuzz_fail(what, result);
     // Those that tidings.h says have no line, or that only mean "not now".
@@ -64,8 +60,7 @@ void fuzz_result(const char *what, int64_t result)
     if (tidings_last_error()[0] == 0) fuzz_fail(what, result);
 }
 
-void fuzz_step(const char *what)
-{
+void fuzz_step(const char *what) {
     static int64_t before;
     struct timespec now;
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

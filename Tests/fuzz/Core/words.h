@@ -1,4 +1,5 @@
-// What each word of a center is, where there are some of its kind, and what a peer that knows the layout would write there.
+// What each word of a center is, where there are some of its kind, and what a peer that knows the layout would write
+// there.
 #ifndef WORDS_H
 #define WORDS_H
 
@@ -6,11 +7,48 @@
 #include "segment/layout.h"
 
 typedef enum word {
-    WORD_EVICTION, WORD_HINT, WORD_GENERATION, WORD_NAMES_USED, WORD_NAMES_BACKED, WORD_REVOKED, WORD_REMOVED, WORD_WAITING, WORD_ASLEEP, WORD_LOSSLESS,
-    WORD_CLAIM, WORD_COMMIT, WORD_VERDICT, WORD_TIME, WORD_SIZE, WORD_POSTER, WORD_ROUTE, WORD_CHUNK_NUMBER, WORD_BODY,
-    WORD_COUNT, WORD_END, WORD_NEXT, WORD_STATE, WORD_HASH, WORD_RETAINED, WORD_BIRTH, WORD_LENGTHS, WORD_MEMBERS, WORD_KEY,
-    WORD_BUCKET, WORD_CHUNK, WORD_CHUNK_SIZE, WORD_CHUNK_POSTER, WORD_CHUNK_ROUTE, WORD_CHUNK_BYTES,
-    WORD_DOORBELL, WORD_CURSOR, WORD_OBSERVER_INSTANCE, WORD_HISTORY, WORD_INSTANCE, WORD_PARTICIPANT, WORD_NAME_FUTEX,
+    WORD_EVICTION,
+    WORD_HINT,
+    WORD_GENERATION,
+    WORD_NAMES_USED,
+    WORD_NAMES_BACKED,
+    WORD_REVOKED,
+    WORD_REMOVED,
+    WORD_WAITING,
+    WORD_ASLEEP,
+    WORD_LOSSLESS,
+    WORD_CLAIM,
+    WORD_COMMIT,
+    WORD_VERDICT,
+    WORD_TIME,
+    WORD_SIZE,
+    WORD_POSTER,
+    WORD_ROUTE,
+    WORD_CHUNK_NUMBER,
+    WORD_BODY,
+    WORD_COUNT,
+    WORD_END,
+    WORD_NEXT,
+    WORD_STATE,
+    WORD_HASH,
+    WORD_RETAINED,
+    WORD_BIRTH,
+    WORD_LENGTHS,
+    WORD_MEMBERS,
+    WORD_KEY,
+    WORD_BUCKET,
+    WORD_CHUNK,
+    WORD_CHUNK_SIZE,
+    WORD_CHUNK_POSTER,
+    WORD_CHUNK_ROUTE,
+    WORD_CHUNK_BYTES,
+    WORD_DOORBELL,
+    WORD_CURSOR,
+    WORD_OBSERVER_INSTANCE,
+    WORD_HISTORY,
+    WORD_INSTANCE,
+    WORD_PARTICIPANT,
+    WORD_NAME_FUTEX,
     WORDS,
     WORD_NONE = WORDS  // the fixed page, and what nobody uses
 } word;
@@ -21,7 +59,7 @@ typedef struct words {
     uint64_t length;
     tidings__shape shape;
     tidings__geometry geometry;
-    uint64_t posted;              // where this process posted last
+    uint64_t posted;               // where this process posted last
     uint64_t replaced[WORDS + 1];  // in a word of this kind, last: what a slow peer would store
 } words;
 

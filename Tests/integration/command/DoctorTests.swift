@@ -26,7 +26,9 @@ struct DoctorTests {
         try await leave(what, in: directory)
         var lines = try await tidings("doctor", in: directory).output
         #expect(
-            lines.contains { $0.hasPrefix("scenario  opens: 0 participants alive, 1 dead (harmless; --repair tidies up)") }
+            lines.contains {
+                $0.hasPrefix("scenario  opens: 0 participants alive, 1 dead (harmless; --repair tidies up)")
+            }
         )
         #expect(lines.count == 2 + stale.count, "\(lines)")
         for line in stale { #expect(lines.contains { $0.hasPrefix("  " + line) }, "\(line) in \(lines)") }
@@ -87,7 +89,8 @@ struct DoctorTests {
     func aSlotThatSomebodyHoldsIsToldWithWhoAndLeft() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center("scenario", slots: 256)
-        let peer = try Invocation(["--leave", "standing", "1", directory.path], in: directory, executable: "ScenarioPeer")
+        let peer = try Invocation(
+            ["--leave", "standing", "1", directory.path], in: directory, executable: "ScenarioPeer")
         expect(await peer.output.first { $0 == "standing" }) { $0 != nil }
         for _ in 0..<600 { try center.post(name: "a", payload: .empty) }
         let held =

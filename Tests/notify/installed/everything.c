@@ -1,4 +1,5 @@
-// Uses every public function, as a program that knows nothing but the installed headers; in C11 and in C++11, which see the same text.
+// Uses every public function, as a program that knows nothing but the installed headers; in C11 and in C++11, which see
+// the same text.
 #include <arpa/inet.h>
 #include <notify.h>
 #include <notify_keys.h>
@@ -9,12 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                          \
-    do {                                                                          \
-        if (!(condition)) {                                                       \
-            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);       \
-            return 1;                                                             \
-        }                                                                         \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);                                            \
+            return 1;                                                                                                  \
+        }                                                                                                              \
     } while (0)
 #define OK(call) CHECK((call) == NOTIFY_STATUS_OK)
 
@@ -30,11 +31,15 @@ int main(void) {
     uint32_t value, again, bytes;
     mach_port_t port;
     char path[] = "/tmp";
-    CHECK(NOTIFY_STATUS_OK == 0 && NOTIFY_STATUS_INVALID_NAME == 1 && NOTIFY_STATUS_INVALID_TOKEN == 2 && NOTIFY_STATUS_INVALID_PORT == 3);
-    CHECK(NOTIFY_STATUS_INVALID_FILE == 4 && NOTIFY_STATUS_INVALID_SIGNAL == 5 && NOTIFY_STATUS_INVALID_REQUEST == 6 && NOTIFY_STATUS_NOT_AUTHORIZED == 7);
-    CHECK(NOTIFY_STATUS_OPT_DISABLE == 8 && NOTIFY_STATUS_SERVER_NOT_FOUND == 9 && NOTIFY_STATUS_NULL_INPUT == 10 && NOTIFY_STATUS_FAILED == 1000000);
+    CHECK(NOTIFY_STATUS_OK == 0 && NOTIFY_STATUS_INVALID_NAME == 1 && NOTIFY_STATUS_INVALID_TOKEN == 2 &&
+          NOTIFY_STATUS_INVALID_PORT == 3);
+    CHECK(NOTIFY_STATUS_INVALID_FILE == 4 && NOTIFY_STATUS_INVALID_SIGNAL == 5 && NOTIFY_STATUS_INVALID_REQUEST == 6 &&
+          NOTIFY_STATUS_NOT_AUTHORIZED == 7);
+    CHECK(NOTIFY_STATUS_OPT_DISABLE == 8 && NOTIFY_STATUS_SERVER_NOT_FOUND == 9 && NOTIFY_STATUS_NULL_INPUT == 10 &&
+          NOTIFY_STATUS_FAILED == 1000000);
     CHECK(NOTIFY_REUSE == 1 && NOTIFY_TOKEN_INVALID == -1);
-    CHECK(strcmp(kNotifyTimeZoneChange, "com.apple.system.timezone") == 0 && strcmp(kNotifyClockSet, "com.apple.system.clock_set") == 0);
+    CHECK(strcmp(kNotifyTimeZoneChange, "com.apple.system.timezone") == 0 &&
+          strcmp(kNotifyClockSet, "com.apple.system.clock_set") == 0);
 
     OK(notify_register_check("com.example.installed", &token));
     OK(notify_check(token, &check));
@@ -89,8 +94,8 @@ int main(void) {
     int by_block;
     dispatch_semaphore_t ran = dispatch_semaphore_create(0);
     OK(notify_register_dispatch("com.example.installed", &by_block, dispatch_get_global_queue(0, 0), ^(int given) {
-        (void)notify_cancel(given);
-        dispatch_semaphore_signal(ran);
+      (void)notify_cancel(given);
+      dispatch_semaphore_signal(ran);
     }));
     OK(notify_post("com.example.installed"));
     CHECK(dispatch_semaphore_wait(ran, DISPATCH_TIME_FOREVER) == 0);

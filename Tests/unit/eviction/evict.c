@@ -1,8 +1,8 @@
 #include "fresh.h"
 
-#include "ring/record.h"
-#include "eviction/evict.h"
 #include "eviction/backpressure.h"
+#include "eviction/evict.h"
+#include "ring/record.h"
 
 static uint32_t holder;
 

@@ -4,7 +4,9 @@
 #include "ring/record.h"
 #include "ring/verdict.h"
 
-static int post(tidings_publisher *publisher, const char *text) { return tidings_post(publisher, text, strlen(text), NULL, NULL); }
+static int post(tidings_publisher *publisher, const char *text) {
+    return tidings_post(publisher, text, strlen(text), NULL, NULL);
+}
 
 TEST(a_post_commits_its_record_and_leaves_the_post) {
     tidings_center *center = fresh_center();

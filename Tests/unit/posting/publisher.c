@@ -1,11 +1,13 @@
-#include "fresh.h"
 #include "posting/publisher.h"
+#include "fresh.h"
 
 #define PREFIX TIDINGS__RESOLVED_PREFIX
 #define ALL TIDINGS__RESOLVED_ALL
 
 static uint64_t generation_of(const tidings_center *center) { return center->segment.header->generation.word; }
-static uint64_t resolve(tidings_publisher *publisher) { return tidings__resolve(publisher, generation_of(publisher->center)); }
+static uint64_t resolve(tidings_publisher *publisher) {
+    return tidings__resolve(publisher, generation_of(publisher->center));
+}
 
 TEST(a_publisher_finds_the_entries_of_its_name_and_of_all_names) {
     tidings_center *center = fresh_center();

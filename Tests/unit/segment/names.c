@@ -8,9 +8,7 @@
 
 static size_t valid(const char *text) { return tidings__valid_prefix(text, strlen(text)); }
 
-TEST(characters_of_one_to_four_bytes_are_valid) {
-    CHECK_EQUAL(valid("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"), 10);
-}
+TEST(characters_of_one_to_four_bytes_are_valid) { CHECK_EQUAL(valid("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"), 10); }
 
 TEST(overlong_surrogate_and_too_large_characters_are_not_valid) {
     CHECK_EQUAL(valid("a\xc0\xaf"), 1);

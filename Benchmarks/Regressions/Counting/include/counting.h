@@ -14,8 +14,8 @@ typedef struct counting_operation {
     int times;
 } counting_operation;
 
-/// `main` of such a program: `PROGRAM DIRECTORY OPERATION` goes to the directory, runs the operation, and prints how often it did while being counted;
-/// `PROGRAM` alone names all operations. Returns the exit status.
+/// `main` of such a program: `PROGRAM DIRECTORY OPERATION` goes to the directory, runs the operation, and prints how
+/// often it did while being counted; `PROGRAM` alone names all operations. Returns the exit status.
 int counting_main(int count, char **arguments, const counting_operation *operations, int operation_count);
 
 #endif

@@ -39,7 +39,8 @@ enum WakeGroupRows {
         wake("wake-100-poster", "the same: what the post takes", own: true, .ratio(2, goal: 1.3)),
     ]
 
-    private static func withWakeGroup(_ bench: Bench, center: String, poster: Poster, _ body: () throws -> Void) throws {
+    private static func withWakeGroup(_ bench: Bench, center: String, poster: Poster, _ body: () throws -> Void) throws
+    {
         try bench.withArea { area in
             // The names first: whoever sleeps would otherwise be woken by each of them to look at the table anew.
             try bench.withMember(.names, area, center: center, detail: names, cores: bench.away) {

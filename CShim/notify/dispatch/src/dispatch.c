@@ -1,4 +1,5 @@
-// notify_register_dispatch: blocks on queues, on top of a handler that only hands over. A library of its own, as it needs blocks and Dispatch.
+// notify_register_dispatch: blocks on queues, on top of a handler that only hands over. A library of its own, as it
+// needs blocks and Dispatch.
 #include <dispatch/dispatch.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 void *_Block_copy(const void *block);
 void _Block_release(const void *block);
 
-#define QUEUED_MOST 128  // blocks of one token that wait for their queue: whatever comes meanwhile is one with the last of them
+#define QUEUED_MOST                                                                                                    \
+    128  // blocks of one token that wait for their queue: whatever comes meanwhile is one with the last of them
 
 typedef struct registration {
     dispatch_queue_t queue;
@@ -26,8 +28,8 @@ static void leave(registration *r) {
     free(r);
 }
 
-// A concurrent queue begins a block while the one before it still runs. Apple promises that blocks of one registration don't: whoever comes meanwhile leaves its turn to the one that runs,
-// and no thread waits.
+// A concurrent queue begins a block while the one before it still runs. Apple promises that blocks of one registration
+// don't: whoever comes meanwhile leaves its turn to the one that runs, and no thread waits.
 static void run(registration *r, int token) {
     if (atomic_fetch_add_explicit(&r->turns, 1, memory_order_acq_rel) != 0) return;
     do {
@@ -45,14 +47,12 @@ static void deliver(void *context, int token) {
     }
     atomic_fetch_add_explicit(&r->users, 1, memory_order_relaxed);
     dispatch_async(r->queue, ^{
-        run(r, token);
-        leave(r);
+      run(r, token);
+      leave(r);
     });
 }
 
-static void end(void *context) {
-    leave(context);
-}
+static void end(void *context) { leave(context); }
 
 static uint32_t fail(uint32_t status, const char *line) {
     tidings_last_error_set(line);
@@ -60,9 +60,11 @@ static uint32_t fail(uint32_t status, const char *line) {
 }
 
 uint32_t notify_register_dispatch(const char *name, int *out_token, dispatch_queue_t queue, notify_handler_t handler) {
-    if (!out_token) return fail(NOTIFY_STATUS_INVALID_TOKEN, "can't register: out_token is NULL; pass the address of an int");
+    if (!out_token)
+        return fail(NOTIFY_STATUS_INVALID_TOKEN, "can't register: out_token is NULL; pass the address of an int");
     *out_token = NOTIFY_TOKEN_INVALID;
-    if (!queue || !handler) return fail(NOTIFY_STATUS_NULL_INPUT, "can't register a block: the queue or the block is NULL; pass both");
+    if (!queue || !handler)
+        return fail(NOTIFY_STATUS_NULL_INPUT, "can't register a block: the queue or the block is NULL; pass both");
     registration *r = calloc(1, sizeof *r);
     if (!r) return fail(NOTIFY_STATUS_FAILED, "can't register a block: no memory; free some");
     dispatch_retain(queue);

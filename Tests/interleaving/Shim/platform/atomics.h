@@ -1,4 +1,5 @@
-// Found before the core's own: what it asks of the processor by hand goes through the machine too. All else the compiler shows us (processor.c).
+// Found before the core's own: what it asks of the processor by hand goes through the machine too. All else the
+// compiler shows us (processor.c).
 #ifndef SCHEDULES_ATOMICS_H
 #define SCHEDULES_ATOMICS_H
 
@@ -8,7 +9,8 @@
 
 void machine_pair(_Atomic uint64_t *pair);
 
-static inline bool tidings__cas_pair(_Atomic uint64_t *pair, uint64_t expected0, uint64_t expected1, uint64_t desired0, uint64_t desired1) {
+static inline bool tidings__cas_pair(_Atomic uint64_t *pair, uint64_t expected0, uint64_t expected1, uint64_t desired0,
+                                     uint64_t desired1) {
     machine_pair(pair);
     return tidings__cas_pair_by_hand(pair, expected0, expected1, desired0, desired1);
 }

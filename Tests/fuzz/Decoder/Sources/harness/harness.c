@@ -13,15 +13,13 @@ static size_t length;
 
 const char *harness_directory(void) { return fuzz_directory(); }
 
-void harness_begin(void)
-{
+void harness_begin(void) {
     changes_disarm();
     process_begin();
     fuzz_step(NULL);
 }
 
-void harness_end(void)
-{
+void harness_end(void) {
     changes_in(NULL, 0, &(const tidings__shape){0});
     if (base) (void)munmap(base, length);
     base = NULL;
@@ -29,8 +27,7 @@ void harness_end(void)
     fuzz_empty_directory();
 }
 
-bool harness_map(const char *path)
-{
+bool harness_map(const char *path) {
     struct stat status;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return false;
@@ -52,4 +49,6 @@ void harness_fail(const char *what, int64_t value) { fuzz_fail(what, value); }
 void harness_turn_helpers(void) { process_turn(); }
 
 // changes.c asks where an address of the core is: for changes between two loads, which this target does not make.
-bool mapping_find(const void *address, uint64_t size, uint64_t *offset) { return (void)address, (void)size, (void)offset, false; }
+bool mapping_find(const void *address, uint64_t size, uint64_t *offset) {
+    return (void)address, (void)size, (void)offset, false;
+}

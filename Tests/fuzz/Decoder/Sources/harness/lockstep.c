@@ -1,6 +1,6 @@
-// Linked in front of the core's functions (--wrap). A dispatcher thread of the Swift layer waits in `tidings_next`. Here it waits for its turn
-// instead, takes what is there without waiting, and rests when nothing is left. So one thread at a time runs, an input runs the same each time, and
-// no change of the memory meets a thread that reads it.
+// Linked in front of the core's functions (--wrap). A dispatcher thread of the Swift layer waits in `tidings_next`.
+// Here it waits for its turn instead, takes what is there without waiting, and rests when nothing is left. So one
+// thread at a time runs, an input runs the same each time, and no change of the memory meets a thread that reads it.
 #include "lockstep.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ typedef struct seat {
     bool found;  // `delivery` holds what the thread is to return with
     bool interrupted;
     tidings_delivery *delivery;  // the thread's, while it is parked
-    pthread_cond_t *waits;  // the thread waits there, in the Swift layer, for room in a buffer
+    pthread_cond_t *waits;       // the thread waits there, in the Swift layer, for room in a buffer
 } seat;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -54,8 +54,7 @@ static _Thread_local seat *own;
 static void say(void) { (void)__real_pthread_cond_broadcast(&changed); }
 static void wake(const seat *s) { (void)__real_pthread_cond_broadcast(&wakes[s - seats]); }
 
-static seat *seat_of(const tidings_observer *observer)
-{
+static seat *seat_of(const tidings_observer *observer) {
     for (unsigned i = 0; observer && i < SEATS; i++)
         if (seats[i].observer == observer) return &seats[i];
     return NULL;
@@ -63,8 +62,7 @@ static seat *seat_of(const tidings_observer *observer)
 
 // MARK: Centers
 
-int __wrap_tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center)
-{
+int __wrap_tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center) {
     const int result = __real_tidings_open(name, configuration, center);
     (void)pthread_mutex_lock(&lock);
     if (result == 0) centers++;
@@ -72,8 +70,7 @@ int __wrap_tidings_open(const char *name, const tidings_configuration *configura
     return result;
 }
 
-void __wrap_tidings_close(tidings_center *center)
-{
+void __wrap_tidings_close(tidings_center *center) {
     __real_tidings_close(center);
     (void)pthread_mutex_lock(&lock);
     centers--;
@@ -83,8 +80,7 @@ void __wrap_tidings_close(tidings_center *center)
 
 // MARK: Observers
 
-int __wrap_tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer)
-{
+int __wrap_tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer) {
     const int result = __real_tidings_observer_open(center, flags, observer);
     if (result != 0) return result;
     (void)pthread_mutex_lock(&lock);
@@ -96,8 +92,7 @@ int __wrap_tidings_observer_open(tidings_center *center, uint32_t flags, tidings
     return 0;
 }
 
-void __wrap_tidings_observer_close(tidings_observer *observer)
-{
+void __wrap_tidings_observer_close(tidings_observer *observer) {
     (void)pthread_mutex_lock(&lock);
     seat *s = seat_of(observer);
     (void)pthread_mutex_unlock(&lock);
@@ -110,16 +105,14 @@ void __wrap_tidings_observer_close(tidings_observer *observer)
     (void)pthread_mutex_unlock(&lock);
 }
 
-void __wrap_tidings_observer_interrupt(tidings_observer *observer)
-{
+void __wrap_tidings_observer_interrupt(tidings_observer *observer) {
     (void)pthread_mutex_lock(&lock);
     seat *s = seat_of(observer);
     if (s) s->interrupted = true, wake(s);
     (void)pthread_mutex_unlock(&lock);
 }
 
-int __wrap_tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery)
-{
+int __wrap_tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery) {
     if (timeout_ns == 0) return __real_tidings_next(observer, 0, delivery);
     int result = -EINTR;
     (void)pthread_mutex_lock(&lock);
@@ -152,8 +145,7 @@ int __wrap_tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_
 
 // MARK: Waits of the Swift layer
 
-int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
-{
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
     seat *s = own;
     if (!s) return __real_pthread_cond_wait(condition, mutex);
     (void)pthread_mutex_lock(&lock);
@@ -168,8 +160,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 }
 
 // Whoever wakes it knows from then on that it runs.
-int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
-{
+int __wrap_pthread_cond_broadcast(pthread_cond_t *condition) {
     (void)pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < SEATS; i++)
         if (seats[i].waits == condition) seats[i].waits = NULL;
@@ -179,13 +170,11 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
 
 // MARK: Turns
 
-static void patience(const struct timespec *end, const char *what)
-{
+static void patience(const struct timespec *end, const char *what) {
     if (pthread_cond_timedwait(&changed, &lock, end) == ETIMEDOUT) fuzz_fail(what, 0);
 }
 
-static struct timespec end_of_patience(void)
-{
+static struct timespec end_of_patience(void) {
     struct timespec end;
     (void)clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += PATIENCE_S;
@@ -193,8 +182,7 @@ static struct timespec end_of_patience(void)
 }
 
 // With the lock held.
-static void wait_until_it_rests(const seat *s)
-{
+static void wait_until_it_rests(const seat *s) {
     const struct timespec end = end_of_patience();
     while (s->observer && s->dispatched && !s->waits && (!s->parked || s->turn || s->interrupted))
         patience(&end, "a dispatcher thread does not come to rest");
@@ -202,14 +190,13 @@ static void wait_until_it_rests(const seat *s)
 
 void harness_dispatched(bool are) { dispatched = are; }
 
-void harness_settle(void)
-{
+void harness_settle(void) {
     (void)pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < SEATS; i++) wait_until_it_rests(&seats[i]);
     for (unsigned i = 0; i < SEATS; i++) {
         if (!seats[i].observer || !seats[i].parked) continue;
-        // Looked for here: to wake a thread that finds nothing takes longer than all else on a busy machine. An error is found again by the thread,
-        // which has its line then.
+        // Looked for here: to wake a thread that finds nothing takes longer than all else on a busy machine. An error
+        // is found again by the thread, which has its line then.
         const int result = __real_tidings_next(seats[i].observer, 0, seats[i].delivery);
         if (result == -EAGAIN) continue;
         seats[i].found = result == 0;
@@ -220,8 +207,7 @@ void harness_settle(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-void lockstep_end(void)
-{
+void lockstep_end(void) {
     (void)pthread_mutex_lock(&lock);
     const struct timespec end = end_of_patience();
     while (centers > 0) patience(&end, "a center that nobody uses is not closed");

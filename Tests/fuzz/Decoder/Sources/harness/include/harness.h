@@ -9,7 +9,8 @@
 // A directory of this process for the centers.
 const char *_Nonnull harness_directory(void);
 
-// An input begins. It ends when all its centers are closed, on whatever thread: fails if that does not come to pass. Then the directory is emptied.
+// An input begins. It ends when all its centers are closed, on whatever thread: fails if that does not come to pass.
+// Then the directory is emptied.
 void harness_begin(void);
 void harness_end(void);
 
