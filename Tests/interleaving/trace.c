@@ -26,10 +26,11 @@ static void place(uintptr_t c, char *text, size_t size) {
         snprintf(text, size, #member);                                                                                 \
         return;                                                                                                        \
     }
-    HEADER(eviction)
-    HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters) HEADER(asleep)
-        HEADER(lossless) HEADER(name_futexes) if (offset >= g->chunks)
-            snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
+    // clang-format off
+    HEADER(eviction) HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters)
+    HEADER(asleep) HEADER(lossless) HEADER(name_futexes)
+    // clang-format on
+    if (offset >= g->chunks) snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
     else if (offset >= g->names) {
         uint64_t at = (offset - g->names) % sizeof(tidings__name) / 8;
         snprintf(text, size, "name[%u].%s", (unsigned)((offset - g->names) / sizeof(tidings__name)),
