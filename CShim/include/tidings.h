@@ -299,7 +299,7 @@ int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation
 
 enum {
     TIDINGS_DELIVERY_MESSAGE = 0,  ///< a notification
-    TIDINGS_DELIVERY_MISSED = 1,   ///< `missed` notifications of `interests[0]` were lost to this observer
+    TIDINGS_DELIVERY_MISSED = 1,   ///< `missed` notifications of `subscriptions[0]` were lost to this observer
 };
 
 enum {
@@ -315,7 +315,7 @@ typedef struct tidings_delivery {
     uint32_t flags;             ///< TIDINGS_DELIVERY_RETAINED, …_OWN, …_IMMEDIATE, …_CLEARED
     uint64_t sequence;          ///< its place in the order (of a MISSED: where delivery goes on)
     uint64_t missed;            ///< how many (MISSED only)
-    const uint32_t *subscriptions;  ///< the interests it matches
+    const uint32_t *subscriptions;  ///< the subscriptions it matches
     size_t subscription_count;      ///< at least 1
     const char *name;           ///< UTF-8, NUL-terminated too
     size_t name_length;

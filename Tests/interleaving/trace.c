@@ -26,35 +26,41 @@ static void place(uintptr_t c, char *text, size_t size) {
         snprintf(text, size, #member);                                                                                 \
         return;                                                                                                        \
     }
-    // clang-format off
-    HEADER(eviction) HEADER(frontier_hint) HEADER(generation) HEADER(names_used) HEADER(revoked) HEADER(waiting_posters)
-    HEADER(asleep) HEADER(lossless) HEADER(name_futexes)
-    // clang-format on
-    if (offset >= g->chunks) snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
+    HEADER(eviction);
+    HEADER(frontier_hint);
+    HEADER(generation);
+    HEADER(names_used);
+    HEADER(revoked);
+    HEADER(waiting_posters);
+    HEADER(asleep);
+    HEADER(lossless);
+    HEADER(name_futexes);
+    if (offset >= g->chunks)
+        snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
     else if (offset >= g->names) {
         uint64_t at = (offset - g->names) % sizeof(tidings__name) / 8;
         snprintf(text, size, "name[%u].%s", (unsigned)((offset - g->names) / sizeof(tidings__name)),
                  at < 8    ? name[at]
                  : at < 24 ? "members"
                            : "key");
-    }
-    else if (offset >= g->cells) {
+    } else if (offset >= g->cells) {
         uint64_t at = (offset - g->cells) % sizeof(tidings__cell) / 8;
         if (at < 7)
             snprintf(text, size, "cell[%u].%s", (unsigned)((offset - g->cells) / sizeof(tidings__cell)), cell[at]);
         else
             snprintf(text, size, "cell[%u].body[%u]", (unsigned)((offset - g->cells) / sizeof(tidings__cell)),
                      (unsigned)at - 7);
-    }
-    else if (offset >= g->chunk_words) snprintf(text, size, "chunk_word[%u]", (unsigned)(offset - g->chunk_words) / 8);
-    else if (offset >= g->buckets) snprintf(text, size, "bucket[%u]", (unsigned)(offset - g->buckets) / 8);
+    } else if (offset >= g->chunk_words)
+        snprintf(text, size, "chunk_word[%u]", (unsigned)(offset - g->chunk_words) / 8);
+    else if (offset >= g->buckets)
+        snprintf(text, size, "bucket[%u]", (unsigned)(offset - g->buckets) / 8);
     else if (offset >= g->observers) {
         static const char *const observer[] = {"doorbell, owner", "cursor", "instance", "history"};
         uint64_t at = (offset - g->observers) % sizeof(tidings__observer_entry) / 8;
         snprintf(text, size, "observer[%u].%s", (unsigned)((offset - g->observers) / sizeof(tidings__observer_entry)),
                  at < 4 ? observer[at] : "?");
-    }
-    else snprintf(text, size, "participant[%u]", (unsigned)((offset - g->participants) / sizeof(tidings__participant)));
+    } else
+        snprintf(text, size, "participant[%u]", (unsigned)((offset - g->participants) / sizeof(tidings__participant)));
 }
 
 void trace(const fiber *f, const char *what, uintptr_t c, uint32_t size) {
