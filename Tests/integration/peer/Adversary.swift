@@ -5,7 +5,7 @@ import Tidings
 
 // The Swift victim of the adversary test (Tests/adversary): does with two centers what the Swift library offers, as an honest program would, while
 // other processes spoil them, until its standard input ends. Any result is right, as long as each call returns and the process lives.
-final class Target: @unchecked Sendable {
+final class AdversaryTarget: @unchecked Sendable {
     // Sendable: what changes is the thread's own, but for `isOver`, which only ever becomes true.
     typealias Center = SharedNotificationCenter
     struct Numbered: Center.Message {
@@ -48,7 +48,7 @@ final class Target: @unchecked Sendable {
         guard board != MAP_FAILED else { exit(65) }
         let ended = DispatchGroup()
         for number in 0..<threads {
-            let target = Target(directory, seed &* 8 &+ UInt64(number), board + number * pageSize)
+            let target = AdversaryTarget(directory, seed &* 8 &+ UInt64(number), board + number * pageSize)
             ended.enter()
             Thread {
                 target.live()

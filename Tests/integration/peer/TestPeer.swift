@@ -91,7 +91,7 @@ struct TestPeer {
         var words = CommandLine.arguments.dropFirst()
         guard let directory = words.popFirst(), let name = words.popFirst() else { exit(64) }
         if words.first == "victim" {  // DIRECTORY SEED victim: for Tests/adversary
-            return Target.live(directory: directory, seed: UInt64(name) ?? 0)
+            return AdversaryTarget.live(directory: directory, seed: UInt64(name) ?? 0)
         }
         var center = try SharedNotificationCenter(named: name, configuration: .init(directory: directory))
         func word() -> String {
