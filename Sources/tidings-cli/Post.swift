@@ -10,6 +10,8 @@ struct Post: ParsableCommand {
 
               tidings post com.example.player.trackChanged --json '{"title":"So What","artist":"Miles Davis","position":0}'
 
+            In this JSON a date is a number of seconds since 1970, as "tidings observe" prints it.
+
             One notification for each line of another command's output:
               inotifywait -m /srv/in | tidings post com.example.files --stdin-lines
             """)

@@ -16,6 +16,13 @@ final class HandlerWatch: @unchecked Sendable {
     /// What counts as an interval: two looks are as far apart, but for what the thread waited for its processor meanwhile.
     static let enough: UInt64 = interval / 10 * 9
 
+    /// Whether the thread spent an interval in one closure, by the looks at its begin and now. `nil`: there is no `/proc`,
+    /// and the clock by which the watch looks decides alone.
+    static func hangs(since begun: ThreadTime?, now: ThreadTime?) -> Bool {
+        guard let begun, let now else { return true }
+        return now.spent(since: begun) >= enough
+    }
+
     private let lock = Lock()
     private var watched = Watched<Dispatcher>()
     private var dispatchers = 0

@@ -259,12 +259,8 @@ extension Dispatcher {
                 begun = leaderNumber.flatMap(ThreadTime.look)
                 return true
             case .depose:
-                // The same closure as at the last look. Without /proc the clock has to do.
-                if let begun, let now = leaderNumber.flatMap(ThreadTime.look),
-                    now.spent(since: begun) < HandlerWatch.enough
-                {
-                    return true
-                }
+                // The same closure as at the last look.
+                guard HandlerWatch.hangs(since: begun, now: leaderNumber.flatMap(ThreadTime.look)) else { return true }
                 // If there is no thread to be had, it is tried again at the next look.
                 guard let running, let old = thread, (try? startLeader(resuming: true)) != nil else { return true }
                 old.detach()

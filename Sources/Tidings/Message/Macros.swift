@@ -81,6 +81,10 @@
     /// properties, and protocols that others than objects could conform to. What is to be sent instead of a generic or an associated type
     /// only you know: the fix takes it out, and puts a placeholder, such as `<#Item#>`, wherever it was named.
     ///
+    /// Other threads call an observer's methods. If the protocol inherits `SendableMetatype`, the compiler refuses a
+    /// conformance that is isolated to an actor (`final class Screen: @MainActor ScreenObserver`). Without it, the compiler
+    /// may accept such an observer, whose methods then run outside its actor.
+    ///
     /// - Parameter prefix: in front of all names, to tell the protocols of one program from those of others: a literal.
     @attached(peer, names: suffixed(Poster), suffixed(Messages))
     public macro NotificationProtocol(prefix: String = "") =

@@ -41,9 +41,10 @@ extension SharedNotificationCenter {
     ///
     /// ### Numbers
     ///
-    /// An observer may have another type for a number than the poster. One rule holds for CBOR and JSON: an integer is exact, or the payload is
-    /// undecodable (`1.0` is the integer 1; 1.5, and 300 for a `UInt8`, are none); a `Double` or `Float` is the nearest to the number, and the
-    /// payload undecodable where that would be an infinity, or 0 for another number. A ``BitwiseMessage`` converts nothing.
+    /// An observer may have another type for a number than the poster, a `Decimal` included. One rule holds for CBOR and
+    /// JSON. An integer is exact, or the payload is undecodable (`1.0` is the integer 1; 1.5, and 300 for a `UInt8`, are
+    /// none). A `Double` or `Float` is the nearest to the number. If that is an infinity, or 0 for another number, the
+    /// payload is undecodable. A ``BitwiseMessage`` converts nothing.
     ///
     /// ### What the fields may be
     ///
@@ -73,10 +74,12 @@ extension SharedNotificationCenter {
     /// try center.post(Moved(x: 1, y: 2))
     /// ```
     ///
-    /// Before the bytes go 8 bytes of fingerprint of the type's ``Message/name``, size, stride, alignment, and of what its fields are in their
-    /// order: signed or unsigned integers, or floating-point numbers. A notification with another fingerprint is undecodable, for no number is
-    /// converted (two fields of a kind that changed places are not noticed: give a changed type a new name). One encoded in another way, say
-    /// as JSON by the command, is decoded as such.
+    /// Before the bytes go 8 bytes of fingerprint: of the type's ``Message/name``, its size, stride and alignment, and its
+    /// fields in their order. A number counts as a signed integer, an unsigned integer, or a floating-point number; a
+    /// vector, as its numbers; an inline array, and every other field without fields of its own, by its type's name. A
+    /// notification with another fingerprint is undecodable, for no number is converted. Two fields of a kind that changed
+    /// places are not noticed: give a changed type a new name. A notification in another format, such as JSON that the
+    /// command posts, is decoded as that format.
     ///
     /// A poster can put any bits there. Adopt it only for types of which every bit pattern is a value, such as structs of
     /// integers and floating-point numbers; not with `Bool`, enumerations or pointers inside, unless every process that may

@@ -106,6 +106,10 @@ extension SharedNotificationCenter {
         /// CBOR (RFC 8949), written straight into shared memory, readable by any CBOR library.
         @inlinable public static var cbor: PayloadEncoding { PayloadEncoding(kind: .cbor) }
         /// JSON, by Foundation's encoder.
+        ///
+        /// A `Date` is a number of seconds since 1970, as ``RawPayload/json`` shows it. If no double has that number
+        /// exactly, the encoder writes a text as in RFC 3339 with all digits, `"2023-11-14T22:13:20.1000001Z"`. The
+        /// decoder takes both, and every such date comes back exactly.
         @inlinable public static var json: PayloadEncoding { PayloadEncoding(kind: .json) }
         /// Raw bytes; by adopting ``BitwiseMessage`` only.
         @inlinable static var bitwise: PayloadEncoding { PayloadEncoding(kind: .bitwise) }

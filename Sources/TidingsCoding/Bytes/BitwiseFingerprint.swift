@@ -25,15 +25,36 @@
         return hash
     }
 
-    /// Mixes in the kind of each number among the fields, nested ones too. Other fields count by the type's size only.
+    /// Mixes in the kind of each number among the fields, nested ones too, and the name of each other field that has no
+    /// fields of its own.
     private static func kinds(of value: Any, _ mix: (UInt8) -> Void) {
-        let kind: UInt8? =
-            switch value {
-            case let number as any FixedWidthInteger: Swift.type(of: number).isSigned ? 1 : 2
-            case is any BinaryFloatingPoint: 3
-            default: nil
+        let type = Swift.type(of: value)
+        if let vector = type as? any SIMD.Type { return kinds(ofVector: vector, mix) }
+        if let kind = kind(of: type) { return mix(kind) }
+        // Without the modules and types around it: each program declares a message in a module of its own, and the name
+        // of a local type has an address there.
+        let name = _typeName(type, qualified: false)
+        let fields = Mirror(reflecting: value).children
+        // A mirror shows no element of an inline array.
+        if fields.isEmpty || name.hasPrefix("InlineArray<") { return name.utf8.forEach(mix) }
+        for field in fields { kinds(of: field.value, mix) }
+    }
+
+    private static func kinds<Vector: SIMD>(ofVector type: Vector.Type, _ mix: (UInt8) -> Void) {
+        for _ in 0..<Vector.scalarCount {
+            if let kind = kind(of: Vector.Scalar.self) {
+                mix(kind)
+            } else {
+                _typeName(Vector.Scalar.self, qualified: false).utf8.forEach(mix)
             }
-        if let kind { return mix(kind) }
-        for field in Mirror(reflecting: value).children { kinds(of: field.value, mix) }
+        }
+    }
+
+    private static func kind(of type: Any.Type) -> UInt8? {
+        switch type {
+        case let integer as any FixedWidthInteger.Type: integer.isSigned ? 1 : 2
+        case is any BinaryFloatingPoint.Type: 3
+        default: nil
+        }
     }
 }

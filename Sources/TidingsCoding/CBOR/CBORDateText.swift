@@ -157,3 +157,14 @@ extension Int {
         self >= 0 ? self / divisor : -((divisor - 1 - self) / divisor)
     }
 }
+
+extension Date {
+    /// Seconds since 1970. `nil`: no finite double has them exactly. `Date` stores seconds since 2001.
+    @inline(__always)
+    var exactSecondsSince1970: Double? {
+        let seconds = timeIntervalSince1970
+        let back = Date(timeIntervalSince1970: seconds).timeIntervalSinceReferenceDate
+        guard back.bitPattern == timeIntervalSinceReferenceDate.bitPattern, seconds.isFinite else { return nil }
+        return seconds
+    }
+}

@@ -111,33 +111,13 @@ extension CBORReader {
     }
 
     private func decimalFraction(_ head: CBORHead, _ tag: UInt64?, at place: CBORPlace) throws(CBORFault) -> Decimal {
-        guard tag == CBORTag.decimalFraction else { throw .mismatch(head, at: place.offset) }
-        var offset = head.end
-        var isEnd = head.argument == 2
-        let first = CBORPlace(offset: UInt32(truncatingIfNeeded: offset), span: place.span &+ 1)
-        // Offsets fit 31 bits. The array is not empty, so that it has a span itself.
-        let exponent = try integer(Int.self, at: first)
-        let second = try skip(first)
-        let value = try significand(at: second, exponent: exponent)
-        if head.isIndefinite {
-            offset = Int(try skip(second).offset)
-            isEnd = try bytes.isStop(at: offset)
-        }
-        guard isEnd else { throw CBORFault(.decimalPair, at: Int(place.offset)) }
-        return value
+        let (exponent, second) = try exponentAndSignificand(head, tag, at: place)
+        return try significand(at: second, exponent: exponent)
     }
 
     private func significand(at place: CBORPlace, exponent: Int) throws(CBORFault) -> Decimal {
-        let (head, tag) = try bytes.content(at: place)
-        var isNegative = head.major == .negative
-        var magnitude = UInt128(head.argument)
-        if head.major == .bytes {
-            (isNegative, magnitude) = try bignum(head, tag, at: place)
-        } else if head.major != .unsigned && head.major != .negative {
-            throw .mismatch(head, at: place.offset)
-        }
-        let (absolute, overflow) = magnitude.addingReportingOverflow(isNegative ? 1 : 0)
-        guard !overflow, (-128...127).contains(exponent) || absolute == 0 else {
+        let (isNegative, absolute) = try significand(at: place)
+        guard (-128...127).contains(exponent) || absolute == 0 else {
             throw CBORFault(.decimalRange, at: Int(place.offset))
         }
         if absolute == 0 { return 0 }

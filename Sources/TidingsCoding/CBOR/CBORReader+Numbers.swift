@@ -1,6 +1,6 @@
 // What a type can't hold exactly. One rule, for CBOR and JSON: an integer is exact or refused, also where the encoder
-// wrote a floating-point number. A floating-point number is the nearest, and neither infinite nor 0 where the number is
-// not. Bitwise payloads convert nothing.
+// wrote a floating-point number or a decimal fraction. A floating-point number is the nearest, and neither infinite nor
+// 0 where the number is not. Bitwise payloads convert nothing.
 extension CBORReader {
     func bool(at place: CBORPlace) throws(CBORFault) -> Bool {
         let head = try bytes.content(at: place).head
@@ -19,8 +19,8 @@ extension CBORReader {
 
     // MARK: Integers
 
-    /// Any integer, a bignum, or a floating-point number that is one: as what a sender in a language with one kind of
-    /// number may write it.
+    /// Any integer, a bignum, or a floating-point number or decimal fraction that is one: a sender in a language with
+    /// one kind of number may write an integer so.
     @inline(__always)
     func integer<I: FixedWidthInteger>(_ type: I.Type, at place: CBORPlace) throws(CBORFault) -> I {
         let (head, tag) = try bytes.content(at: place)
@@ -52,6 +52,15 @@ extension CBORReader {
         case .simple:
             if let number = head.float, let value = I(exactly: number) { return value }
             if head.info < 25 || head.info > 27 { throw .mismatch(head, at: place.offset) }
+        case .array:
+            let (isNegative, magnitude, exponent) = try decimalParts(head, tag, at: place)
+            if let magnitude = CBORReader.integer(magnitude, exponent: exponent) {
+                if !isNegative || magnitude == 0 {
+                    if let value = I(exactly: magnitude) { return value }
+                } else if magnitude - 1 <= UInt128(Int128.max), let value = I(exactly: ~Int128(magnitude - 1)) {
+                    return value
+                }
+            }
         default: throw .mismatch(head, at: place.offset)
         }
         throw CBORFault(.integerRange, at: Int(place.offset))
@@ -70,6 +79,72 @@ extension CBORReader {
             magnitude = magnitude << 8 | UInt128(byte)
         }
         return (tag == CBORTag.negativeBignum, magnitude)
+    }
+
+    // MARK: Decimal fractions
+
+    /// The exponent of a decimal fraction (tag 4), and the place of its significand.
+    func exponentAndSignificand(
+        _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
+    ) throws(CBORFault) -> (exponent: Int, significand: CBORPlace) {
+        guard tag == CBORTag.decimalFraction, head.major == .array else { throw .mismatch(head, at: place.offset) }
+        guard head.isIndefinite || head.argument == 2 else { throw CBORFault(.decimalPair, at: Int(place.offset)) }
+        let first = CBORPlace(offset: UInt32(truncatingIfNeeded: head.end), span: place.span &+ 1)
+        // Offsets fit 31 bits. The array is not empty, so that it has a span itself.
+        let (exponentHead, _) = try bytes.content(at: first)
+        // RFC 8949, 3.4.4: of major type 0 or 1. Another decimal fraction here would let a payload nest calls.
+        guard exponentHead.major == .unsigned || exponentHead.major == .negative else {
+            throw .mismatch(exponentHead, at: first.offset)
+        }
+        let exponent = try integer(Int.self, at: first)
+        let second = try skip(first)
+        if head.isIndefinite, try !bytes.isStop(at: Int(try skip(second).offset)) {
+            throw CBORFault(.decimalPair, at: Int(place.offset))
+        }
+        return (exponent, second)
+    }
+
+    /// Of an integer, or a bignum of up to 128 bits.
+    func significand(at place: CBORPlace) throws(CBORFault) -> (isNegative: Bool, magnitude: UInt128) {
+        let (head, tag) = try bytes.content(at: place)
+        var isNegative = head.major == .negative
+        var magnitude = UInt128(head.argument)
+        if head.major == .bytes {
+            (isNegative, magnitude) = try bignum(head, tag, at: place)
+        } else if head.major != .unsigned && head.major != .negative {
+            throw .mismatch(head, at: place.offset)
+        }
+        // A negative one stands for −1 − magnitude.
+        let (absolute, overflow) = magnitude.addingReportingOverflow(isNegative ? 1 : 0)
+        guard !overflow else { throw CBORFault(.decimalRange, at: Int(place.offset)) }
+        return (isNegative, absolute)
+    }
+
+    private func decimalParts(
+        _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
+    ) throws(CBORFault) -> (isNegative: Bool, magnitude: UInt128, exponent: Int) {
+        let (exponent, place) = try exponentAndSignificand(head, tag, at: place)
+        let (isNegative, magnitude) = try significand(at: place)
+        return (isNegative, magnitude, exponent)
+    }
+
+    /// The significand times ten to the exponent. `nil`: no integer, or none of 128 bits.
+    private static func integer(_ significand: UInt128, exponent: Int) -> UInt128? {
+        if significand == 0 { return 0 }
+        var value = significand
+        // No more than 39 steps: as many digits have 128 bits.
+        for _ in 0..<min(exponent.magnitude, 39) {
+            if exponent < 0 {
+                let (quotient, remainder) = value.quotientAndRemainder(dividingBy: 10)
+                guard remainder == 0 else { return nil }
+                value = quotient
+            } else {
+                let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+                guard !overflow else { return nil }
+                value = product
+            }
+        }
+        return value
     }
 
     // MARK: Floating-point numbers
@@ -99,11 +174,12 @@ extension CBORReader {
         return value
     }
 
-    /// Of an integer, or a bignum of up to 128 bits.
+    /// Of an integer, a bignum of up to 128 bits, or a decimal fraction.
     @inline(never)
-    private func nearest<F: BinaryFloatingPoint>(
+    private func nearest<F: BinaryFloatingPoint & LosslessStringConvertible>(
         _ type: F.Type, _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
     ) throws(CBORFault) -> F {
+        if head.major == .array { return try nearestToDecimal(type, head, tag, at: place) }
         var isNegative = head.major == .negative
         var magnitude = UInt128(head.argument)
         if head.major == .bytes {
@@ -115,6 +191,18 @@ extension CBORReader {
         let (next, overflow) = magnitude.addingReportingOverflow(isNegative ? 1 : 0)
         let value = overflow ? F(sign: .plus, exponent: 128, significand: 1) : F(next)
         if value.isInfinite { throw CBORFault(.floatRange, at: Int(place.offset)) }
+        return isNegative ? -value : value
+    }
+
+    private func nearestToDecimal<F: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ type: F.Type, _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
+    ) throws(CBORFault) -> F {
+        let (isNegative, magnitude, exponent) = try decimalParts(head, tag, at: place)
+        if magnitude == 0 { return 0 }
+        // By way of the text, which is rounded once. Every number beyond these exponents is out of range.
+        guard (-10_000...10_000).contains(exponent), let value = F("\(magnitude)e\(exponent)"), value.isFinite,
+            !value.isZero
+        else { throw CBORFault(.floatRange, at: Int(place.offset)) }
         return isNegative ? -value : value
     }
 }

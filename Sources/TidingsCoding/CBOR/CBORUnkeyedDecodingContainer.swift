@@ -95,6 +95,13 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
         return value
     }
 
+    /// The default of the standard library passes the static type on to `decode`, and so loses a subclass.
+    mutating func decodeIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
+        if isAtEnd { return nil }
+        if try decodeNil() { return nil }
+        return try decode(type)
+    }
+
     mutating func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type
     ) throws -> KeyedDecodingContainer<NestedKey> {

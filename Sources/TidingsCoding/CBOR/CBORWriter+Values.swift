@@ -76,13 +76,11 @@ extension CBORWriter {
     /// present dates lie between two doubles of the larger number: these become text (tag 0), with as many digits as
     /// needed.
     private func write(_ date: Date) throws {
-        let seconds = date.timeIntervalSince1970
-        let back = Date(timeIntervalSince1970: seconds).timeIntervalSinceReferenceDate
-        if back.bitPattern == date.timeIntervalSinceReferenceDate.bitPattern && seconds.isFinite {
+        if let seconds = date.exactSecondsSince1970 {
             try write(.tag, CBORTag.epochTime)
             try write(seconds)
         } else {
-            try writeInexactSince1970(date, seconds)
+            try writeInexactSince1970(date, date.timeIntervalSince1970)
         }
     }
 

@@ -9,13 +9,39 @@ package enum JSONPayload {
     package static func encode<T: Encodable>(_ value: T) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
+        encoder.dateEncodingStrategy = .custom(encodeDate)
         return Array(try encoder.encode(value))
     }
 
     /// Throws what the decoder throws, and faults. The bytes are a copy, which no other process changes.
     package static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws -> T {
         try checkDepth(bytes)
-        return try JSONDecoder().decode(type, from: Data(bytes))
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom(decodeDate)
+        return try decoder.decode(type, from: Data(bytes))
+    }
+
+    /// Seconds since 1970, as `CBORToJSON` shows a date. A date that lies between two such doubles becomes a text, as
+    /// in CBOR; beyond the years of the text, the nearest number. The encoder refuses a number that is not finite.
+    @Sendable private static func encodeDate(_ date: Date, to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if date.exactSecondsSince1970 == nil, let text = CBORDateText.format(date) {
+            try container.encode(text)
+        } else {
+            try container.encode(date.timeIntervalSince1970)
+        }
+    }
+
+    @Sendable private static func decodeDate(from decoder: any Decoder) throws -> Date {
+        let container = try decoder.singleValueContainer()
+        guard let text = try? container.decode(String.self) else {
+            return Date(timeIntervalSince1970: try container.decode(Double.self))
+        }
+        guard let date = CBORDateText.parse(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "a date is a number of seconds since 1970, or a text as in RFC 3339")
+        }
+        return date
     }
 
     /// Foundation also takes UTF-16 and UTF-32. RFC 8259 has neither, and our own readers would see other text than

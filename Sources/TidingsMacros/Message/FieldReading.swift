@@ -74,7 +74,8 @@
 
         private mutating func read(_ variable: VariableDeclSyntax) {
             if variable.modifiers.contains(.static) || variable.modifiers.contains(.class) { return }
-            let stored = Array(variable.bindings.filter { !$0.isComputed })
+            // Not the syntax collection's own `filter`: its result has no place in the source to be reported at.
+            let stored = Array(variable.bindings).filter { !$0.isComputed }
             if stored.isEmpty {
                 computed = computed ?? variable
                 return

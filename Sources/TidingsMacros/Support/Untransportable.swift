@@ -24,7 +24,8 @@
     }
 
     extension TypeSyntax {
-        /// Of this type, or of what it is an optional, an array, a dictionary or a set of.
+        /// Of this type, or of an argument of a generic type of the standard library that stores values of its arguments.
+        /// A generic type of another module may be Codable without its arguments.
         var complaint: Untransportable? {
             if self.is(FunctionTypeSyntax.self) { return .function(self) }
             if let tuple = self.as(TupleTypeSyntax.self) {
@@ -47,15 +48,23 @@
             if let dictionary = self.as(DictionaryTypeSyntax.self) {
                 return dictionary.key.complaint ?? dictionary.value.complaint
             }
-            if let named = self.as(IdentifierTypeSyntax.self),
-                ["Optional", "Array", "Dictionary", "Set"].contains(named.name.text)
-            {
-                for argument in named.genericArgumentClause?.arguments ?? [] {
-                    if case .type(let type) = argument.argument, let complaint = type.complaint { return complaint }
-                }
+            var (name, arguments): (String?, GenericArgumentClauseSyntax?)
+            if let named = self.as(IdentifierTypeSyntax.self) {
+                (name, arguments) = (named.name.text, named.genericArgumentClause)
+            } else if let member = self.as(MemberTypeSyntax.self), member.baseType.trimmedDescription == "Swift" {
+                (name, arguments) = (member.name.text, member.genericArgumentClause)
+            }
+            guard let name, TypeSyntax.storing.contains(name) else { return nil }
+            for argument in arguments?.arguments ?? [] {
+                if case .type(let type) = argument.argument, let complaint = type.complaint { return complaint }
             }
             return nil
         }
+
+        private static let storing: Set = [
+            "Optional", "Array", "ContiguousArray", "ArraySlice", "InlineArray", "CollectionOfOne", "Dictionary", "Set",
+            "Range", "ClosedRange", "PartialRangeFrom", "PartialRangeThrough", "PartialRangeUpTo", "Result",
+        ]
     }
 
     extension ExprSyntax {

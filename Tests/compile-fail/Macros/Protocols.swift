@@ -46,9 +46,37 @@ func give(any observer: any StationObserver, to center: SharedNotificationCenter
     _ = try? center.addObserver(observer, as: StationObserver.self)
 }
 
+// A conformance that is isolated to an actor: another thread would call the methods.
+@NotificationProtocol
+protocol ScreenObserver: AnyObject, SendableMetatype {
+    func turned(on: Bool)
+}
+final class Panel: ScreenObserver, Sendable {
+    func turned(on: Bool) {}
+}
+_ = try center.addObserver(Panel(), as: ScreenObserver.self)
+// refused: cannot form main actor-isolated conformance of 'Screen' to SendableMetatype-inheriting protocol
+@MainActor final class Screen: @MainActor ScreenObserver { func turned(on: Bool) {} }
+
 // What can't travel is refused where it is declared.
 // refused: an empty name
 @Message("") struct Nameless { var title: String }
+// refused: a tuple can't be sent
+@Message struct Pair { var both: (Int, Int) }
+// refused: a tuple can't be sent
+@Message struct Pairs { var all: [(x: Int, y: Int)]? }
+// refused: a tuple can't be sent
+@Message struct PairValue { var both = (1, 2) }
+// refused: a tuple can't be sent
+@Message struct Outcome { var result: Result<(Int, Int), Never> }
+// refused: a function can't travel to another process
+@Message struct Callback { var action: @Sendable () -> Void }
+// refused: say what type 'when' has
+@Message struct Untyped { var when = Date() }
+// refused: a constant with a value is sent
+@Message struct Constant { let version = 1 }
+// refused: declare the properties of this tuple one by one
+@Message struct Pattern { var (title, artist) = ("", "") }
 
 // Who posts has the protocol's own methods.
 // refused: cannot convert value of type 'Int' to expected argument type 'String'

@@ -49,7 +49,8 @@
 
         @Test(arguments: [
             (": (Int, Int)", 16), (": [(x: Int, y: Int)]?", 17), (": [String: (Int, Int)]", 25), (" = (1, 2)", 17),
-            (": Optional<(Int, Int)>", 25), (": ()", 16),
+            (": Optional<(Int, Int)>", 25), (": ()", 16), (": Result<(Int, Int), Never>", 23),
+            (": Swift.ContiguousArray<(Int, Int)>", 38),
         ])
         func tuples(field: String, column: Int) {
             refused(

@@ -297,7 +297,7 @@ import Testing
 
     @Test func theTypeThatIsAskedForIsCreated() throws {
         struct Kennel: Decodable {
-            let kinds: [String]
+            let kinds: [String?]
             init(from decoder: any Decoder) throws {
                 let map = try decoder.container(keyedBy: CBORKey.self)
                 var list = try map.nestedUnkeyedContainer(forKey: "list")
@@ -305,6 +305,9 @@ import Testing
                 // Not of a keyed container: the standard library's own passes on the static type, whoever the decoder is.
                 kinds = [
                     try list.decode(Dog.self as Animal.Type).kind, try single.decode(Dog.self as Animal.Type).kind,
+                    try list.decodeIfPresent(Dog.self as Animal.Type)?.kind,
+                    try list.decodeIfPresent(Dog.self as Animal.Type)?.kind,
+                    try list.decodeIfPresent(Dog.self as Animal.Type)?.kind,
                 ]
             }
         }
@@ -315,10 +318,10 @@ import Testing
             Custom { encoder throws in
                 var map = encoder.container(keyedBy: CBORKey.self)
                 try map.encode(["name": "Rex"], forKey: "one")
-                try map.encode([["name": "Rex"]], forKey: "list")
+                try map.encode([["name": "Rex"], ["name": "Rex"], nil], forKey: "list")
             })
         let kinds = try cborDecode(Kennel.self, kennel).kinds
-        #expect(kinds == ["dog", "dog"])
+        #expect(kinds == ["dog", "dog", "dog", nil, nil])
         let payload = SharedNotificationCenter.RawPayload(format: .cbor, bytes: rex)
         #expect(try payload.decode(Dog.self as Animal.Type).kind == "dog")
         let json = SharedNotificationCenter.RawPayload(format: .json, bytes: Array(#"{"name":"Rex"}"#.utf8))
@@ -367,6 +370,43 @@ import Testing
         #expect(try cborDecode(Outer.self, cborEncode(value)).path == [2, 7])
     }
 
+    // MARK: Dates in JSON
+
+    /// A payload that `RawPayload.json` or the command shows is the same date again, posted as JSON.
+    @Test func datesInJSONCountFrom1970() throws {
+        struct Event: SharedNotificationCenter.Message, Equatable {
+            static let encoding = SharedNotificationCenter.PayloadEncoding.json
+            var at: Date
+        }
+        let event = Event(at: Date(timeIntervalSince1970: 1_700_000_000.25))
+        #expect(String(decoding: try PayloadCoding.jsonBytes(of: event), as: UTF8.self) == #"{"at":1700000000.25}"#)
+        let shown = try SharedNotificationCenter.RawPayload(encoding: event).json
+        #expect(shown == #"{"at":1700000000.25}"#)
+        #expect(try SharedNotificationCenter.RawPayload.json(shown).decode(Event.self) == event)
+        #expect(throws: (any Error).self) { try PayloadCoding.jsonBytes(of: Date(timeIntervalSince1970: .nan)) }
+        #expect(throws: DecodingError.self) { try JSONReading.decode(Date.self, Array(#""yesterday""#.utf8)) }
+    }
+
+    @Test func datesInJSONComeBackBitByBit() throws {
+        var random = SystemRandomNumberGenerator()
+        var texts = 0
+        for _ in 0..<2000 {
+            let date = Date(timeIntervalSinceReferenceDate: Double.random(in: 5e8...9e8, using: &random))
+            let json = try PayloadCoding.jsonBytes(of: date)
+            let back = try JSONReading.decode(Date.self, json)
+            #expect(back.timeIntervalSinceReferenceDate.bitPattern == date.timeIntervalSinceReferenceDate.bitPattern)
+            if json.first == UInt8(ascii: "\"") { texts += 1 }
+            // A shown payload has the nearest number of seconds since 1970.
+            let shown = try SharedNotificationCenter.RawPayload(encoding: date).json
+            let nearest = try JSONReading.decode(Date.self, Array(shown.utf8))
+            #expect(nearest == Date(timeIntervalSince1970: date.timeIntervalSince1970))
+        }
+        #expect(texts > 0 && texts < 2000)
+        // Beyond the years that the text has, the nearest number.
+        let far = Date(timeIntervalSinceReferenceDate: 1e300)
+        #expect(try JSONReading.decode(Date.self, PayloadCoding.jsonBytes(of: far)) == far)
+    }
+
     // MARK: Numbers
 
     /// One rule: an integer is exact or refused; a floating-point number is the nearest, and neither infinite nor 0 where the number is not.
@@ -379,6 +419,12 @@ import Testing
         ("1e300", "fb7e37e43c8800759c"), ("1e-60", "fb3379b604aaaca626"), ("0.1", "fb3fb999999999999a"),
         ("340282366920938463463374607431768211455", "c250ffffffffffffffffffffffffffffffff"), ("0", "00"),
         ("-0.0", "fb8000000000000000"),
+        // Decimal fractions: 0.1, 5, 50, 500, 1.50, −129, −2^127, 3e-60, 1e60, 16777217, 0, and 0.1 of indefinite length.
+        ("0.1", "c4822001"), ("5", "c4820005"), ("50", "c4820105"), ("5.00", "c482211901f4"), ("1.50", "c482211896"),
+        ("-129", "c482003880"),
+        ("-170141183460469231731687303715884105728", "c48200c3507fffffffffffffffffffffffffffffff"),
+        ("3e-60", "c482383b03"), ("1e60", "c482183c01"), ("16777217", "c482001a01000001"), ("0", "c482187f00"),
+        ("0.1", "c49f2001ff"),
     ])
     func numbersByOneRule(_ json: String, _ hex: String) throws {
         func both<T: Codable & Equatable>(_ type: T.Type) throws {
@@ -394,6 +440,26 @@ import Testing
         try both(UInt128.self)
         try both(Float.self)
         try both(Double.self)
+    }
+
+    @Test func aPostedDecimalIsAnyNumber() throws {
+        for text in ["0.1", "5", "500", "-1.5", "0", "-3e-40", "7e30"] {
+            let decimal = try #require(Decimal(string: text))
+            let (cbor, json) = (try cborEncode(decimal), try PayloadCoding.jsonBytes(of: decimal))
+            #expect(try cborDecode(Double.self, cbor) == JSONReading.decode(Double.self, json))
+            #expect((try? cborDecode(Float.self, cbor)) == (try? JSONReading.decode(Float.self, json)))
+            #expect((try? cborDecode(Int.self, cbor)) == (try? JSONReading.decode(Int.self, json)))
+            #expect((try? cborDecode(UInt128.self, cbor)) == (try? JSONReading.decode(UInt128.self, json)))
+        }
+        #expect(try cborDecode(Double.self, cborEncode(Decimal(string: "0.1")!)) == 0.1)
+        #expect(try cborDecode(Int.self, cborEncode(Decimal(5))) == 5)
+        // −1280e-1.
+        #expect(try cborDecode(Int8.self, hex: "c482203904ff") == -128)
+        // No pair, no exponent of major type 0 or 1, and one far out of range.
+        for hex in ["c48105", "c483000505", "c482c482000105", "820005", "c4821b7fffffffffffffff01"] {
+            #expect(throws: DecodingError.self, "\(hex)") { try cborDecode(Double.self, hex: hex) }
+            #expect(throws: DecodingError.self, "\(hex)") { try cborDecode(Int.self, hex: hex) }
+        }
     }
 
     struct Whole: SharedNotificationCenter.BitwiseMessage, Equatable {
@@ -417,6 +483,24 @@ import Testing
         var number: Double
     }
 
+    struct Floats: SharedNotificationCenter.BitwiseMessage {
+        static let name: SharedNotificationCenter.Name = "exactness.vector"
+        var numbers: SIMD2<Float>
+    }
+
+    struct Integers: SharedNotificationCenter.BitwiseMessage {
+        static let name: SharedNotificationCenter.Name = "exactness.vector"
+        var numbers: SIMD2<Int32>
+    }
+
+    enum Left: Int64, Codable { case zero }
+    enum Right: Int64, Codable { case zero }
+
+    struct Leaf<Value: Codable & BitwiseCopyable & Sendable>: SharedNotificationCenter.BitwiseMessage {
+        static var name: SharedNotificationCenter.Name { "exactness.leaf" }
+        var value: Value
+    }
+
     /// Bitwise payloads convert nothing: bits of another kind of number are another type's.
     @Test func bitwiseNumbersOfAnotherKindAreRefused() throws {
         func bytes<M: SharedNotificationCenter.BitwiseMessage>(_ message: M) -> [UInt8] {
@@ -436,6 +520,22 @@ import Testing
         #expect(throws: DecodingError.self) { try decode(Unsigned.self, posted) }
         #expect(throws: DecodingError.self) { try decode(Fraction.self, posted) }
         #expect(throws: DecodingError.self) { try decode(Whole.self, bytes(Fraction(number: 1))) }
+        // Vectors count by their numbers.
+        let vector = bytes(Floats(numbers: [1, 2]))
+        #expect(try decode(Floats.self, vector).numbers == [1, 2])
+        #expect(throws: DecodingError.self) { try decode(Integers.self, vector) }
+        // What is no number, and has no fields, counts by its type's name.
+        #expect(try decode(Leaf<Left>.self, bytes(Leaf(value: Left.zero))).value == .zero)
+        #expect(throws: DecodingError.self) { try decode(Leaf<Right>.self, bytes(Leaf(value: Left.zero))) }
+        #expect(throws: DecodingError.self) { try decode(Leaf<Bool>.self, bytes(Leaf(value: UInt8(1)))) }
+        func kinds<Value>(_ type: Value.Type) -> UInt64 {
+            BitwiseFingerprint.compute(name: "", of: type, isBitwise: true)
+        }
+        #expect(kinds(InlineArray<2, Float>.self) == kinds(InlineArray<2, Float>.self))
+        #expect(kinds(InlineArray<2, Float>.self) != kinds(InlineArray<2, Int32>.self))
+        #expect(kinds(SIMD3<Float>.self) != kinds(SIMD4<Float>.self))
+        #expect(kinds(SIMD2<Int>.self) == kinds(SIMD2<Int64>.self))
+        #expect(kinds(SIMD2<UInt>.self) != kinds(SIMD2<Int64>.self))
     }
 
     // MARK: After the end
