@@ -16,7 +16,7 @@ typedef struct tidings__descriptor {
     bool armed;  // used by the observer's thread only
     // Odd: the helper is to watch. Each arming and each disarming increments it. A futex between the two threads.
     _Atomic uint32_t order;
-    _Atomic uint32_t announced;
+    _Atomic uint32_t announced;  // the doorbell's value to sleep on
     _Atomic uint32_t ending;
     pthread_t thread;
     pthread_mutex_t lock;  // under it, a disarmed helper signals no more

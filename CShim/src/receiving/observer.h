@@ -13,8 +13,8 @@ typedef struct tidings__kept {
     uint32_t entry;
 } tidings__kept;
 
-// One subscription. Before it is in a table, the adding thread writes it; afterwards only the thread in `tidings_next`
-// does.
+// One subscription. While it is in a table, only the thread in `tidings_next` writes it; before and afterwards, the
+// thread that adds or removes it.
 typedef struct tidings__subscription {
     uint32_t id, entry;  // `entry`: the name entry; for a reader, `tidings__reader_number` of the key
     uint64_t since;      // first position that is delivered as it is posted; earlier positions are history
@@ -56,8 +56,8 @@ typedef struct tidings__table {
     uint32_t name_futexes;  // of all subscribed names, one bit each
     uint32_t special;       // upper bound of the subscriptions with history or a retained value to deliver
     // One allocation with capacity `room`: the subscriptions, grouped by entry. After it follows an open-addressing
-    // map: entry → index of its first subscription + 1. A table made by adding a subscription to a new entry shares
-    // this allocation with the old table. The added subscription lies beyond the old table's `count`.
+    // map: entry → index of its first subscription + 1. If there is room, a table made by adding a subscription to a
+    // new entry shares this allocation with the old table. The added subscription lies beyond the old table's `count`.
     uint32_t room;
     tidings__subscription **of;
     _Atomic uint32_t *map;
@@ -105,7 +105,7 @@ struct tidings_observer {
     _Atomic uint32_t in_next;      // 1 while the thread in `tidings_next` uses the table
     _Atomic uint32_t interrupted;  // 1: the next wait ends
 
-    uint32_t spin_ns;  // TIDINGS__SPIN_ADAPTIVE or TIDINGS__SPIN_FOREVER, else a duration
+    uint32_t spin_ns;  // TIDINGS__SPIN_ADAPTIVE, TIDINGS__SPIN_FOREVER, or nanoseconds
     uint64_t last_wait_ns;
 
     // The copy of a record: payload, name, subject. Usually the observer's own memory, of `capacity` bytes. If `lent`
@@ -192,7 +192,8 @@ enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
 // Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.
 void tidings__account(const tidings__segment *segment, tidings__subscription *subscription, uint32_t entry);
-// Sets name and subject in `delivery` as they were posted. False: the name entry now serves another name.
+// Sets name and subject in `delivery` as they were posted. False: the name entry is unreadable, or serves another
+// name by now.
 bool tidings__describe_text(tidings_observer *observer, const tidings__record *record, uint64_t position,
                             tidings_delivery *delivery);
 // Sets all other fields of `delivery`, for the first subscription in `matched`. `flags`: TIDINGS_DELIVERY_….

@@ -155,8 +155,8 @@ static uint32_t spin_time(const tidings_observer *o) {
     return o->last_wait_ns < SPIN_WORTH_NS ? SPIN_LONGEST_NS : 0;
 }
 
-// All posted records have been delivered: checks whether the center has ended. Must follow an announcement: the thread
-// or remover that notes the end wakes sleepers afterwards.
+// All posted records have been delivered: checks whether the center has ended. Before a sleep, it must follow the
+// announcement: the thread or remover that notes the end wakes sleepers afterwards.
 static int over(tidings_observer *o) {
     return tidings__end_doubted(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
 }
@@ -164,7 +164,7 @@ static int over(tidings_observer *o) {
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     *announced = 0;
-    // Our own futex first: a thread that changes the table, or interrupts, changes this futex afterwards.
+    // Our own futex first: a thread that interrupts, or that changes a reader's table, changes this futex afterwards.
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->sleeper.own_futex));
     if (o->reader) {
         const int found = tidings__reader_announce(o, d);
