@@ -1,5 +1,5 @@
-// What the dead, and those who stand still, have left in a center. Read without stopping anybody: what somebody is just
-// at work on is looked at twice.
+// Counts and reclaims the orphans of dead participants, and counts the slots that stopped posters hold. No participant
+// is stopped for it: a word that is being changed is read twice.
 #include <errno.h>
 #include <string.h>
 
@@ -14,18 +14,18 @@
 #include "ring/verdict.h"
 #include "segment/eviction.h"
 
-// How long a word must have stood in the middle of something to be called left there. Who is at work on it takes
-// microseconds; a wrong answer is only a wrong line.
+// An intermediate state that lasts this long counts as abandoned. A live participant leaves it within microseconds. A
+// wrong answer is only a wrong line of output.
 #define LEFT_NS 10000000
-#define VERDICTS 16  // remembered for the second look; each dead revoker leaves one
+#define VERDICTS 16  // remembered for the second read; each dead revoker leaves one
 
 typedef struct verdicts {
     uint32_t count;
     uint64_t at[VERDICTS];
 } verdicts;
 
-// Each participant is asked after once, by system calls: a peer may have written that all observers are one's. A number
-// in a shared word may be anything.
+// `dead` was determined once per participant, by system calls: a peer may have written that one participant owns all
+// observers. An owner read from a shared word may be any number.
 static void count_observers(const tidings_center *center, const tidings__participant_set *dead,
                             tidings__observer_set *orphans, tidings_orphans *out) {
     const tidings__segment *s = &center->segment;
@@ -37,7 +37,7 @@ static void count_observers(const tidings_center *center, const tidings__partici
     }
 }
 
-// Observed by the dead alone, or half-way in or out of the table in their hands.
+// Counts the names that only dead participants observe, and the entries that a dead participant was adding or removing.
 static void count_names(tidings_center *center, const tidings__participant_set *dead,
                         const tidings__observer_set *orphans, tidings_orphans *out) {
     tidings__segment *s = &center->segment;
@@ -70,7 +70,8 @@ static void count_payloads(const tidings_center *center, const tidings__particip
     }
 }
 
-// Slots that can't be used: a claim that nobody finishes. The kernel has freed those of the dead that it knew of.
+// Counts slots that can't be used because their claim is never finished. The kernel has already freed those of dead
+// posters that it knew of.
 static void count_slots(const tidings_center *center, const tidings__participant_set *dead, tidings_orphans *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
@@ -83,7 +84,7 @@ static void count_slots(const tidings_center *center, const tidings__participant
             out->claims++;
             continue;
         }
-        // Not yet revoked: somebody posts, this very moment.
+        // If the claim is not revoked, its poster is posting at this moment.
         const bool revoked = v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_DEAD &&
                              tidings__lap_ahead(w, tidings__lap_at(s, v >> 2)) >= 0;
         if (!revoked && !(w & TIDINGS__W_SKIPPED)) continue;

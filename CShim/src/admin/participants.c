@@ -1,4 +1,5 @@
-// Looking at a center's participants from outside. Read without stopping anybody, so it is true only approximately.
+// Describes a center's participants and their observers. No participant is stopped for it, so the answer is
+// approximate.
 #include <errno.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static bool one_looks_at(tidings__segment *s, const tidings__observer_set *some,
     return false;
 }
 
-// `*left`: how many prefixes may still be asked. Then each record is taken for one that is needed.
+// `*left`: how many prefixes may still be compared. At 0, each record counts as needed.
 static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set *some, uint64_t position,
                                 uint64_t *left) {
     tidings__prefix_walk walk = tidings__prefixes(s);
@@ -32,12 +33,13 @@ static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set
     return false;
 }
 
-// A few milliseconds. A ring of the default size has asked fewer unless no record of it fits any of very many prefixes.
+// Takes a few milliseconds. A ring of the default size needs fewer comparisons, unless none of its records matches any
+// of very many prefixes.
 #define PREFIXES_ASKED (UINT64_C(1) << 19)
 
-// How far the last of some lossless observers is behind: from the first that it needs. What it has passed by of others'
-// names, because it sleeps, doesn't count. Once along the ring for all of them, and each of their cursors is a turn at
-// most: a peer may have written that there are a thousand.
+// The largest distance of some lossless observers from the frontier, counted from the first record that one of them
+// needs. Records of other names that a sleeping observer has not passed yet don't count. One pass over the ring serves
+// all of them, and each observer's cursor stops it at most once. A peer may have written that there are a thousand.
 static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
     const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) return 0;
@@ -71,7 +73,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     memcpy(info->executable, text, TIDINGS_EXECUTABLE_MAX);
     info->executable[TIDINGS_EXECUTABLE_MAX] = 0;
     tidings__fence_acquire();
-    // Replaced while we read it: nobody in particular.
+    // The entry was reused while it was read: there is no consistent description.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
     info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
     info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;

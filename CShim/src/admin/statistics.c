@@ -1,4 +1,5 @@
-// Looking at a center from outside. Everything here is read without stopping anybody, so it is true only approximately.
+// A center's statistics, its names and its retained values. No participant is stopped for it, so the answers are
+// approximate.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "retained/retained.h"
 #include "ring/chunk.h"
 
-// Those that `tidings_name` tells of. One look at the ring for all: it may be that each of a full table had its value
-// cleared.
+// Counts the names that `tidings_name` describes. One pass over the ring serves all: each name of a full table may have
+// had its value cleared.
 static int count_names(tidings__segment *s, uint32_t *count) {
     uint64_t *in_ring = calloc(s->shape.names / 64 + 1, sizeof *in_ring);
     if (!in_ring) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its names", s->name);
@@ -79,7 +80,7 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     uint64_t position;
     uint32_t chunk;
     tidings__record record;
-    // In the entry, or still in the ring: only where one is expected is the ring asked.
+    // The value is in the entry, or still in the ring. The ring is searched only if the entry expects a value.
     const uint32_t number = (uint32_t)tidings__relaxed(&entry->retained) & 0xffff;
     const bool expected = number == TIDINGS__RETAINED_EXPECTED;
     info->retained = expected ? tidings__retained_find(s, index, 0, UINT64_MAX >> 1, &position, &chunk, &record)
@@ -91,7 +92,7 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     return tidings__name_text(s, index, info->name, &name_length, info->subject, &subject_length) ? 0 : -ENOENT;
 }
 
-// Counts names whose newest retained record has a value: first those in the ring, from the newest record on, then those
+// Counts names whose newest retained record has a value. First those in the ring, from the newest record on, then those
 // whose value has left the ring. Each of the latter owns a chunk, so the name table is not walked. `seen`: a bit per
 // name.
 static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
@@ -120,7 +121,7 @@ static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
         const uint32_t name = (uint32_t)header[3] & 0xffffff;
         if (name >= s->shape.names || seen[name / 64] >> name % 64 & 1) continue;
         tidings__name *entry = tidings__name_at(s, name);
-        // A peer may have taken the chunk again while its header was read: the entry tells.
+        // A peer may have reused the chunk while its header was read. The entry's word decides.
         values += entry && tidings__relaxed(&entry->retained) == (tidings__chunk_position(word) << 16 | (chunk + 1));
     }
     return values;

@@ -1,5 +1,5 @@
-// Every atomic access and every barrier of the project, so that one file says what the processor is asked for, and one
-// file can be replaced to put the protocols under a scheduler.
+// Every atomic access and every barrier of the project. One file thus lists what the processor is asked for, and a test
+// can replace this file to run the protocols under a scheduler.
 #ifndef TIDINGS__ATOMICS_H
 #define TIDINGS__ATOMICS_H
 
@@ -17,9 +17,9 @@
 #define tidings__fetch_or(word, value) atomic_fetch_or_explicit((word), (value), memory_order_seq_cst)
 #define tidings__fetch_and(word, value) atomic_fetch_and_explicit((word), (value), memory_order_seq_cst)
 
-// After a sequentially consistent read-modify-write: no later load may be satisfied before it. On x86 the locked
-// instruction is already that barrier and a fence would cost 15 ns; elsewhere (ARM's CASAL lets later loads pass its
-// store) it must be said.
+// Follows a sequentially consistent read-modify-write: no later load may be satisfied before it. On x86 the locked
+// instruction already is that barrier, and a fence would cost 15 ns. On other processors a fence is needed: ARM's CASAL
+// lets later loads pass its store.
 static inline void tidings__barrier_after_rmw(void) {
 #if defined(__x86_64__) || defined(__i386__)
     atomic_signal_fence(memory_order_seq_cst);
@@ -28,8 +28,8 @@ static inline void tidings__barrier_after_rmw(void) {
 #endif
 }
 
-// ThreadSanitizer has no model of fences on their own (and warns of them); every place that uses one of these two pairs
-// it with atomic accesses only, so nothing goes unseen.
+// ThreadSanitizer doesn't model stand-alone fences, and warns of them. All code that uses one of these two pairs it
+// with atomic accesses only, so no race goes unseen.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TIDINGS__TSAN 1
@@ -41,12 +41,12 @@ static inline void tidings__barrier_after_rmw(void) {
 static inline void tidings__fence_acquire(void) { atomic_thread_fence(memory_order_acquire); }
 static inline void tidings__fence_release(void) { atomic_thread_fence(memory_order_release); }
 static inline void tidings__fence_full(void) { atomic_thread_fence(memory_order_seq_cst); }
-// Keeps the compiler from moving accesses; the processor's part is done by somebody's membarrier, or isn't needed.
+// Keeps the compiler from moving accesses. The processor's ordering comes from a revoker's membarrier, or isn't needed.
 static inline void tidings__fence_compiler(void) { atomic_signal_fence(memory_order_seq_cst); }
 
-// Asks for a line as its owner, ahead of a store. `__builtin_prefetch(p, 1)` is compiled to a prefetch for *reading* on
-// x86-64 unless -mprfchw is given, and that is worse than none: the line would have to be asked for twice. Every x86-64
-// runs prefetchw, the oldest as a no-op.
+// Requests exclusive ownership of a cache line, ahead of a store. Without -mprfchw, x86-64 compilers turn
+// `__builtin_prefetch(p, 1)` into a prefetch for *reading*. That is worse than none, because the line would have to be
+// requested twice. Every x86-64 processor executes prefetchw, the oldest as a no-op.
 static inline void tidings__prefetch_own(const void *line) {
 #ifdef MEASURE_WITHOUT_PREFETCH  // Measured by: Benchmarks/Regressions/without
     (void)line;
@@ -57,12 +57,12 @@ static inline void tidings__prefetch_own(const void *line) {
 #endif
 }
 
-// Compare and swap of two neighbouring words, aligned to 16. Full barrier when it succeeds.
+// Compare and swap of two adjacent words, aligned to 16 bytes. A full barrier if it succeeds.
 static inline bool tidings__cas_pair(_Atomic uint64_t *pair, uint64_t expected0, uint64_t expected1, uint64_t desired0,
                                      uint64_t desired1) {
 #if defined(__x86_64__)
-    // Written by hand: compilers inline it only under -mcx16, which a package without unsafe flags can't ask for. Every
-    // x86-64 processor since 2006 has it.
+    // Inline assembly: compilers inline it only under -mcx16, which a package without unsafe flags can't request. Every
+    // x86-64 processor since 2006 has the instruction.
     bool done;
     __asm__ __volatile__("lock cmpxchg16b %1"
                          : "=@ccz"(done), "+m"(*(unsigned __int128 *)(void *)pair), "+a"(expected0), "+d"(expected1)

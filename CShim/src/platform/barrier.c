@@ -1,3 +1,4 @@
+// The membarrier system call: registration of this process, and the heavy barrier.
 #include "platform/barrier.h"
 
 #include <errno.h>
@@ -11,11 +12,11 @@
 #include <sys/single_threaded.h>
 #endif
 
-// From <linux/membarrier.h> (4.16), spelled out because older headers lack them.
+// From <linux/membarrier.h> (4.16). Defined here because older headers lack them.
 #define COMMAND_GLOBAL_EXPEDITED (1 << 1)
 #define COMMAND_REGISTER_GLOBAL_EXPEDITED (1 << 2)
 
-// A store leaves the store buffer within microseconds, also on a processor that is then interrupted; this is a thousand
+// A store leaves the store buffer within microseconds, even if its processor is then interrupted. This is a thousand
 // times as long.
 #define DRAIN_NS 2000000
 
@@ -39,9 +40,9 @@ void tidings__barrier_register(void) {
 }
 
 #if __has_include(<sys/single_threaded.h>)
-// In a process with threads the registration waits for a grace period of the kernel (5 to 18 ms measured), in one
-// without it takes under 3 µs. So it is done while the process has one thread: when it is loaded. A library loaded
-// later leaves it to the first open.
+// In a process with several threads, the registration waits for a grace period of the kernel (5 to 18 ms measured).
+// With one thread it takes under 3 µs. So the registration happens when this code is loaded, while the process has one
+// thread. A library that is loaded later registers at the first open.
 __attribute__((constructor)) static void enlist_early(void) {
     if (__libc_single_threaded) enlist();
 }

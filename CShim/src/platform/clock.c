@@ -1,3 +1,4 @@
+// Clocks, sleeping, and the number of processors.
 #include "platform/clock.h"
 
 #include <errno.h>
@@ -19,13 +20,13 @@ uint64_t tidings__stamp(tidings__thread *thread) {
 #ifdef MEASURE_WITHOUT_CLOCK  // Measured by: Benchmarks/Regressions/without
     if (thread->tick_ns) return thread->tick_precise_ns;
 #endif
-    // Compared for equality, not order: a clock set backwards is a new tick like any other.
+    // Compared for equality, not for order: a clock that is set back yields a new tick, too.
     const uint64_t tick = read_clock(CLOCK_REALTIME_COARSE);
     if (__builtin_expect(thread->tick_ns != tick, 0)) {
         thread->tick_precise_ns = read_clock(CLOCK_REALTIME);
         thread->window = (uint32_t)(tick >> 28) | 0x80000000u;
-        thread->tick_ns =
-            tick;  // second: a signal handler that posts in between finds the old tick, and reads the clock itself
+        // Stored second: a signal handler that posts in between finds the old tick, and reads the clock itself.
+        thread->tick_ns = tick;
     }
     return thread->tick_precise_ns;
 }
@@ -33,7 +34,7 @@ uint64_t tidings__stamp(tidings__thread *thread) {
 void tidings__nap(int64_t ns) {
     if (ns <= 0) return;
     struct timespec left = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
-    // Returns its error instead of setting errno, and leaves in `left` what a signal cut off.
+    // clock_nanosleep returns its error and leaves errno alone. After a signal, `left` has the remaining time.
     while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {}
 }
 
@@ -42,7 +43,7 @@ void tidings__yield(void) { (void)sched_yield(); }
 static _Atomic uint32_t processors;
 
 uint32_t tidings__processors_refresh(void) {
-    // cpu_set_t ends at 1,024 processors and the call fails if the machine could have more: room for 8,192.
+    // cpu_set_t ends at 1,024 processors, and the call fails if the machine could have more. Room for 8,192.
     cpu_set_t sets[8];
     const int saved = errno;
     uint32_t count = 1;

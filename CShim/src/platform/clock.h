@@ -1,4 +1,4 @@
-// Time, and passing it.
+// Reads clocks, waits, and counts processors.
 #ifndef TIDINGS__CLOCK_H
 #define TIDINGS__CLOCK_H
 
@@ -9,11 +9,12 @@
 uint64_t tidings__realtime_ns(void);
 uint64_t tidings__monotonic_ns(void);
 
-// CLOCK_REALTIME for a post: exact for the thread's first in a kernel tick (1 to 4 ms), that same time for others of
-// the tick. A third of the price of exact. A clock that is set, back or forth, shows with the next call.
+// CLOCK_REALTIME for a post, in nanoseconds. It is exact for a thread's first post in a kernel tick (1 to 4 ms); the
+// thread's later posts in that tick get the same time. Costs a third of an exact reading. If the clock is set, the next
+// call shows it.
 uint64_t tidings__stamp(tidings__thread *thread);
 
-void tidings__nap(int64_t ns);  // the whole time, whatever signals arrive. Leaves errno alone
+void tidings__nap(int64_t ns);  // sleeps the whole time, whatever signals arrive; leaves errno alone
 void tidings__yield(void);
 
 static inline void tidings__cpu_relax(void) {
@@ -28,7 +29,8 @@ static inline void tidings__cpu_relax(void) {
 #endif
 }
 
-// Processors this process may run on (its affinity, not its quota), at least 1. Cached; refresh looks again.
+// The number of processors this process may run on (its affinity, not its quota), at least 1. Cached; `_refresh` asks
+// the kernel again.
 uint32_t tidings__processors(void);
 uint32_t tidings__processors_refresh(void);
 

@@ -1,3 +1,4 @@
+// The directory of the centers. Declared and described in directory.h.
 #include "platform/directory.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// The error line of each thread: formatting, cleaning and shortening it.
 #include "platform/error.h"
 
 #include <errno.h>
@@ -7,11 +8,12 @@
 
 #define LINE_SIZE 512
 
-// Deliberately not in the initial-exec block that thread.h uses: half a kilobyte there would use up what the loader
-// keeps for libraries that are loaded late. An error may take its time.
+// Not in the initial-exec block of thread.h: half a kilobyte would use up what the loader reserves for libraries that
+// are loaded late. Slower access is acceptable for an error.
 static _Thread_local char line[LINE_SIZE];
 
-// Where the character begins that the byte at `at` belongs to, or `at` itself if that is rubbish anyway.
+// The index at which the UTF-8 character that contains the byte at `at` begins. Returns `at` if no character begins in
+// the four bytes up to there.
 static size_t character_at(const char *text, size_t at) {
     for (size_t back = 0; back < 4 && back <= at; back++) {
         if (((unsigned char)text[at - back] & 0xc0) != 0x80) return at - back;
@@ -19,8 +21,8 @@ static size_t character_at(const char *text, size_t at) {
     return at;
 }
 
-// A name that somebody else chose must not break the line in two, nor colour a terminal. What is too long loses its
-// middle, between two characters: the beginning says what was tried, the end what to do.
+// A name that a peer chose must not break the line in two, nor colour a terminal. A line that is too long loses
+// its middle, between two characters. Its beginning says what was tried, its end what to do.
 static void store(char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) text[i] = '?';
@@ -43,8 +45,8 @@ static void store(char *text, size_t length) {
 
 int tidings__fail(int error, const char *format, ...) {
     const int saved = errno;
-    char text[4 * LINE_SIZE];  // first here: an argument may be the present line, and a signal handler may fail while
-                               // we format
+    // Formatted here first: an argument may be the present line, and a signal handler may fail while we format.
+    char text[4 * LINE_SIZE];
     va_list arguments;
     va_start(arguments, format);
     const int wanted = vsnprintf(text, sizeof text, format, arguments);

@@ -1,18 +1,18 @@
-// The one line that says what was tried on what, why it failed, and what to do. One per thread; the next failure
+// The error line: it says what was tried on what, why it failed, and what to do. Each thread has one; the next failure
 // replaces it.
 #ifndef TIDINGS__ERROR_H
 #define TIDINGS__ERROR_H
 
 #include <stdint.h>
 
-// Stores the line (longer than 511 bytes: its middle is left out; control characters replaced) and returns -error.
-// Leaves errno alone. Arguments may point into the present line: a caller may wrap what a deeper layer said.
+// Stores the line and returns -error. Control characters are replaced; a line longer than 511 bytes loses its middle.
+// Leaves errno alone. Arguments may point into the present line, so a caller may wrap the line of a deeper layer.
 int tidings__fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 const char *tidings__last_error(void);
 void tidings__clear_error(void);
 
-// For such lines: "17 B", "256 KiB", "1.4 MiB". Returns `text`.
+// Formats an amount for such lines: "17 B", "256 KiB", "1.4 MiB". Returns `text`.
 #define TIDINGS__AMOUNT_SIZE 24
 const char *tidings__amount(uint64_t bytes, char text[TIDINGS__AMOUNT_SIZE]);
 

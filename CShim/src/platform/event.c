@@ -1,3 +1,4 @@
+// Eventfds and threads that take no signals. Declared and described in event.h.
 #include "platform/event.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ void tidings__event_close(int fd) { close(fd); }
 void tidings__event_signal(int fd) {
     int saved = errno;
     uint64_t one = 1;
-    // Full (2^64 - 2 signals unread): readable already.
+    // If the counter is full (2^64 - 2 unread signals), the write fails. The descriptor is readable already.
     ssize_t ignored = write(fd, &one, sizeof one);
     (void)ignored;
     errno = saved;

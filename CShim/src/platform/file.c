@@ -1,3 +1,5 @@
+// Opens, creates, names and queries files. Declared and described in file.h; memory.c has the length and the memory of
+// a file.
 #include "platform/file.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@
 
 #define DESCRIPTOR_PATH_SIZE 32
 
-// By hand rather than by printf, which is not async-signal-safe.
+// Written without printf, which is not async-signal-safe.
 static void descriptor_path(char path[DESCRIPTOR_PATH_SIZE], int fd) {
     char digits[12];
     size_t count = 0;
@@ -35,7 +37,7 @@ static void descriptor_path(char path[DESCRIPTOR_PATH_SIZE], int fd) {
 
 int tidings__above_standard(int fd) {
     if (fd > STDERR_FILENO) return fd;
-    // The process runs with its standard descriptors closed.
+    // The process runs with standard descriptors closed.
     const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     const int error = above < 0 ? errno : 0;
     (void)close(fd);
@@ -51,13 +53,13 @@ static int open_file(const char *path, int flags) {
 }
 
 int tidings__file_open(const char *path, bool writable) {
-    // Non-blocking matters for what is no center: a FIFO, a device.
+    // O_NONBLOCK is for files that are no center: opening a FIFO or a device could block.
     return open_file(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 }
 
 int tidings__file_create_unnamed(const char *directory) {
     const int fd = open_file(directory, O_TMPFILE | O_RDWR);
-    // EISDIR: a kernel that does not know O_TMPFILE; EINVAL: some network file systems.
+    // EISDIR: the kernel doesn't know O_TMPFILE. EINVAL: some network file systems.
     return fd == -EISDIR || fd == -EINVAL ? -EOPNOTSUPP : fd;
 }
 
@@ -65,8 +67,7 @@ int tidings__file_create_named(const char *path) { return open_file(path, O_CREA
 
 int tidings__file_create_memory(const char *name) {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    // Where memory must not be executed (vm.memfd_noexec=2) one has to say that one won't, which older kernels don't
-    // understand.
+    // With vm.memfd_noexec=2, the kernel demands a flag that forbids execution. Older kernels don't know this flag.
     if (fd < 0 && errno == EACCES) fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     return fd < 0 ? -errno : tidings__above_standard(fd);
 }
@@ -78,7 +79,7 @@ int tidings__file_seal(int fd) { return fcntl(fd, F_ADD_SEALS, SEALS) == 0 ? 0 :
 bool tidings__file_sealed(int fd) {
     struct statfs system;
     const int seals = fcntl(fd, F_GET_SEALS);
-    // Huge pages have seals too, but run out, and then touching one raises SIGBUS.
+    // Huge pages have seals too. But they run out, and touching one then raises SIGBUS.
     return seals >= 0 && fstatfs(fd, &system) == 0 && (uint64_t)system.f_type == TMPFS_MAGIC &&
            (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) == (F_SEAL_SHRINK | F_SEAL_GROW);
 }
@@ -93,7 +94,7 @@ int tidings__file_publish(int fd, const char *path) {
     descriptor_path(self, fd);
     if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) return 0;
     if (errno == EEXIST || errno == ENOSPC || errno == EDQUOT) return -errno;
-    // No /proc. This one needs a capability, on newer kernels only the same credentials.
+    // Without /proc. This call needs a capability; on newer kernels, the same credentials suffice.
     if (linkat(fd, "", AT_FDCWD, path, AT_EMPTY_PATH) == 0) return 0;
     return errno == EEXIST || errno == ENOSPC || errno == EDQUOT ? -errno : -EOPNOTSUPP;
 }
@@ -101,7 +102,7 @@ int tidings__file_publish(int fd, const char *path) {
 int tidings__file_rename(const char *old_path, const char *path) {
     if (syscall(SYS_renameat2, AT_FDCWD, old_path, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return -errno;
-    // In between the file has two names: openers that meet it so look again.
+    // In between, the file has two names. An opener that finds a link count of two looks again.
     if (link(old_path, path) != 0) return -errno;
     return unlink(old_path) == 0 ? 0 : -errno;
 }
@@ -117,12 +118,11 @@ void tidings__file_close(int fd) {
 int tidings__file_reopen(int fd, bool writable, const char *path) {
     struct stat ours;
     if (fstat(fd, &ours) != 0) return -errno;
-    // By its path, which is the quicker way, as long as that leads there.
+    // First by its path, which is faster, if the path still leads to this inode.
     int again = path[0] == '/' ? tidings__file_open(path, writable) : -ENOENT;
     if (again >= 0 && tidings__file_is(again, ours.st_dev, ours.st_ino)) return again;
     tidings__file_close(again);
-    // No O_NOFOLLOW here: the entry in /proc is a link, of the kind that leads to the inode whatever has become of its
-    // name.
+    // No O_NOFOLLOW here: the entry in /proc is a link that leads to the inode, whatever has become of the file's name.
     char self[DESCRIPTOR_PATH_SIZE];
     descriptor_path(self, fd);
     again = open_file(self, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY);

@@ -1,3 +1,4 @@
+// Futex system calls. Declared and described in futex.h.
 #include "platform/futex.h"
 
 #include <errno.h>
@@ -8,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// errno is kept everywhere here, because a post is allowed in a signal handler, and whom that interrupted may be about
-// to read it.
+// Every function here leaves errno alone: a signal handler may post, and the interrupted code may be about to read
+// errno.
 
 int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns) {
     const int saved = errno;
@@ -24,13 +25,13 @@ int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeo
     return -error;
 }
 
-// Spelled out: the headers of the system we are built on may be older than the kernel we run on.
+// FUTEX_WAITV is defined here because the build system's headers may be older than the running kernel.
 typedef struct waiter {
     uint64_t value, address;
     uint32_t flags, reserved;
 } waiter;
 #define WAITER_32_BITS 2u
-#define WAITV 449  // on every architecture
+#define WAITV 449  // the same number on every architecture
 #define WITHOUT_WAITV_NS 5000000
 #define MOVED_NS 1000000000
 
@@ -46,7 +47,7 @@ static int wait_vector(const tidings__futex_value *values, uint32_t count, int64
         waiters[i].address = (uintptr_t)values[i].word;
         waiters[i].flags = WAITER_32_BITS;
     }
-    struct timespec until;  // this one wants a point in time
+    struct timespec until;  // FUTEX_WAITV takes a point in time, not a duration
     if (timeout_ns >= 0) {
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
         const int64_t nanoseconds = until.tv_nsec + timeout_ns % 1000000000;
@@ -56,12 +57,12 @@ static int wait_vector(const tidings__futex_value *values, uint32_t count, int64
     const long result = syscall(WAITV, waiters, count, 0, timeout_ns >= 0 ? &until : NULL, CLOCK_MONOTONIC);
     const int error = result < 0 ? errno : 0;
     errno = saved;
-    if (error != ENOSYS && error != EPERM) return -error;  // EPERM is a filter's way to say it
+    if (error != ENOSYS && error != EPERM) return -error;  // a filter may answer EPERM for ENOSYS
     atomic_store_explicit(&waitv, MISSING, memory_order_relaxed);
     return -ENOSYS;
 }
 
-// Without the call, for a while: a change of the others isn't heard.
+// Without FUTEX_WAITV: sleeps on the first word for a short time. A change of the other words doesn't end this sleep.
 static int wait_first(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     for (uint32_t i = 1; i < count; i++) {
         if (atomic_load_explicit(values[i].word, memory_order_relaxed) != values[i].value) return -EAGAIN;
@@ -78,9 +79,10 @@ int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, 
 int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     const int result = wait_vector(values, count, timeout_ns);
     if (result != -ENOSYS) return result;
-    // Those beyond the second are rung in place of the first.
+    // A poster that changes a word beyond the second does not wake the first. So the sleep is short.
     if (count > 2) return wait_first(values, count, timeout_ns);
-    // Now and then: who may write can move a sleeper to another futex (FUTEX_REQUEUE), where nobody rings.
+    // Returns after MOVED_NS: a process with write access can move a sleeper to another futex (FUTEX_REQUEUE) that no
+    // poster wakes.
     return tidings__futex_wait(values[0].word, values[0].value,
                                timeout_ns >= 0 && timeout_ns < MOVED_NS ? timeout_ns : MOVED_NS);
 }
@@ -89,7 +91,7 @@ bool tidings__futex_takes_several(void) {
     int known = atomic_load_explicit(&waitv, memory_order_relaxed);
     if (known == UNKNOWN) {
         const int saved = errno;
-        // None at all is refused by who knows the call.
+        // A kernel that has the call refuses an empty list with EINVAL.
         known = syscall(WAITV, NULL, 0, 0, NULL, 0) < 0 && errno == EINVAL ? THERE : MISSING;
         errno = saved;
         atomic_store_explicit(&waitv, known, memory_order_relaxed);

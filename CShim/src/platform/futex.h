@@ -1,4 +1,5 @@
-// Sleeping on a word of shared memory. Shared futexes: keyed by inode and offset, so any two mappings of a center meet.
+// Sleeps on words of shared memory. The futexes are shared: the kernel keys them by inode and offset, so all mappings
+// of a center meet.
 #ifndef TIDINGS__FUTEX_H
 #define TIDINGS__FUTEX_H
 
@@ -6,13 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Sleeps while *word is `expected`: 0 (woken, perhaps for nothing), -EAGAIN (the value was another), -ETIMEDOUT,
-// -EINTR. `timeout_ns` counts on CLOCK_MONOTONIC; below 0: without end. Works on a read-only mapping. Leaves errno
-// alone. Async-signal-safe.
+// Sleeps while *word is `expected`. 0: woken, perhaps without a change. -EAGAIN: the word has another value.
+// -ETIMEDOUT, -EINTR. `timeout_ns` counts on CLOCK_MONOTONIC; below 0: no limit. Works on a read-only mapping. Leaves
+// errno alone. Async-signal-safe.
 int tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 
-// Sleeps while each of `count` words (1 to TIDINGS__FUTEX_WORDS) has its value: as above, but without FUTEX_WAITV
-// (before Linux 5.16) for 5 ms at most, and then -ETIMEDOUT says no more than that these have gone by.
+// Sleeps while each of `count` words (1 to TIDINGS__FUTEX_WORDS) has its value. Results as above. Without FUTEX_WAITV
+// (before Linux 5.16) it sleeps for 5 ms at most, and -ETIMEDOUT then means only that these have passed.
 #define TIDINGS__FUTEX_WORDS 40
 typedef struct tidings__futex_value {
     _Atomic uint32_t *word;
@@ -20,15 +21,16 @@ typedef struct tidings__futex_value {
 } tidings__futex_value;
 int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
 
-// Sleeps while each of `count` words has its value. The first is rung by whoever rings; the second is one of this
-// process's own memory: off the others another process can move us (FUTEX_REQUEUE), or wake somebody else in our stead.
-// Without FUTEX_WAITV it sleeps on the first alone; if there are more than two, for 5 ms at most.
+// Sleeps while each of `count` words has its value. Each waking thread changes the first word, but a thread that wakes
+// a group wakes the sleepers of a later word. The second word is in this process's own memory. From the other words,
+// another process can move this sleeper (FUTEX_REQUEUE), or wake another sleeper instead. Without FUTEX_WAITV it sleeps
+// on the first word alone; if there are more than two words, for 5 ms at most.
 int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
 
-// Is there FUTEX_WAITV? Asked of the kernel once; a filter that comes later is found out by the first sleep.
+// True if the kernel has FUTEX_WAITV. Asked once. If a filter later forbids the call, the first sleep notices.
 bool tidings__futex_takes_several(void);
 
-// Wakes up to `count`; how many it woke, or a negative errno. Leaves errno alone. Async-signal-safe.
+// Wakes up to `count` sleepers. Returns how many it woke, or a negative errno. Leaves errno alone. Async-signal-safe.
 int tidings__futex_wake(_Atomic uint32_t *word, int count);
 
 #endif

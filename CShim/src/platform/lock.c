@@ -1,3 +1,4 @@
+// Open file description locks by fcntl. Declared and described in lock.h.
 #include "platform/lock.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ static int lock_call(int fd, int command, short type, uint32_t index, struct flo
         error = 0;
     }
     errno = saved;
-    return error == EACCES ? -EAGAIN : -error;  // POSIX allows either for a lock that is taken
+    return error == EACCES ? -EAGAIN : -error;  // POSIX allows EACCES or EAGAIN for a lock that is taken
 }
 
 int tidings__lock_try(int fd, uint32_t index, bool writable) {
@@ -28,7 +29,7 @@ int tidings__lock_release(int fd, uint32_t index) {
 }
 
 int tidings__lock_held(int fd, uint32_t index) {
-    // "Could I have it for writing?": asked of a read-only descriptor as well, as asking needs no access.
+    // Asks for a write lock, on a read-only descriptor as well: asking needs no access.
     struct flock lock;
     const int result = lock_call(fd, F_OFD_GETLK, F_WRLCK, index, &lock);
     if (result != 0) return result;

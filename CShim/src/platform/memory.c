@@ -12,7 +12,7 @@
 #endif
 
 int tidings__file_resize(int fd, uint64_t length) {
-    // Beyond the limit the call would send SIGXFSZ, which kills by default, before it fails.
+    // Beyond the limit, the call would send SIGXFSZ before it fails, and this signal kills by default.
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < length)
         return -EFBIG;
@@ -23,8 +23,8 @@ int tidings__file_resize(int fd, uint64_t length) {
 }
 
 int tidings__file_reserve(int fd, uint64_t offset, uint64_t length) {
-    // Not posix_fallocate: where the file system can't, glibc reads and rewrites a byte in each block, and others may
-    // just be writing there.
+    // Not posix_fallocate: if the file system can't reserve, glibc reads and rewrites a byte in each block. A peer may
+    // be writing there.
     while (fallocate(fd, 0, (off_t)offset, (off_t)length) != 0) {
         if (errno == EINTR) continue;
         if (errno == EDQUOT) return -ENOSPC;
@@ -46,7 +46,7 @@ int tidings__file_zero(int fd, uint64_t offset, uint64_t length) {
 }
 
 uint64_t tidings__file_hole(int fd, uint64_t offset) {
-    // Moves the descriptor's file offset, which nobody uses.
+    // Moves the descriptor's file offset, which no code here uses.
     const off_t hole = lseek(fd, (off_t)offset, SEEK_HOLE);
     if (hole >= 0) return (uint64_t)hole;
     return errno == ENXIO ? offset : UINT64_MAX;  // ENXIO: at or beyond the end
@@ -60,7 +60,7 @@ int tidings__map(int fd, uint64_t length, bool writable, uint8_t **base) {
     void *bytes = mmap(NULL, (size_t)length, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
     if (bytes == MAP_FAILED) return -errno;
     (void)madvise(bytes, (size_t)length,
-                  MADV_DONTDUMP);  // a core dump of 400 MiB of others' notifications helps nobody
+                  MADV_DONTDUMP);  // a core dump need not contain 400 MiB of peers' notifications
     *base = bytes;
     return 0;
 }
@@ -90,8 +90,7 @@ int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved) {
 void tidings__map_touch_each(uint8_t *bytes, uint64_t length) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint8_t *first = bytes - (uintptr_t)bytes % page;
-    // An atomic "or" with 0 in each page, because a peer may write there. Volatile: clang leaves the loop out
-    // otherwise.
+    // An atomic "or" with 0 in each page, because a peer may write there. Volatile: otherwise clang removes the loop.
     for (uint8_t *at = first; at < bytes + length; at += page)
         __atomic_fetch_or((volatile uint64_t *)(void *)at, 0, __ATOMIC_RELAXED);
 }

@@ -1,3 +1,4 @@
+// Identity of this process, its fork hooks, and random numbers. Declared and described in process.h.
 #include "platform/process.h"
 
 #include <errno.h>
@@ -37,20 +38,20 @@ static void in_child(void) {
     errno = saved;
 }
 
-// Out of memory is the one way for this to fail. A child would then take itself for its parent: nothing better is left
-// than to go without forks.
+// pthread_atfork fails only without memory. A forked child would then take itself for its parent. No better fallback
+// exists: the process must do without forks.
 static void watch(void) { (void)pthread_atfork(NULL, NULL, in_child); }
 
 void tidings__fork_watch(void) { (void)pthread_once(&watching, watch); }
 
-// Without a lock: one held by another thread at the moment of a fork would never be released in the child.
+// Without a lock: if another thread held it at the moment of a fork, it would never be released in the child.
 void tidings__at_fork_child(void (*hook)(void)) {
     tidings__fork_watch();
     for (uint32_t i = 0; i < HOOKS; i++) {
         void (*there)(void) = NULL;
         if (atomic_compare_exchange_strong(&hooks[i], &there, hook) || there == hook) return;
     }
-    __builtin_trap();  // a ninth hook is a mistake in this library, found by its first run
+    __builtin_trap();  // a ninth hook is a defect of this library, found by its first run
 }
 
 uint32_t tidings__process_id(void) {
@@ -70,7 +71,7 @@ bool tidings__user_known(uint32_t user) {
     FILE *map = fopen("/proc/self/uid_map", "re");
     bool known = !map;
     uint32_t first, outside, count;
-    // The kernel bounds its lines: 340.
+    // The kernel limits the file to 340 lines.
     while (!known && fscanf(map, "%" SCNu32 " %" SCNu32 " %" SCNu32, &first, &outside, &count) == 3)
         known = user >= first && user - first < count;
     if (map) (void)fclose(map);
@@ -92,12 +93,13 @@ uint64_t tidings__pid_namespace(void) {
     return number;
 }
 
-// As it was executed: what the kernel told us at our start, where /proc takes as long as the rest of opening a center.
+// The name under which the program was executed, as the kernel passed it at our start. Reading /proc takes as long as
+// the rest of opening a center.
 static const char *executed_as(void) {
     const char *path = (const char *)getauxval(AT_EXECFN);
     if (!path) return "";
     const char *slash = strrchr(path, '/');
-    // fexecve names a descriptor.
+    // After fexecve, the path names a descriptor.
     if (strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/", 6) == 0) return "";
     return slash ? slash + 1 : path;
 }
@@ -122,8 +124,8 @@ uint64_t tidings__random(void) {
     const int saved = errno;
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number || number == 0) {
-        // Early boot, or the call is filtered. What is needed is "differs from others", not "can't be guessed": time,
-        // process and count do that; the rest (splitmix64) spreads them over the word.
+        // Early boot, or the call is filtered. The number must differ from others, but need not be unguessable. Time,
+        // process and call count make it differ; the remaining steps (splitmix64) spread the bits over the word.
         number = tidings__realtime_ns() ^ tidings__monotonic_ns() << 20 ^ (uint64_t)getpid() << 40;
         number += (atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1) * UINT64_C(0x9e3779b97f4a7c15);
         number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -1,4 +1,4 @@
-// Who we are, and what becomes of it in a forked child.
+// Identity of this process, and what a forked child must renew.
 #ifndef TIDINGS__PROCESS_H
 #define TIDINGS__PROCESS_H
 
@@ -7,27 +7,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Goes up in every forked child, before anything else of ours runs there. Starts at 1, so that 0 can mean "never
-// looked".
+// Incremented in every forked child, before other code of this library runs there. Starts at 1; 0 means "never set".
 extern _Atomic uint32_t tidings__fork_epoch;
 
-// Registers with pthread_atfork; cheap when done before. Everything that caches something about this process calls it
+// Registers with pthread_atfork; cheap if that was done before. Code that caches something about this process calls it
 // first.
 void tidings__fork_watch(void);
 
-// Runs `hook` in forked children, in the order of registration. The same hook twice counts once; there is room for
-// eight. A hook is held to what is async-signal-safe: other threads of the parent may have held any lock.
+// Runs `hook` in forked children, in the order of registration. Registering a hook twice counts once; there is room for
+// eight. A hook may call async-signal-safe functions only: other threads of the parent may have held any lock.
 void tidings__at_fork_child(void (*hook)(void));
 
 uint32_t tidings__process_id(void);  // cached
 uint32_t tidings__user_id(void);     // effective
-// False: this process's user namespace has no such user, so files that seem to be that user's are an unknown user's.
-// Reads /proc; true without it.
+// False: this process's user namespace has no such user, so files that seem to be that user's belong to an unknown
+// user. Reads /proc; true without it.
 bool tidings__user_known(uint32_t user);
 uint64_t tidings__pid_namespace(void);  // inode number, cached; 0: unknown
 
-// The basename of what was executed (of a script that one, not its interpreter), at most TIDINGS_EXECUTABLE_MAX bytes,
-// whole UTF-8 characters, no control characters. `size` counts the NUL. Returns the length.
+// The basename of the executed file; for a script, the script's, not its interpreter's. At most TIDINGS_EXECUTABLE_MAX
+// bytes of whole UTF-8 characters, without control characters. `size` counts the NUL. Returns the length.
 size_t tidings__executable_name(char *text, size_t size);
 
 uint64_t tidings__random(void);  // never 0

@@ -1,3 +1,4 @@
+// Passes descriptors over a Unix socket. Declared and described in socket.h.
 #include "platform/socket.h"
 
 #include <errno.h>
@@ -9,8 +10,8 @@
 
 #include "platform/file.h"
 
-// More than ours: a socket may have been asked to tell of its sender too (SO_PASSCRED and others), and what doesn't fit
-// would be our descriptors.
+// More than our descriptors need: a socket may also be set to report its sender (SO_PASSCRED and others). If the
+// control data does not fit, our descriptors would be lost.
 #define CONTROL_BYTES 1024
 
 #ifndef SCM_PIDFD
@@ -40,14 +41,14 @@ int tidings__socket_send(int socket, const void *bytes, size_t length, const int
     ssize_t sent;
     do sent = sendmsg(socket, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    // A stream may take less; ours is far below any buffer, so that happens to a broken one only.
+    // A stream may accept fewer bytes. Our message is far smaller than any buffer, so only a broken stream does.
     return sent < 0 ? -errno : (size_t)sent == length ? 0 : -EMSGSIZE;
 }
 
 int tidings__socket_await(int socket) {
     uint8_t first;
     ssize_t got;
-    // Without room for descriptors none are made.
+    // Without control space the kernel installs no descriptors.
     do got = recv(socket, &first, sizeof first, MSG_PEEK);
     while (got < 0 && errno == EINTR);
     return got < 0 ? -errno : 0;

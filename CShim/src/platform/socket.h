@@ -1,4 +1,4 @@
-// Descriptors handed to another process, over a Unix socket.
+// Descriptor passing to another process, over a Unix socket.
 #ifndef TIDINGS__SOCKET_H
 #define TIDINGS__SOCKET_H
 
@@ -6,17 +6,17 @@
 
 #define TIDINGS__HANDED_MAX 4
 
-// One message: some bytes (at least one), and descriptors, which stay open here. Waits like any write to that socket. 0
-// or a negative errno; no signal for a peer that is gone.
+// Sends one message: at least one byte, and descriptors, which stay open in this process. Blocks like any write to that
+// socket. 0 or a negative errno. No signal if the peer is gone.
 int tidings__socket_send(int socket, const void *bytes, size_t length, const int *descriptors, int count);
 
-// Waits until there is one, as any read from that socket does, and leaves it there. 0, also where the peer is gone, or
-// a negative errno.
+// Waits for a message, as any read from that socket does, and leaves it there. 0, also if the peer is gone, or a
+// negative errno.
 int tidings__socket_await(int socket);
 
-// Takes it, without waiting: how many bytes it had (0: the peer is gone), or a negative errno. Descriptors are
-// close-on-exec and none is a standard one; nothing is left open where there are too many
-// (-EMSGSIZE), or more than this process may have (-EMFILE).
+// Takes a message without waiting. Returns its number of bytes (0: the peer is gone), or a negative errno. Its
+// descriptors are close-on-exec and never standard ones. On an error none stays open. -EMSGSIZE: too many descriptors,
+// or more bytes than `room`. -EMFILE: more than this process may have.
 int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptors[TIDINGS__HANDED_MAX], int *count);
 
 #endif

@@ -1,3 +1,4 @@
+// Fills in a thread's state. Declared and described in thread.h.
 #include "platform/thread.h"
 
 #include <errno.h>
@@ -8,9 +9,9 @@
 
 _Thread_local tidings__thread tidings__thread_state __attribute__((tls_model("initial-exec")));
 
-// glibc registers a robust list for every thread and needs only the list itself for robust mutexes; `list_op_pending`
-// it sets during lock and unlock of such a mutex. Between those it is ours to borrow. The address never changes for the
-// life of the thread. Other libraries (musl) register late or never: NULL then.
+// glibc registers a robust list for every thread. For robust mutexes it needs the list; `list_op_pending` is set only
+// during lock and unlock of such a mutex. Between those calls we may use it. The address never changes for the life of
+// the thread. Other libraries (musl) register late or never: NULL then.
 static struct robust_list_head *robust_head(void) {
     struct robust_list_head *head = NULL;
     size_t size = 0;
@@ -27,7 +28,8 @@ tidings__thread *tidings__thread_refresh(void) {
     thread->pending = head ? (uintptr_t *)&head->list_op_pending : NULL;
     thread->pending_offset = head ? (intptr_t)head->futex_offset : 0;
     // `inside` stays: a fork inside a signal handler that interrupted a post returns into that post, in the child as
-    // well. Last, behind a signal fence: a handler that comes in between does all of this itself.
+    // well.
+    // The epoch is stored last, behind a signal fence: a handler that runs in between does all of this itself.
     atomic_signal_fence(memory_order_seq_cst);
     thread->fork_epoch = atomic_load_explicit(&tidings__fork_epoch, memory_order_relaxed);
     errno = saved;

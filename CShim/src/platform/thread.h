@@ -1,4 +1,4 @@
-// What a thread keeps about itself, so that a post makes no system call.
+// Per-thread state, cached so that a post makes no system call.
 #ifndef TIDINGS__THREAD_H
 #define TIDINGS__THREAD_H
 
@@ -8,27 +8,29 @@
 #include "platform/process.h"
 
 typedef struct tidings__thread {
-    uint32_t tid;     // in this process's own pid namespace
-    uint32_t inside;  // > 0 during a post: a signal handler that posts on top of it sees it. Ours only to define; the
-                      // ring counts
-    uintptr_t *pending;       // the robust list's `list_op_pending`; NULL: no help from the kernel, claim as foreign
-    intptr_t pending_offset;  // the value for a word at address a is (uintptr_t)a - pending_offset
+    uint32_t tid;  // in this process's own pid namespace
+    // Greater than 0 during a post, so that a post from a signal handler on top of it notices. Only defined here; the
+    // posting code counts it.
+    uint32_t inside;
+    // The robust list's `list_op_pending`; NULL: the kernel doesn't mark deaths, so claim as foreign
+    uintptr_t *pending;
+    intptr_t pending_offset;            // for a word at address a, the value is (uintptr_t)a - pending_offset
     uint64_t tick_ns, tick_precise_ns;  // clock.c
-    uint32_t fork_epoch;                // the one this was filled in under; 0: never
-    uint32_t window;                    // clock.c: which 2^28 ns of CLOCK_REALTIME `tick_ns` lies in, never 0
+    uint32_t fork_epoch;                // the fork epoch in which this was filled in; 0: never
+    uint32_t window;  // clock.c: the 2^28 ns window of CLOCK_REALTIME that contains `tick_ns`, never 0
 } tidings__thread;
 
-// Initial-exec: one load and an addition instead of a call, also in a shared library. Kept this small so that a library
-// loaded late still finds room in what the loader sets aside for such variables (glibc: 1.6 KiB).
+// Initial-exec: one load and an addition instead of a call, also in a shared library. Small, so that a library loaded
+// late still fits into the loader's reserve for such variables (glibc: 1.6 KiB).
 extern _Thread_local tidings__thread tidings__thread_state __attribute__((tls_model("initial-exec")));
 
-// Fills in the state of a thread new here, or of a forked child's. Async-signal-safe once the process has opened a
-// center. Out of line.
+// Fills in the state of a new thread, or of a forked child's thread. Async-signal-safe once the process has opened a
+// center. Not inlined.
 tidings__thread *tidings__thread_refresh(void) __attribute__((cold));
 
 static inline tidings__thread *tidings__thread_self(void) {
     tidings__thread *thread = &tidings__thread_state;
-    // Relaxed: the epoch only changes in a child that has just been forked and has one thread.
+    // Relaxed: the epoch only changes in a newly forked child, which has one thread.
     if (__builtin_expect(thread->fork_epoch == atomic_load_explicit(&tidings__fork_epoch, memory_order_relaxed), 1))
         return thread;
     return tidings__thread_refresh();

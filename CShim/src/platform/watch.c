@@ -1,6 +1,6 @@
-// Why a descriptor table of its own: a program may close descriptors that are not its own, and another file then gets
-// the number. The thread must never read from that file. And a thread that shared the table would read from it for as
-// long as it lives. In its own table the thread keeps one descriptor, which no other thread can close.
+// The thread that reads file changes from inotify. It has a descriptor table of its own, because a program may close
+// descriptors that are not its own. Another file then gets the number, and a thread in the same table would read from
+// that file as long as it lives. The thread's own table holds one descriptor, which no other thread can close.
 #include "platform/watch.h"
 
 #include <errno.h>
@@ -26,13 +26,13 @@
 
 #define EVENTS (IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
 #define DIRECTORY_EVENTS (IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-// All anonymous inodes share one inode number. This mark on the open file description tells ours from another's: a
-// signal number for O_ASYNC, which is never set.
+// All anonymous inodes share one inode number. This mark on the open file description distinguishes ours from another:
+// a signal number for O_ASYNC, which is never set.
 #define MARK 61
 
 enum { NONE, STARTING, RUNNING, REFUSED };
 
-// The thread sanitizer ends a forked child that starts a thread, if its parent had several.
+// The thread sanitizer ends a forked child that starts a thread, if its parent had several threads.
 #if defined(__SANITIZE_THREAD__)
 #define FORKED REFUSED
 #elif defined(__has_feature)
@@ -44,7 +44,7 @@ enum { NONE, STARTING, RUNNING, REFUSED };
 #define FORKED NONE
 #endif
 
-static int inotify = -1;        // the program's copy, to add and remove watches with. The caller's lock guards it
+static int inotify = -1;        // the program's copy, used to add and remove watches; the caller's lock guards it
 static _Atomic uint32_t state;  // futex: the caller waits while STARTING
 static void (*_Atomic on_change)(int32_t watch);
 
@@ -52,9 +52,9 @@ static bool is_ours(int fd) { return fd >= 0 && fcntl(fd, F_GETSIG) == MARK; }
 
 static void *body(void *argument) {
     const unsigned fd = (unsigned)(intptr_t)argument;
-    // The first call unshares the table. The thread closes its copies of the program's descriptors at once, so that
-    // pipes and sockets end when the program ends them. The starting thread doesn't wait for that: a close may wait for
-    // a file server.
+    // The first call unshares the table. The thread then closes its copies of the program's descriptors at once, so
+    // that pipes and sockets end when the program closes them. The starting thread doesn't wait for that: a close may
+    // wait for a file server.
     const bool apart = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && is_ours((int)fd);
     atomic_store_explicit(&state, apart ? RUNNING : REFUSED, memory_order_release);
     tidings__futex_wake(&state, 1);
@@ -75,7 +75,7 @@ static void *body(void *argument) {
     return NULL;
 }
 
-// The child has no such thread. Its parent's descriptor is of no use to it.
+// The child has no such thread, and its parent's descriptor is of no use to it.
 static void in_forked_child(void) {
     if (is_ours(inotify)) (void)close(inotify);
     inotify = -1;
@@ -101,8 +101,8 @@ static int start(void) {
     }
     (void)close(fd);
     inotify = -1;
-    // A process may have room for a descriptor or a thread later. Without a table of its own for the thread there is no
-    // way on this kernel.
+    // A process may have room for a descriptor or a thread later. Without an own table for the thread, this kernel
+    // offers no way.
     atomic_store_explicit(&state, error == ENOSYS ? REFUSED : NONE, memory_order_relaxed);
     return -error;
 }
@@ -111,7 +111,7 @@ static int32_t ready(void (*changed)(int32_t)) {
     atomic_store_explicit(&on_change, changed, memory_order_release);
     int32_t result = atomic_load_explicit(&state, memory_order_acquire) == REFUSED ? -ENOSYS : 0;
     if (result == 0 && atomic_load_explicit(&state, memory_order_acquire) != RUNNING) result = start();
-    // The program has closed it, and the number may be another file's. What is watched already stays watched.
+    // The program has closed the descriptor, and its number may belong to another file. Existing watches stay.
     if (result == 0 && !is_ours(inotify)) result = -EBADF;
     return result;
 }

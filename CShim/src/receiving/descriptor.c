@@ -1,5 +1,5 @@
-// A descriptor for event loops. A thread sleeps on the doorbell in the observer's stead and turns a ring into a
-// readable eventfd.
+// A descriptor for event loops. A helper thread sleeps on the doorbell in the observer's stead. When the helper is
+// woken, it makes an eventfd readable.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +13,14 @@
 typedef struct tidings__descriptor {
     tidings_observer *observer;
     int fd;
-    bool armed;  // the observer's thread alone
-    _Atomic uint32_t
-        order;  // odd: to watch. Counts up with each arming and each disarming; futex between the two threads
+    bool armed;  // used by the observer's thread only
+    // Odd: the helper is to watch. Each arming and each disarming increments it. A futex between the two threads.
+    _Atomic uint32_t order;
     _Atomic uint32_t announced;  // the doorbell's value to sleep on
     _Atomic uint32_t ending;
     pthread_t thread;
-    pthread_mutex_t lock;  // a disarmed helper signals no more
-    uint32_t told;         // the order that the descriptor was last made readable for
+    pthread_mutex_t lock;  // under it, a disarmed helper signals no more
+    uint32_t told;         // the order for which the descriptor was last made readable
 } tidings__descriptor;
 
 static void *helper(void *argument) {
@@ -35,12 +35,12 @@ static void *helper(void *argument) {
             continue;
         }
         const uint32_t announced = tidings__acquire(&descriptor->announced);
-        // Without a thread that watches the center's file the sleep ends now and then, to look for the end.
+        // If no thread watches the center's file, this sleep ends twice a second, to check for the end.
         if (!tidings__rung(o, announced) && !tidings__end_known(o->center)) {
             tidings__sleep(o, announced, -1);
             continue;
         }
-        // Not for an order that is over: whoever found nothing after it would be woken for nothing, time and again.
+        // If the order is over, no signal: the program would be woken for nothing, again and again.
         pthread_mutex_lock(&descriptor->lock);
         if (tidings__relaxed(&descriptor->order) == order) {
             descriptor->told = order;
@@ -68,7 +68,7 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
         descriptor->fd = tidings__event_open();
         int error = descriptor->fd < 0 ? -descriptor->fd : 0;
         if (!error) {
-            // Readable to begin with: the first `tidings_next` finds out.
+            // Readable at first, so that the program calls `tidings_next`.
             tidings__event_signal(descriptor->fd);
             error = tidings__thread_start(&descriptor->thread, helper, descriptor);
             if (error) tidings__event_close(descriptor->fd);
@@ -85,7 +85,8 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
     return 0;
 }
 
-// Nothing there: makes it unreadable and has the helper watch. Announced before the last look, as for any sleep.
+// Nothing to deliver: makes the descriptor unreadable and lets the helper watch. Announced before the last check, as
+// for any sleep.
 int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
     tidings__descriptor *descriptor = o->descriptor;
     tidings__event_clear(descriptor->fd);
@@ -111,7 +112,7 @@ void tidings__descriptor_disarm(tidings_observer *o) {
     const bool told = descriptor->told == tidings__fetch_add(&descriptor->order, 1);
     pthread_mutex_unlock(&descriptor->lock);
     tidings__withdraw(o);
-    // Off the futex with it: a ring wakes one, and from now on that must be us.
+    // Makes the helper leave the futex: a poster wakes one sleeper, and from now on that must be this thread.
     if (!told) tidings__nudge(&o->sleeper);
 }
 
@@ -122,7 +123,7 @@ void tidings__descriptor_close(tidings_observer *o) {
     if (!descriptor) return;
     o->descriptor = NULL;
     if (o->fork_epoch != tidings__thread_self()->fork_epoch) {
-        // A forked child has the descriptor, but neither the helper nor the place.
+        // A forked child has the descriptor, but neither the helper thread nor the observer's entry.
         tidings__event_close(descriptor->fd);
         free(descriptor);
         return;

@@ -1,4 +1,4 @@
-// Opening observers, and what they look at.
+// Opens and closes observers, and adds and removes their subscriptions.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     observer->reader = !s->writable;
     if (!observer->reader) error = tidings__observer_take(s, center->participant, &observer->index);
     if (error) {
-        // All taken: perhaps by the dead.
+        // All entries are taken, perhaps by dead participants.
         (void)tidings__reclaim_dead(center);
         error = tidings__observer_take(s, center->participant, &observer->index);
         if (error) {
@@ -62,12 +62,12 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     tidings__set_relaxed(&observer->table, table);
     observer->lossless = flags & TIDINGS_OBSERVE_LOSSLESS;
     (void)(flags & TIDINGS_OBSERVE_BARE &&
-           tidings__buffer_begin(observer));  // otherwise the first delivery tries again
+           tidings__buffer_begin(observer));  // on failure, the first delivery tries again
     observer->cursor = tidings__frontier(s, tidings__relaxed(&center->hint));
     if (observer->lossless) observer->cursor = tidings__lossless_begin(s, observer->index, observer->cursor);
     observer->published = observer->cursor;
     tidings__end_watch(center, &observer->sleeper);
-    // After the watch: an end that comes later is told.
+    // Must follow the watch: a later end is reported by the watch.
     if (tidings__end_look(center)) {
         tidings_observer_close(observer);
         return tidings__end_fail(center, "observe");
@@ -110,7 +110,7 @@ void tidings_observer_close(tidings_observer *observer) {
     free(observer);
 }
 
-// `asked`: as the caller has it.
+// `asked`: the sequence that the caller gave, for the error line.
 static int seek(tidings_observer *observer, uint64_t sequence, uint64_t asked) {
     tidings__segment *s = &observer->center->segment;
     if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
@@ -156,7 +156,7 @@ int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation
     return seek(observer, sequence + 1, sequence);
 }
 
-// Does its tally count the record at this position?
+// True if the subscription's tally counts the record at this position.
 static bool is_of(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
     tidings__segment *s = &observer->center->segment;
     if (!subscription->prefix)
@@ -169,8 +169,8 @@ static bool is_of(tidings_observer *observer, const tidings__subscription *subsc
            tidings__text_begins(name, length, tidings__subscription_name(subscription), subscription->name_length);
 }
 
-// Is the record at a position before `since` one of this name (and subject), by its text? It may have been posted
-// before the name had an entry.
+// True if the record at a position before `since` has this name (and subject), compared by text. The record may have
+// been posted before the name had an entry.
 static bool same_text(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
     if (subscription->many) return is_of(observer, subscription, position);
     tidings__record record;
@@ -184,7 +184,6 @@ static bool same_text(tidings_observer *observer, const tidings__subscription *s
                                             memcmp(observer->subject, subscription->subject, subject_length) == 0));
 }
 
-// A growing list of positions.
 typedef struct positions {
     uint64_t *of;
     size_t count, room;
@@ -203,40 +202,41 @@ static bool note(positions *list, uint64_t position) {
 }
 
 #define ACCOUNT_NAP_NS 1000000
-#define REVOKED_AT_ONCE 4096u       // positions: a system call for all of them
+#define REVOKED_AT_ONCE 4096u       // positions revoked by one system call
 #define ACCOUNT_WAIT_NS 100000000u  // for all unfinished posts in the ring together; then they are revoked
 #define ACCOUNT_TURNS                                                                                                  \
-    250u  // waits after which each further one naps: a peer that changes the claim ends every sleep at once
+    250u  // waits after which each further one naps: a peer that changes the claim can end every sleep at once
 
-// How long one `tidings_observer_add` has waited for unfinished posts.
+// Limits how long one `tidings_observer_add` waits for unfinished posts.
 typedef struct account_wait {
     uint64_t begun;
     uint32_t turns;
 } account_wait;
 
-// Fixes where this interest begins, and how many records of its entry lie before that: the account that makes losses
-// countable. With history, also which positions from the cursor on are of its name. One pass over what is in the ring
-// at most, however fast others post: what is evicted on the way is in the tally, and what was seen before it was
-// evicted is not counted a second time, because the tally is read last.
+// Sets where this subscription begins, and how many records of its entry lie before: the account that makes losses
+// countable. With history, also lists the positions from the cursor on that have its name. Passes the ring once at
+// most, however fast peers post. The tally contains what is evicted during the pass. The tally is read last, so a
+// record seen before its eviction is not counted twice.
 static int begin_account(tidings_observer *observer, tidings__subscription *subscription, bool history,
                          account_wait *wait) {
     tidings__segment *s = &observer->center->segment;
-    // A reader's name may have none yet.
+    // For a reader, the name may have no entry yet.
     const uint32_t number = observer->reader ? subscription->resolved : subscription->entry;
     tidings__name *entry = number == TIDINGS__NAME_NONE ? NULL : &s->names[number];
     tidings__pending_claim stuck = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
     bool memory = true, impatient = false;
     uint64_t revoked = 0;
-    // After the membership and G: what is claimed from here on carries the entry's number.
+    // Must follow the membership and the generation's increment: a record claimed from here on carries the entry's
+    // number.
     tidings__barrier_after_rmw();
     uint64_t since = tidings__frontier(s, tidings__relaxed(&observer->center->hint));
 #ifdef MUTANT_START_BEFORE_MEMBERSHIP  // Found by: interleaving registering
     since = observer->cursor;
 #endif
     uint64_t count = 0, end = 0, from = tidings__oldest(s);
-    // What lies before a prefix's birth is counted by nobody (`tidings__join_name`), and from the oldest that there is
-    // now all of it.
+    // Before a prefix's birth, no evicting thread counts its records (`tidings__join_name`). From the oldest position
+    // on, all its records are counted here.
     uint64_t birth = subscription->many || !entry ? from : tidings__acquire(&entry->birth);
     if (!history && (int64_t)(birth - from) > 0) from = birth;
     if ((int64_t)(since - from) > (int64_t)s->shape.slots) from = since - s->shape.slots;
@@ -245,12 +245,12 @@ static int begin_account(tidings_observer *observer, tidings__subscription *subs
         while ((finding = tidings__slot_status(s, p)) == TIDINGS__CLAIMED && !impatient) {
             if (wait->begun == 0) wait->begun = tidings__monotonic_ns();
             tidings__wait_claimed(observer->center, &stuck, p, true);
-            // A reader that has waited long enough (`over`) is let go on at once, again and again.
+            // If the wait is `over`, `tidings__wait_claimed` returns to a reader at once each time.
             if (stuck.over || wait->turns++ >= ACCOUNT_TURNS) tidings__nap(ACCOUNT_NAP_NS);
             impatient = tidings__monotonic_ns() - wait->begun > ACCOUNT_WAIT_NS;
         }
         if (finding == TIDINGS__CLAIMED && !observer->reader) {
-            // Once each: what is claimed even then is rubbish.
+            // Each position is revoked once. If it still reads as claimed afterwards, a peer has damaged it.
             if ((int64_t)(p - revoked) >= 0) {
                 revoked = since - p < REVOKED_AT_ONCE ? since : p + REVOKED_AT_ONCE;
                 tidings__revoke_all(s, p, revoked);
@@ -275,8 +275,8 @@ static int begin_account(tidings_observer *observer, tidings__subscription *subs
     }
     if (entry) tidings__tally_read(&entry->tally, &count, &end);
     if (entry && (int64_t)(end - since) > 0) {
-        // All of it has been evicted while we looked. Begin where the tally ends: nothing after our return is before
-        // that.
+        // The whole range was evicted during the pass. Begin where the tally ends: every position claimed after our
+        // return lies at or after it.
         uint64_t now = tidings__frontier(s, tidings__oldest(s));
         since = (int64_t)(end - now) > 0 ? now : end;
     } else {
@@ -296,8 +296,8 @@ static int begin_account(tidings_observer *observer, tidings__subscription *subs
     return 0;
 }
 
-// A reader becomes a member of nothing; it looks whether the name has an entry. Again when all has been read that was
-// posted before: an entry that isn't there even then has no record up to here.
+// A reader becomes a member of no entry; it only looks the name up. It looks again after the pass over the ring: an
+// entry that is still missing then has no record up to here.
 static int begin_reading(tidings_observer *observer, tidings__subscription *subscription, bool history) {
     tidings__segment *s = &observer->center->segment;
     account_wait wait = {0};
@@ -342,7 +342,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
                              "what is missed; observe all names",
                              (int)name_length, name, s->name);
     if (!name) name_length = 0;
-    // An empty subject is what a post without one has: no entry of its own.
+    // A post without a subject has an empty one, and no entry of its own for it.
     bool with_subject = subject && subject_length > 0;
     if (!with_subject) subject_length = 0;
     if (flags & TIDINGS_ADD_HISTORY && tidings__relaxed(&observer->started))
@@ -368,8 +368,8 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
 
     pthread_mutex_lock(&observer->lock);
     if (observer->lossless && flags & TIDINGS_ADD_HISTORY) {
-        // Everything from the cursor on is kept while we list what is wanted of it; begun anew, so that no eviction
-        // decided before can follow.
+        // Prevents eviction from the cursor on while the history is listed. The lossless cursor is set anew, so that no
+        // eviction decided before can follow.
         tidings__lossless_history(s, observer->index, UINT64_MAX);
         observer->cursor = observer->published = tidings__lossless_begin(s, observer->index, observer->cursor);
     }
@@ -416,8 +416,8 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     *id = subscription->id;
     tidings__table_swap(observer, table);
     pthread_mutex_unlock(&observer->lock);
-    // It may be asleep, and has something to deliver now: a kept value, or what it was rung for, and passed by, before
-    // it had the new table. Or, reading only, it doesn't listen to this name's bell yet.
+    // The observer may be asleep with something to deliver: a retained value, or a record that it passed before it had
+    // the new table. A reader may also be asleep without listening to this name's futex.
     if (observer->reader) tidings__nudge(&observer->sleeper);
 #ifdef MUTANT_NO_RING_FOR_NEW_TABLE  // Found by: interleaving changing
     else if (!retained)
@@ -448,7 +448,7 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     }
     uint32_t others;
     tidings__table_find(table, gone->entry, &others);
-    // First the table: nobody accounts by an entry that may serve another name.
+    // The table first: after `leave`, the entry may serve another name, and no tally of it may be read here.
     tidings__table_swap(observer, table);
     if (others == 0 && !observer->reader && tidings__has_place(observer->center)) leave(observer, gone);
     tidings__subscription_retire(observer, gone);
@@ -457,7 +457,7 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
 }
 
 int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_allocate allocate, void *context) {
-    // What fits a slot is copied without a look at the size.
+    // A payload that fits a slot is copied without checking this limit.
     if (allocate && from < TIDINGS_LEND_MIN)
         return tidings__fail(EINVAL,
                              "can't lend an observer of center \"%s\" memory for payloads of %zu bytes: it takes "

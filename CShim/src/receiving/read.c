@@ -1,4 +1,4 @@
-// From the cursor on: what is there, whose is it, and a copy of it.
+// Advances the cursor: reads the slot status, finds the matching subscriptions, and copies the record.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +25,10 @@ static bool room_for(tidings_observer *o, size_t size) {
     if (size <= o->capacity) return true;
     size_t capacity = TIDINGS__BUFFER_LEAST;
     while (capacity < size && capacity < BUFFER_STEP) capacity *= 2;
-    // A payload takes at most its size, 12 % and a page: a sixteenth more than asked, so that payloads that grow bit by
-    // bit don't need a new buffer each.
+    // A payload's buffer is at most 12 % and a page larger than the payload. A sixteenth more than asked, so that
+    // slowly growing payloads don't need a new buffer each.
     if (capacity < size) capacity = (size + size / 16 + BUFFER_STEP - 1) & ~((size_t)BUFFER_STEP - 1);
-    // The old buffer holds nothing that is still needed. It goes first: never two at a time.
+    // The old buffer holds nothing that is still needed. It is freed first, so that two never exist at a time.
     tidings__buffer_free(o);
     o->buffer = aligned_alloc(64, capacity);
     if (!o->buffer) {
@@ -39,7 +39,7 @@ static bool room_for(tidings_observer *o, size_t size) {
     return true;
 }
 
-// Memory of the program for one payload and its text.
+// Memory of the program for one payload and its text (`tidings_observer_lend`).
 static bool lend(tidings_observer *o, size_t size) {
     tidings__buffer_free(o);
     o->buffer = o->allocate(o->allocate_context, size);
@@ -50,7 +50,7 @@ static bool lend(tidings_observer *o, size_t size) {
 
 bool tidings__buffer_begin(tidings_observer *o) { return room_for(o, TIDINGS__BUFFER_LEAST); }
 
-// Where the text lies in the buffer: after the payload, which is left out where nobody wants it.
+// Offset of the text in the buffer: after the payload. A bare observer doesn't copy the payload.
 static uint64_t text_at(const tidings_observer *o, const tidings__record *r) {
     return o->flags & TIDINGS_OBSERVE_BARE ? 0 : tidings__round8(r->size);
 }
@@ -67,7 +67,7 @@ static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t p
 #endif
     if (end > capacity) return false;
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
-    // Without its payload a record is small, whatever its size says.
+    // Without its payload a record is small, whatever its `size` is, so no memory is lent for it.
     const bool lends = r->size >= o->lent_from && skipped == 0;
     if (!(lends ? lend(o, total) : room_for(o, total - skipped + 8)) || tidings__back_chunk(s, r->chunk, end) != 0)
         return false;
@@ -78,7 +78,7 @@ static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t p
     return tidings__chunk_holds(s, r->chunk, position);
 }
 
-// By value, here and in `describe`: what is a variable of its caller's stays in registers.
+// The record is passed by value, here and in `describe`, so that the caller's variable stays in registers.
 static inline __attribute__((always_inline)) bool record_copy(tidings_observer *o, uint64_t position,
                                                               const tidings__record r) {
     tidings__segment *s = &o->center->segment;
@@ -130,7 +130,8 @@ bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_
 void tidings__account(const tidings__segment *s, tidings__subscription *in, uint32_t entry) {
     uint64_t count, end;
     tidings__tally_read(&s->names[entry].tally, &count, &end);
-    // Fewer than we have passed: what was evicted lies before `since`, or is not yet what we have read.
+    // If the count is no greater than `passed`, nothing is lost. The tally may not yet include all records that this
+    // subscription has read.
     if ((int64_t)(count - in->passed) <= 0) return;
     in->missed += count - in->passed;
     in->passed = count;
@@ -139,8 +140,8 @@ void tidings__account(const tidings__segment *s, tidings__subscription *in, uint
 #endif
 }
 
-// False: it can't be, by what EV says. The slot of the cursor is in use by a later lap. Goes on with the oldest there
-// is; what lies between is told exactly, per interest.
+// The slot of the cursor is in use by a later lap. Continues at the oldest position, and counts the records between as
+// missed for each subscription, exactly. False: EV contradicts the lap.
 static bool lapped(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     uint64_t oldest = tidings__oldest(s), was = o->cursor;
@@ -148,20 +149,22 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
     if (evicted) {
         o->cursor = oldest;
     } else {
-        // Lapped and not evicted can't both be, unless somebody spoils the ring: on from where it seems to end.
+        // An honest ring evicts a position before its slot is reused. This one is damaged: continue at its apparent
+        // end.
         uint64_t frontier = tidings__frontier(s, oldest);
         o->cursor = (int64_t)(frontier - o->cursor) > 0 ? frontier : o->cursor + 1;
     }
-    // What a reader has left behind is in the tally too.
+    // The tally also counts the positions that a reader skipped.
     if (evicted) o->skipped_count = 0;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
         if (!o->reader)
             tidings__account(s, in, in->entry);
         else if (evicted)
-            tidings__reader_lapped(o, in, was);  // or it would look for each name anew, at each call
-        // Also what an unfinished eviction has counted already, if that went beyond where the history ends: otherwise
-        // that would be told before it.
+            tidings__reader_lapped(o, in, was);  // only then: otherwise each call would resolve each name again
+        // An unfinished eviction may already have counted records beyond the cursor, up to `accounted`. History before
+        // that is counted as missed here. Otherwise the later loss would be reported before the older history is
+        // delivered.
         uint64_t gone = (int64_t)(in->accounted - o->cursor) > 0 ? in->accounted : o->cursor;
         for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0;
              in->history_next++)
@@ -171,11 +174,11 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
     return evicted;
 }
 
-// Each notification missed has a position of its own, and was counted as evicted: it lies before the oldest there is
-// now, or in the range that is being evicted. (Not before the cursor: EV may have moved on between our look at it and
-// at the tally.) So no more can have been missed, whatever a hostile writer has made of a tally. All that is ever told
-// of one interest stays below 2^53: a caller that adds it up overflows nothing. False: nothing is left to tell. Not
-// inlined: it runs after a loss only, and `tidings_next` of what was posted takes 0.7 % fewer instructions without it.
+// Limits `missed`, whatever a hostile writer has made of a tally. False: nothing is left to report.
+// Each missed notification has its own position, which was counted as evicted. So it lies before the oldest position,
+// or in the range that is being evicted. The cursor alone is no bound: EV may have moved between our reading of EV and
+// of the tally. All that is ever reported for one subscription stays below 2^53, so a caller's sum can't overflow.
+// Not inlined: it runs after a loss only. Without it, `tidings_next` of posted records takes 0.7 % fewer instructions.
 static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, tidings__subscription *in) {
     const uint64_t oldest = tidings__oldest(&o->center->segment),
                    end = (oldest > o->cursor ? oldest : o->cursor) + TIDINGS__EV_LENGTH_MAX;
@@ -201,8 +204,8 @@ static void describe_missed(const tidings_observer *o, tidings__subscription *in
 }
 
 static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
-    // On from the one that was told last, as there may be a hundred thousand; then once from the beginning, as others
-    // may have missed something since.
+    // Continue after the subscription reported last, as there may be a hundred thousand. Then once from the beginning,
+    // as earlier ones may have missed something since.
     for (int rounds = o->telling_at ? 2 : 1; rounds > 0; rounds--, o->telling_at = 0) {
         for (; o->telling_at < t->count; o->telling_at++) {
             if (t->of[o->telling_at]->missed == 0 || !bound_missed(o, t->of[o->telling_at])) continue;
@@ -214,7 +217,7 @@ static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_de
     return false;
 }
 
-// The interests of this entry that a record at this position matches, added to `o->matched`.
+// Adds the subscriptions of this entry that a record at this position matches to `o->matched`.
 static inline __attribute__((always_inline)) void match(tidings_observer *o, const tidings__table *t, uint32_t entry,
                                                         uint64_t position, uint32_t *matched) {
     if (entry == TIDINGS__NAME_NONE) return;
@@ -224,7 +227,7 @@ static inline __attribute__((always_inline)) void match(tidings_observer *o, con
     }
     uint32_t count;
     tidings__subscription *const *of = tidings__table_find(t, entry, &count);
-    // Room for each interest once: a hostile record may name the same entry twice.
+    // `matched` has room for each subscription once, but a hostile record may name the same entry twice.
     for (uint32_t i = 0; i < count; i++) {
 #ifndef MUTANT_MATCHES_UNBOUNDED  // Found by: fuzz image
         if (*matched >= o->matched_capacity) break;
@@ -238,7 +241,7 @@ static __attribute__((noinline)) void match_more(tidings_observer *o, const tidi
     match(o, t, entry, position, matched);
 }
 
-// Those that look at more names than one. False: its name can't be told any more.
+// Matches the subscriptions to all names and to prefixes. False: the record's name can't be read reliably any more.
 static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidings__table *t, uint64_t position,
                                                  uint32_t *matched) {
     if (t->all) match(o, t, TIDINGS__NAME_ALL, position, matched);
@@ -291,7 +294,7 @@ static inline bool evicted(const tidings__segment *s, uint64_t position) {
     return (int64_t)(tidings__oldest(s) - position) > 0;
 }
 
-// For an interest in many names, or a record with a subject.
+// For a subscription to many names, or a record with a subject.
 __attribute__((noinline)) bool tidings__describe_text(tidings_observer *o, const tidings__record *r, uint64_t position,
                                                       tidings_delivery *d) {
     uint32_t name_length = 0, subject_length = 0;
@@ -304,13 +307,13 @@ __attribute__((noinline)) bool tidings__describe_text(tidings_observer *o, const
     return there && (r->name_length != 0 || tidings__name_was(&o->center->segment, r->name, position));
 }
 
-// Two bits that say the same to observers.
+// Converts the two record flags that observers see.
 static inline uint32_t flags_told(uint32_t flags) {
     return (flags & TIDINGS__RECORD_IMMEDIATE ? TIDINGS_DELIVERY_IMMEDIATE : 0) |
            (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0);
 }
 
-// All but the text.
+// Sets all fields but the text.
 static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r,
                                                            uint64_t position, uint32_t matched, uint32_t flags,
                                                            tidings_delivery *d) {
@@ -337,7 +340,7 @@ void tidings__describe(tidings_observer *o, const tidings__record *r, uint64_t p
     describe(o, *r, position, 1, flags, d);
 }
 
-// The usual case: our own copy of the text will do.
+// The usual case: the subscription's own copy of the name suffices.
 static inline __attribute__((always_inline)) void describe_name(const tidings__subscription *in, tidings_delivery *d) {
     d->name = in->name;
     d->name_length = in->name_length;
@@ -345,9 +348,10 @@ static inline __attribute__((always_inline)) void describe_name(const tidings__s
     d->subject_length = 0;
 }
 
-// The first look with a table that has new interests. Since they were added the old table may have been used, and the
-// cursor be beyond where they begin: back to there, for them alone: the others have passed it, up to here. Otherwise
-// the others aren't looked at: there may be a hundred thousand, and one more each time.
+// Runs at the first use of a table that has new subscriptions. The old table may have been used since they were added,
+// so the cursor may lie beyond their beginning. Then the cursor goes back for them alone; `replayed` records that the
+// older subscriptions have passed up to here. If the cursor stays, the older subscriptions aren't visited: there may be
+// a hundred thousand, and one more with each addition.
 static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
     uint64_t from = o->cursor;
     for (uint32_t i = t->fresh_from; i < t->count; i++) {
@@ -364,8 +368,8 @@ static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
     o->cursor = from;
 }
 
-// Of chunks there may be sixteen, where the ring has thousands of slots: posters want to know of them before they have
-// run out, and may be waiting.
+// A size may have only sixteen chunks, where the ring has thousands of slots. So posters are informed of taken chunks
+// before the chunks have run out; a poster may already be waiting.
 static void publish_chunk(tidings_observer *o, uint32_t chunk) {
     const tidings__geometry *g = &o->center->segment.geometry;
     uint32_t class = 0;
@@ -375,21 +379,21 @@ static void publish_chunk(tidings_observer *o, uint32_t chunk) {
     tidings__publish_cursor(o, true);
 }
 
-// Those of our interests that the committed record at this position is for. False: it was evicted before its name could
-// be told.
+// Finds the subscriptions that the committed record at this position matches. False: it was evicted before its name
+// could be read.
 static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, const tidings__table *t,
                                                             uint64_t position, uint32_t *matched) {
     const tidings__segment *s = &o->center->segment;
     const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
     match(o, t, (uint32_t)route & 0xffffff, position, matched);
     if (route >> 32 & 0xffffff) match_more(o, t, (uint32_t)(route >> 32) & 0xffffff, position, matched);
-    // A name that can't be told of what is still there is somebody's rubbish, and passed by.
+    // If the name is unreadable although the record is not evicted, a peer has damaged the name: go on without it.
     if (__builtin_expect(t->many, 0) && !match_many(o, t, position, matched) && evicted(s, position)) return false;
     if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, matched);
     return true;
 }
 
-// The interests that matched have had it, or, with `lost`, have missed it.
+// Passes this position for the subscriptions that matched. If `lost`, counts it as missed for each.
 static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint64_t position, uint32_t matched,
                                                        bool lost) {
     o->cursor++;
@@ -404,8 +408,8 @@ static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint
     }
 }
 
-// The committed record at the cursor: TIDINGS__DELIVERED, or an error; or TIDINGS__NOTHING: the cursor is beyond it, or
-// `*gone`: it was evicted under our hands.
+// Delivers the committed record at the cursor: TIDINGS__DELIVERED, or an error. TIDINGS__NOTHING: the cursor is beyond
+// it, or `*gone` is set: it was evicted while it was read.
 static inline __attribute__((always_inline)) int take(tidings_observer *o, tidings__table *t, uint64_t step,
                                                       tidings_delivery *d, bool *gone) {
     tidings__segment *s = &o->center->segment;
@@ -429,7 +433,8 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
 #endif
     if ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position)) return TIDINGS__NOTHING;
     *gone = false;
-    // Not copied: no memory for it, or no record that could be (a hostile peer's). It was there, and is lost.
+    // Not copied: there was no memory, or the record is invalid (from a hostile peer). The position counted, so it is
+    // reported as missed.
     pass(o, position, matched, !copied);
     if (!copied) {
         if (!o->without_memory) return tell_missed(o, t, d) ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
@@ -453,10 +458,10 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     const int kept = __builtin_expect(t->special != 0, 0) ? tidings__kept_deliver(o, t, d) : TIDINGS__NOTHING;
     if (__builtin_expect(kept != TIDINGS__NOTHING, 0)) return kept;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
-    // Often enough that a poster that waits for room and is still awake finds some soon; as much as an eviction takes
-    // at most.
+    // How often the cursor is published: a waiting poster that is still awake soon finds room. At most the longest
+    // range of one eviction.
     const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
-    // Never further than the ring can reach, whatever its words say.
+    // Never beyond the ring's end as EV has it, whatever the cells say.
     uint64_t reach = tidings__oldest(s) + s->shape.slots;
     uint32_t contradictions = 0;
     for (int rounds = 0;;) {
@@ -470,7 +475,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         const uint64_t position = o->cursor;
         tidings__slot_state finding = tidings__slot_status(s, position);
         if (__builtin_expect(finding == TIDINGS__VALID, 1)) {
-            // What comes next is most likely committed too, by another core: have its lines on the way.
+            // The next records are most likely committed too, by another core: prefetch their lines.
             char *ahead = (char *)tidings__cell_at(s, position + 8);
             __builtin_prefetch(ahead);
             __builtin_prefetch(ahead + TIDINGS__LINE);
@@ -480,11 +485,11 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             if (gone) finding = TIDINGS__LAPPED;
         }
         if (finding == TIDINGS__VOID) o->cursor++;
-        // Left so far behind that the laps look like those to come.
+        // The observer is so far behind that the wrapped lap numbers read as future laps.
         if (finding == TIDINGS__UNDECIDED && (int64_t)(tidings__oldest(s) - position) > 0) finding = TIDINGS__LAPPED;
         if (finding == TIDINGS__LAPPED) {
-            // A few contradictions may be a moment's; many are somebody's work, and the walk along them could be as
-            // long as he likes.
+            // A few contradictions may be transient. Give up after 64: a hostile peer could extend the walk without
+            // end.
             if (!lapped(o, t) && ++contradictions > 64) return TIDINGS__NOTHING;
             if (o->telling && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
         }

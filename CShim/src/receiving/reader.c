@@ -1,3 +1,5 @@
+// Readers: matching and counting without a name entry of their own, skipping claimed positions, and sleeping on name
+// futexes. README.md, "Access".
 #include "receiving/reader.h"
 
 #include "platform/futex.h"
@@ -20,7 +22,7 @@ void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_
     tidings__segment *s = &o->center->segment;
     tidings__name *name = tidings__name_at(s, entry);
     if (!name) return;
-    // As long as the ring holds this record, the entry stands for what its poster meant by it.
+    // While the ring holds this record, the entry stands for the name that its poster meant.
     const uint64_t birth = tidings__acquire(&name->birth);
     const tidings__key sought = {.hash = tidings__relaxed(&name->hash)};
     uint32_t count;
@@ -29,7 +31,8 @@ void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_
         tidings__subscription *in = of[i];
         if ((in->resolved != entry || in->birth != birth) && !tidings__name_same(name, &in->key)) continue;
         if (in->resolved != entry || in->birth != birth) {
-            // Linked since we looked last, or this would not be the first record of it: none lies before.
+            // The entry began to serve this name since the last lookup; otherwise an earlier record of it would have
+            // been matched. So no record of it lies before this one.
             in->resolved = entry;
             in->birth = birth;
             in->passed = 0;
@@ -42,12 +45,12 @@ void tidings__reader_lapped(tidings_observer *o, tidings__subscription *in, uint
     tidings__segment *s = &o->center->segment;
     const uint32_t entry = in->resolved;
     if (entry == TIDINGS__NAME_NONE) {
-        // Nothing was posted under it up to the cursor. An entry that has come since counts from 0.
+        // No record of this name lies before the cursor. An entry that was added since counts from 0.
         if (tidings__reader_resolve(o, in) == TIDINGS__NAME_NONE) return;
         in->passed = 0;
     } else if (entry != TIDINGS__NAME_ALL && tidings__acquire(&s->names[entry].birth) != in->birth) {
-        // The table was full, and the place was given to another name: how many there were is forgotten. As many as can
-        // have been, then.
+        // The table was full, and the entry was given to another name: its count is lost. Count the most that can have
+        // been missed.
         in->missed += (int64_t)(o->cursor - was) > 0 ? o->cursor - was : 0;
         in->passed = 0;
         in->accounted = o->cursor;
@@ -61,7 +64,7 @@ void tidings__reader_lapped(tidings_observer *o, tidings__subscription *in, uint
 #endif
 }
 
-// What the bells of our names say now.
+// Reads the name futexes of the subscribed names.
 static void hear(tidings_observer *o) {
     const tidings__segment *s = &o->center->segment;
     const uint32_t name_futexes = tidings__table_use(o)->name_futexes;
@@ -78,8 +81,8 @@ static void hear(tidings_observer *o) {
 bool tidings__reader_pass(tidings_observer *o, bool sleep) {
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->sleeper.own_futex));
     hear(o);
-    // The only poster may be the one that is stopped: then nothing is gained by losing its post. And there may be as
-    // many stopped as there is room for.
+    // Skip only if a later position has been claimed. Otherwise the stopped poster may be the only one, and skipping
+    // would lose its post for no gain. At most TIDINGS__SKIPPED_MAX positions are skipped.
     const bool more = (int64_t)(tidings__frontier(&o->center->segment, o->cursor) - o->cursor) > 1;
     if (more && o->skipped_count < TIDINGS__SKIPPED_MAX) {
         uint32_t older = 0;
@@ -88,7 +91,7 @@ bool tidings__reader_pass(tidings_observer *o, bool sleep) {
         o->skipped[o->skipped_count++] = (tidings__skipped){o->cursor++, older, o->youngest};
         return true;
     }
-    // Other posts ring. This one has rung, and its commit doesn't.
+    // Later posts change a name futex. This one has changed it already, and its commit does not.
     if (sleep && tidings__slot_status(&o->center->segment, o->cursor) == TIDINGS__CLAIMED)
         tidings__reader_sleep(o, UNFINISHED_SLEEP_NS);
     return false;
@@ -101,8 +104,8 @@ static bool was_skipped(const tidings_observer *o, const tidings__subscription *
     return false;
 }
 
-// How many records of an interest the ring holds in a range, but for those that were left behind: nobody has passed
-// these. False: part of it has gone.
+// Counts the ring's records of a subscription in a range. Skipped positions are left out: they are not in `passed`.
+// False: part of the range has been evicted.
 static bool count_records(const tidings_observer *o, const tidings__subscription *in, uint64_t from, uint64_t to,
                           uint64_t *count) {
     const tidings__segment *s = &o->center->segment;
@@ -120,8 +123,8 @@ static bool count_records(const tidings_observer *o, const tidings__subscription
     return true;
 }
 
-// It was evicted before we saw what became of it. The tally knows: it has counted all before its end, we all but what
-// we left behind. False: not now.
+// Evicted before its outcome was known: missed = evicted count − passed. The tally counts all records before its `end`;
+// `passed` counts all but the skipped ones. False: retry later.
 static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -130,14 +133,14 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
         if (in->fresh) continue;
         if (in->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) in->passed = 0;
         if (in->resolved == TIDINGS__NAME_NONE) continue;
-        // Before the tally: what has been evicted by now is in it. From its end to there is nothing of this name, and
-        // nothing to be looked at any more.
+        // `oldest` is read before the tally: all records evicted by then are in the tally. Between the tally's `end`
+        // and `oldest` lies no record of this name, and its slots may be reused.
         const uint64_t oldest = tidings__oldest(s);
         tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
 #ifndef MUTANT_READER_WALKS_EVICTED_RANGE  // Found by: interleaving lapped_readers
         if ((int64_t)(oldest - end) > 0) end = oldest;
 #endif
-        // Where this one has got to: it may be ahead of a cursor that went back for others.
+        // How far this subscription has got: it may be ahead of a cursor that went back for newer ones.
         const uint64_t at = (int64_t)(in->replayed - o->cursor) > 0 ? in->replayed : o->cursor;
         const bool behind = (int64_t)(at - end) >= 0;
         if (!count_records(o, in, behind ? end : at, behind ? at : end, &between)) return false;
@@ -156,7 +159,7 @@ static bool is_of(tidings__segment *s, const tidings__subscription *in, uint32_t
     return name && tidings__name_same(name, &in->key);
 }
 
-// It counts, and was left behind: lost to those whom it was left behind for.
+// The skipped position was committed after all: count it as missed for each subscription that skipped it.
 static void settle_valid(tidings_observer *o, const tidings__table *t, const tidings__skipped *left, uint64_t route) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -189,7 +192,7 @@ void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
         } else if (finding == TIDINGS__LAPPED) {
             settled = settle_by_tally(o, t);
         }
-        // At once: from now on it has been passed, like any other.
+        // Remove it at once: from now on it counts as passed.
         if (settled) o->skipped[i--] = o->skipped[--o->skipped_count];
     }
 }
@@ -211,10 +214,10 @@ bool tidings__reader_rung(const tidings_observer *o) {
     return false;
 }
 
-// Wakes the next sleepers of a bell that is no longer at the value heard. A thread sleeps on an older value only if it
-// fell asleep before the bell had this one. A wake-up that finds fewer sleepers than it may wake has therefore woken
-// all of these, in every process, and the other readers of this process skip the call. (Wrong if the bell has counted
-// round 2^32, or if a hostile reader moved sleepers away and back: these sleep for a second at most.)
+// Wakes the next sleepers of a name futex that no longer has the value read. A thread sleeps on an older value only if
+// it fell asleep before the futex had this one. A wake-up that finds fewer sleepers than it may wake has therefore
+// woken all of these, in every process. The other readers of this process then skip the call. This is wrong if the
+// futex has wrapped round 2^32, or if a hostile reader moved sleepers away and back. These sleep for a second at most.
 static void ring_on(tidings_center *center, uint32_t name_futex, uint32_t heard) {
     _Atomic uint32_t *word = &center->segment.header->name_futexes[name_futex].word,
                      *emptied = &center->emptied[name_futex];
@@ -242,8 +245,8 @@ void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
 #endif
     tidings__futex_wait_any(values, count,
                             timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
-    // A poster wakes a bounded number, so this reader wakes the next ones, whatever has ended its own sleep: the
-    // poster's wake-up may have been spent on it.
+    // A poster wakes a bounded number of sleepers, so this reader wakes the next ones. It does so whatever has ended
+    // its own sleep: the poster's wake-up may have been spent on it.
     for (uint32_t left = name_futexes, i = 0; left; left &= left - 1)
         ring_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);
 }

@@ -1,5 +1,4 @@
-// Kept values, which an interest gets before anything else: the retained one of its name, or, of many names, each
-// one's.
+// Delivers retained values, which a subscription gets first: the value of its one name, or of each of its many names.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +29,14 @@ static int by_position(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-// Of one entry the newest first.
+// By entry; within one entry the newest first.
 static int by_entry(const void *one, const void *other) {
     const uint32_t a = ((const tidings__kept *)one)->entry, b = ((const tidings__kept *)other)->entry;
     return a != b ? (a > b) - (a < b) : by_position(other, one);
 }
 
-// What lies before `since`, which is decided: all retained ones in the ring first, then what the entries have. Evicted
-// between, it is found twice.
+// Lists the retained records before `since`, where every position is decided. First those in the ring, then those in
+// the entries. A value evicted in between is found twice.
 static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     uint64_t p = tidings__oldest(s);
     if ((int64_t)(since - p) > (int64_t)s->shape.slots) p = since - s->shape.slots;
@@ -50,7 +49,7 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
             return false;
 #endif
     }
-    // Each has a chunk of its own: no more than there are, whatever the words say.
+    // Each value has its own chunk. So there are at most as many values as chunks, whatever the shared words say.
     uint32_t chunks = s->geometry.chunk_count, chunk;
 #ifdef MUTANT_EVICTED_VALUES_NOT_LISTED  // Found by: interleaving values_of_many_names_evicted
     chunks = 0;
@@ -75,7 +74,8 @@ static bool is_of(tidings__segment *s, const tidings__subscription *in, uint32_t
                            memcmp(name, in->name, in->name_length) == 0);
 }
 
-// Does the history list it? What was evicted before it was listed it doesn't, though it lies after the cursor.
+// True if the history lists this position. A record evicted before the history was listed is not in it, though it lies
+// after the cursor.
 static bool listed(const tidings__subscription *in, uint64_t position) {
     size_t low = 0, high = in->history_count;
     while (low < high) {
@@ -110,7 +110,7 @@ static bool begin_many(tidings_observer *o, tidings__subscription *in) {
     return true;
 }
 
-// Kept under the name. A subject has no value of its own.
+// The entry that holds the retained value: the name's. A subject has no value of its own.
 static uint32_t entry_of(const tidings_observer *o, const tidings__subscription *in) {
     if (!in->with_subject && !o->reader) return in->entry;
     tidings__key plain;
@@ -129,12 +129,12 @@ bool tidings__kept_begin(tidings_observer *o, tidings__subscription *in) {
     return true;
 }
 
-// The newest of an entry from `from` on, before `limit`. TIDINGS__DELIVERED; -ENOMEM, then it is told as missed;
-// TIDINGS__NOTHING.
+// Delivers the newest value of an entry at `from` or later and before `limit`. Returns TIDINGS__DELIVERED or
+// TIDINGS__NOTHING. -ENOMEM: it will be reported as missed.
 static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entry, uint64_t from, uint64_t limit,
                    tidings_delivery *d) {
     uint64_t last = UINT64_MAX;
-    // Found anew: it may have been replaced by a newer one that is still older than what this interest gets live.
+    // Searches again after a failed copy: the value may have been replaced by a newer one that is still before `limit`.
     for (int tries = 0; entry && tries < 100; tries++) {
         tidings__record r;
         uint64_t position;
@@ -148,14 +148,15 @@ static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entr
                 o->telling = true;
                 return -ENOMEM;
             }
-            // Not replaced while it was copied: it can't be one.
+            // The value was not replaced while it was copied, so the record is invalid.
             if (position == last) return TIDINGS__NOTHING;
             last = position;
             continue;
         }
         o->matched[0] = in;
         o->matched_ids[0] = in->id;
-        // One name's own copy of it will do; of many the entry may be another's by now.
+        // For one name, the subscription's name is known to be right. For many names, the entry may serve another name
+        // by now.
         if (!tidings__describe_text(o, &r, position, d) && in->many) return TIDINGS__NOTHING;
         tidings__describe(o, &r, position, TIDINGS_DELIVERY_RETAINED, d);
         const bool wanted = !in->with_subject || (d->subject_length == in->subject_length &&
@@ -169,8 +170,8 @@ int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
         if (!in->retained) continue;
-        // Replaced since it was listed: the newer one comes as it was posted. But for a reader it may be one that was
-        // claimed when it was listed, as it could only wait.
+        // If the value was replaced since it was listed, the newer one is delivered as it was posted. For a reader, the
+        // newer one may lie before `since`: it was still claimed when the list was made, and a reader can't revoke.
         while (in->kept_next < in->kept_count) {
             const tidings__kept *kept = &in->kept[in->kept_next++];
             const int result = deliver(o, in, kept->entry, kept->position, o->reader ? in->since : kept->position + 1,

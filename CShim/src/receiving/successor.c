@@ -1,4 +1,4 @@
-// Waiting for the center that takes an ended center's place.
+// Waits for the successor: the center that is created at an ended center's path.
 #include <errno.h>
 
 #include "platform/clock.h"
@@ -7,7 +7,7 @@
 #include "platform/futex.h"
 #include "receiving/observer.h"
 
-// Is there another file where the center was?
+// True if another file is now at the center's path.
 static bool has_successor(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     struct stat file;
@@ -37,7 +37,7 @@ int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
         const uint64_t waited = tidings__monotonic_ns() - begun;
         if (timeout_ns >= 0 && waited >= (uint64_t)timeout_ns) return -ETIMEDOUT;
         int64_t step = timeout_ns < 0 ? -1 : timeout_ns - (int64_t)waited;
-        // Where the kernel doesn't tell, as when the directory is gone too, it is asked.
+        // If there is no watch, as when the directory is gone too, check the path twice a second.
         if (number <= 0 && (step < 0 || step > TIDINGS__END_ASK_NS)) step = TIDINGS__END_ASK_NS;
         tidings__futex_wait((_Atomic uint32_t *)&o->sleeper.own_futex, heard, step);
     }

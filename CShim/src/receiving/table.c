@@ -1,3 +1,4 @@
+// The table of an observer's subscriptions, indexed by entry. A change makes a new table and swaps it in as a whole.
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ void tidings__table_free(tidings__table *table) {
     free(table);
 }
 
-// The interest at `i`, the last so far, in the map.
+// Adds the subscription at `i`, the last one so far, to the map.
 static void index_last(tidings__table *t, uint32_t i) {
     const tidings__subscription *subscription = t->of[i];
     t->all |= subscription->entry == TIDINGS__NAME_ALL;
@@ -45,7 +46,7 @@ static void index_last(tidings__table *t, uint32_t i) {
     tidings__set_release(&t->map[slot & t->map_mask], i + 1);
 }
 
-// Before which index of a new table nothing waits for its first look, if in the old one it is this.
+// The new table's `fresh_from`: the old one's if that is smaller, otherwise `otherwise`.
 static uint32_t fresh_from(const tidings__table *old, uint32_t otherwise) {
     return tidings__relaxed(&old->fresh) && old->fresh_from < otherwise ? old->fresh_from : otherwise;
 }
@@ -53,11 +54,12 @@ static uint32_t fresh_from(const tidings__table *old, uint32_t otherwise) {
 tidings__table *tidings__table_with(const tidings__table *old, tidings__subscription *more) {
     uint32_t same;
     tidings__subscription *const *of = tidings__table_find(old, more->entry, &same);
-    // Those of one entry side by side: after the last of its own, or at the end.
+    // Subscriptions of one entry are adjacent: after the last one of the same entry, or at the end.
     const uint32_t at = of ? (uint32_t)(of - old->of) + same : old->count;
     tidings__table *t;
     if (!of && old->count < old->room) {
-        // The usual one, so that ten thousand names don't take ten thousand times ten thousand steps.
+        // The usual case shares the old allocation, so that adding ten thousand names doesn't take ten thousand times
+        // ten thousand steps.
         t = malloc(size_with(old->prefix_count + more->prefix));
         if (!t) return NULL;
         *t = (tidings__table){.count = old->count + 1,
@@ -96,7 +98,7 @@ tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, t
     if (!*gone) return NULL;
     tidings__table *t = make(old->count, old->prefix_count);
     if (!t) return NULL;
-    // What the old table promised to look at may still be to be looked at.
+    // Subscriptions that were new in the old table, and not activated yet, stay new in this one.
     t->fresh_from = fresh_from(old, old->count);
     for (uint32_t i = 0; i < old->count; i++) {
         if (old->of[i] == *gone) {
@@ -114,8 +116,8 @@ tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, t
 void tidings__table_swap(tidings_observer *observer, tidings__table *table) {
     tidings__table *old = tidings__relaxed(&observer->table);
     tidings__set_release(&observer->table, table);
-    // The user of a table says so by a plain store and pays for no fence; this is the other half: after it, either we
-    // see the store, or the user's look at `table` comes later and sees ours.
+    // The user of a table sets `in_next` by a plain store, without a processor fence. This barrier is the other half.
+    // After it, either we see that store, or the user loads `table` later and sees ours.
 #ifndef MUTANT_TABLE_FREED_IN_USE  // Found by: interleaving changing
     tidings__heavy_barrier();
 #endif

@@ -1,5 +1,5 @@
-// Waiting: for a claim to be committed, for the next notification; awake for a moment, then asleep. README.md,
-// "Doorbell".
+// Waits for a claim to be committed and for the next notification: the observer spins for a moment, then sleeps.
+// README.md, "Doorbell".
 #include <errno.h>
 #include <limits.h>
 
@@ -16,14 +16,13 @@
 #include "registry/prefixes.h"
 #include "ring/verdict.h"
 
-#define BURST 4  // notifications on end that show that there are more to come
-#define BURST_NS                                                                                                       \
-    5000u  // measured: half of it is too little; lossless 1 to 1 went from 204 to 87 ns a message where a line takes
-           // 100 ns
-#define SPIN_LONGEST_NS 20000u  // awake before sleeping, at most: four times what a wake-up costs
-#define SPIN_WORTH_NS 50000u    // only if the last wait was shorter than this
+#define BURST 4  // consecutive notifications that show that more will follow
+// Measured: half of it is too little. Lossless 1 to 1 went from 204 to 87 ns a message where a line takes 100 ns.
+#define BURST_NS 5000u
+#define SPIN_LONGEST_NS 20000u  // longest spin before sleeping: four times the cost of a wake-up
+#define SPIN_WORTH_NS 50000u    // spin only if the last wait was shorter
 
-// All words that an observer sleeps on, with what they were before its last look; how many.
+// Fills in all words that an observer sleeps on, with their values before its last check. Returns how many.
 #define BEDDED (2 + TIDINGS__GROUP_WAITS)
 static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings__futex_value words[BEDDED]) {
     const tidings__segment *s = &o->center->segment;
@@ -64,8 +63,8 @@ void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns)
     if (!told) tidings__end_look_seldom(o->center);
 }
 
-// Before the announcement: the crowds to sleep in, and a list of them for those who ring. More names than it asks about
-// it is rung for by its doorbell.
+// Runs before the announcement: chooses the wake groups to sleep in, and lists them for the posters. Only the first
+// GROUP_WAITS_ASKED subscriptions are considered; for other names, posters wake the observer by its doorbell.
 #define GROUP_WAITS_ASKED 16u
 static void make_group_waits(tidings_observer *o) {
     tidings__segment *s = &o->center->segment;
@@ -94,11 +93,11 @@ void tidings__publish_cursor(tidings_observer *o, bool wake) {
     if (!tidings__has_place(o->center)) return;
     tidings__lossless_advance(s, o->index, o->cursor);
     o->published = o->cursor;
-    // A poster that found no room is not woken for every bit of it: a wake-up costs as much as hundreds of posts.
+    // Not each advance wakes a poster that found no room: a wake-up costs as much as hundreds of posts.
     if (!wake && o->cursor - o->woken < s->shape.slots / 4) return;
     o->woken = o->cursor;
-    // The cursor before the look: a poster announces, then looks at the cursor. (It waits in steps, so that a missed
-    // one would cost a millisecond.)
+    // The cursor is stored before `waiting` is read: a poster announces itself, then reads the cursor. A poster waits
+    // in steps, so a missed wake-up would cost it a millisecond.
     tidings__fence_full();
     _Atomic uint32_t *waiting = tidings__waiting_posters(s, o->index);
     uint32_t value = tidings__relaxed(waiting);
@@ -117,25 +116,25 @@ int tidings__look_for(tidings_observer *o, uint64_t limit, tidings_delivery *d) 
     return result;
 }
 
-// Polls the cursor's cell for a while. True: something happened there.
+// Polls the cursor's cell for a while. True: the cell changed, or the wait was interrupted.
 static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
     const tidings__segment *s = &o->center->segment;
     tidings__cell *cell = tidings__cell_at(s, o->cursor);
     uint64_t lap = tidings__lap_at(s, o->cursor);
     uint64_t until = 0;
-    // Somebody posts without a pause, and we have caught up: at the poster's heels we would take from it each line that
-    // it is about to write, and both would run at the speed of lines changing hands. A few microseconds behind, lines
-    // come in whole batches.
+    // A poster posts without a pause, and the observer has caught up. Directly behind the poster, it would take each
+    // line that the poster is about to write. Both would then run at the speed of cache line transfers. A few
+    // microseconds behind, lines arrive in whole batches.
     if (o->cursor - o->dry_at >= BURST) {
         uint64_t begun = tidings__monotonic_ns();
         while (tidings__monotonic_ns() - begun < BURST_NS) tidings__cpu_relax();
     }
     o->dry_at = o->cursor;
     for (uint32_t i = 1;; i++) {
-        // Commit first: a claimed cell is not worth returning for.
+        // Check the commit first: a claimed cell alone is no reason to return.
         if (tidings__c_is(tidings__acquire(&cell->commit), o->cursor)) return true;
-        // Polled without a pause, the line would be back here between its claim and its commit, and the poster would
-        // have to ask for it twice.
+        // Polling without a pause would take the line back between claim and commit. The poster would have to fetch it
+        // twice.
         tidings__cpu_relax();
         if (i % 16 != 0) continue;
         if (tidings__lap_ahead(tidings__acquire(&cell->claim), lap) >= 0 || tidings__relaxed(&o->interrupted))
@@ -156,8 +155,8 @@ static uint32_t spin_time(const tidings_observer *o) {
     return o->last_wait_ns < SPIN_WORTH_NS ? SPIN_LONGEST_NS : 0;
 }
 
-// All that was posted has been delivered: is that the end? After an announcement, as whoever ends the center rings, or
-// nudges, afterwards.
+// All posted records have been delivered: checks whether the center has ended. Before a sleep, it must follow the
+// announcement: the thread or remover that notes the end wakes sleepers afterwards.
 static int over(tidings_observer *o) {
     return tidings__end_doubted(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
 }
@@ -165,7 +164,7 @@ static int over(tidings_observer *o) {
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     *announced = 0;
-    // Our own bell first: who changes the table, or interrupts, rings it afterwards.
+    // Our own futex first: a thread that interrupts, or that changes a reader's table, changes this futex afterwards.
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->sleeper.own_futex));
     if (o->reader) {
         const int found = tidings__reader_announce(o, d);
@@ -179,8 +178,8 @@ int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery
     return over(o);
 #endif
     int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
-    // Once more: taken for dead we would be rung by nobody. Announced before this look: who takes us for dead rings
-    // once more after saying so.
+    // Check again that our participant is not declared dead: posters would no longer wake us. The announcement precedes
+    // this check, and a peer that declares us dead wakes us once more afterwards.
     if (result == TIDINGS__NOTHING) result = tidings__center_place(o->center);
 #ifdef MUTANT_CLAIM_IGNORED_AFTER_ANNOUNCE  // Found by: interleaving one_post
     if (result == TIDINGS__IN_FLIGHT) return TIDINGS__NOTHING;
@@ -192,8 +191,8 @@ void tidings__withdraw(tidings_observer *o) {
     if (!o->reader && tidings__has_place(o->center)) tidings__doorbell_withdraw(&o->center->segment, o->index);
 }
 
-// Announces, looks once more, and sleeps. TIDINGS__DELIVERED, IN_FLIGHT, an error, or NOTHING: slept (or not), look
-// again.
+// Announces, checks the ring once more, and sleeps. Returns TIDINGS__DELIVERED, IN_FLIGHT or an error. NOTHING: slept,
+// or not; the caller checks again.
 static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *d) {
     uint32_t announced;
     int result = tidings__announce(o, &announced, d);
@@ -211,17 +210,16 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
     return result;
 }
 
-// After which the time is asked for again: a word that goes to and fro, and never is what it was, shall not keep
-// anybody here.
+// Bounds the retries before the deadline is checked again: a peer may change this word for ever.
 #define TURNS 1000u
 
-// Looks along the ring once more after the end is known: what was posted before it comes first. Returns
-// TIDINGS__DELIVERED; TIDINGS__IN_FLIGHT if a poster is still at work; TIDINGS__NOTHING if the mark of the end was
-// taken back, by a remover that could not unlink or by a hostile peer; or an error.
+// Checks the ring once more after the end is known: records posted before the end come first. Returns
+// TIDINGS__DELIVERED or an error. TIDINGS__IN_FLIGHT: a poster is still at work. TIDINGS__NOTHING: the mark of the end
+// was taken back, by a remover that could not unlink or by a hostile peer.
 static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_delivery *d) {
     const int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
     if (result == TIDINGS__DELIVERED || result < 0) return result;
-    // A reader can't revoke. Nobody else posts here any more who would.
+    // A reader can't revoke, and after the end no poster revokes for it.
     if (result == TIDINGS__IN_FLIGHT && !(o->stuck.over && o->stuck.at == o->cursor)) return result;
     if (o->descriptor) tidings__event_signal(tidings__descriptor_number(o));
     return over(o);
@@ -265,7 +263,8 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         if (timeout_ns == 0) return o->descriptor ? tidings__descriptor_arm(o, d) : -EAGAIN;
         if (result == TIDINGS__NOTHING) {
             uint32_t nanoseconds = spin_time(o);
-            // Once a cursor: where spinning sees something and looking does not, words contradict each other.
+            // Spin once per cursor: if `spin` sees a change and the check does not, the cell's words contradict each
+            // other.
             if (nanoseconds != 0 && spun_at != o->cursor && spin(o, nanoseconds, deadline)) {
                 spun_at = o->cursor;
                 continue;
@@ -280,7 +279,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
             if (result == TIDINGS__IN_FLIGHT && turns++ < TURNS) continue;
         }
         if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) {
-            // A last look: what was committed before the deadline is not held over.
+            // A last check: a record committed before the deadline is delivered now.
             result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
             return result == TIDINGS__DELIVERED ? 0 : -ETIMEDOUT;
         }
