@@ -96,9 +96,9 @@ static inline bool tidings__has_place(const tidings_center *center) {
 // The same: 0, or -EBADF with the line written.
 int tidings__center_place(const tidings_center *center);
 
-// The owner of a claim: this thread by its TID if the kernel will mark its death; otherwise this participant. A signal
-// handler that posts on top of a post, or of one of glibc's robust mutex operations, uses the participant: the kernel
-// remembers one pending word per thread, and that word is in use.
+// The owner of a claim: this thread by its TID if the kernel will mark its death; otherwise this participant. If a
+// signal handler interrupts a post, or one of glibc's robust mutex operations, its post uses the participant. The
+// kernel remembers one pending word per thread, and that word is in use.
 static inline uint32_t tidings__owner(const tidings_center *center, const tidings__thread *thread) {
     if (center->in_creation_pid_namespace && thread->pending != NULL && thread->inside == 1 &&
         *(volatile uintptr_t *)thread->pending == 0)

@@ -46,7 +46,8 @@ bool tidings__end_watched(const tidings_center *center);
 // As `tidings__end_look`, but at most twice a second for all callers of the process together.
 void tidings__end_look_seldom(tidings_center *center);
 
-// True if a post must check for the end: the clock has come to another window of 2^28 ns (0.27 s), or the end is known.
+// True if a post must check for the end. It must if the clock has come to another window of 2^28 ns (0.27 s), or if the
+// end is known.
 static inline bool tidings__end_due(const tidings_center *center, const tidings__thread *thread) {
     return (tidings__relaxed(&center->segment.header->removed.word) |
             (thread->window ^ tidings__relaxed(&center->window))) != 0;

@@ -21,11 +21,11 @@ static tidings_center *centers;
 
 static tidings__descriptor_set *descriptor_sets;  // likewise
 
-// In the child, right after fork: opens a file description of its own for each center, and closes the inherited one,
-// which would keep the parent's lock alive after the parent's death. Only async-signal-safe calls.
+// In the child, right after fork: opens a file description of its own for each center, and closes the inherited one.
+// Otherwise the parent's lock would outlive the parent. Only async-signal-safe calls.
 static void in_forked_child(void) {
-    // This thread holds the lock since `before_fork`. (If that was not registered yet, no thread holds it.) Not
-    // initialized anew: the thread sanitizer would take it for another lock.
+    // This thread holds the lock since `before_fork`, or, if that was not registered yet, no thread holds it. The lock
+    // is not initialized anew: the thread sanitizer would take it for another lock.
     (void)pthread_mutex_trylock(&centers_lock);
     pthread_mutex_unlock(&centers_lock);
     // Another thread of the parent may have held a center's lock. That thread does not exist here.

@@ -57,7 +57,7 @@ static int cannot_read(const tidings__segment *s) {
 #define FINISHED 1  // another thread finished this range
 
 // Counts the records of the range for each observed prefix. No record says which prefixes its name has, so each prefix
-// is compared with the name. Only eviction does so, once per range. Returns 0, FINISHED or an error.
+// is compared with the name. Only eviction counts them, once per range. Returns 0, FINISHED or an error.
 static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev,
                                                     uint64_t start, uint64_t end) {
     for (;;) {

@@ -32,9 +32,9 @@ int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t
     uint32_t holder;
     if (error == -ENOSPC && tidings__evict_to(center, history_end(s), &holder) == 0)
         error = tidings__name_join(s, center->participant, key, observer, entry);
-    // Of the threads that count the current range, some may know of the new prefix and others not. So this call
-    // finishes that range; in the next one, all evicting threads know of the prefix. Moving `end` to the oldest
-    // position voids the count of a thread that knew of it earlier and adds late.
+    // Of the threads that count the current range, some may know of the new prefix, and some not. So this call finishes
+    // that range; in the next one, all evicting threads know of the prefix. Moving `end` to the oldest position voids
+    // the count of a thread that knew of it earlier and adds late.
     if (!error && key->prefix) {
         tidings__barrier_after_rmw();
 #ifndef MUTANT_PREFIX_JOIN_DURING_EVICTION  // Found by: interleaving prefixes_in_a_full_ring

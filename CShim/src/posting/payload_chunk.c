@@ -10,7 +10,7 @@
 #include "retained/retained.h"
 #include "ring/chunk.h"
 
-// Reports -EAGAIN: all chunks of this size are being filled, or hold retained values.
+// Fails with -EAGAIN: all chunks that are large enough are being filled, or hold retained values.
 static int no_place(const tidings__segment *s, uint64_t size) {
     uint32_t of_size = 0, kept = 0;
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {

@@ -295,7 +295,8 @@ static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher
         const posting p = begun(publisher, thread, payload, size, options, time);
         return post_anew(&p, sequence);
     }
-    // Clearing a value takes no chunk. Otherwise nothing could be cleared once retained values fill all chunks.
+    // If the name fits a cell, clearing a value takes no chunk. Otherwise no value could be cleared once retained
+    // values fill all chunks.
     if (options && options->flags & TIDINGS__POST_CLEAR && size == 0 && tidings__fits_cell(publisher, 0))
         return tidings__post_chunk(publisher, TIDINGS__NO_CHUNK, 0, options, sequence);
     uint32_t chunk;

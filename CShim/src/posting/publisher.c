@@ -120,7 +120,7 @@ uint64_t tidings__resolve(tidings_publisher *publisher, uint64_t generation) {
     tidings__segment *s = &publisher->center->segment;
     uint64_t resolved = 0, now = generation;
     // Reads G before and after, so that the result belongs to one G. If G keeps changing, the latest result is good
-    // enough: it includes everything registered before our claim.
+    // enough: it includes all names registered before our claim.
     for (int round = 0; round < 4; round++) {
         generation = now;
         resolved = tidings__name_find(s, &publisher->key);

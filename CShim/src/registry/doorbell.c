@@ -48,7 +48,7 @@ static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_
     return wake_group;
 }
 
-// Wakes all observers that sleep on the entry's futex, and clears the asleep flags of those in `wake_group`.
+// Wakes all observers that sleep on the entry's futex, and clears the asleep flags of the observers in `wake_group`.
 static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t wake_group,
                             const uint32_t announced[64]) {
     // The count goes up before the wake-up: an observer that comes too late to be woken finds another value. The flags

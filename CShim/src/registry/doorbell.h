@@ -7,10 +7,10 @@
 
 #define TIDINGS__ASLEEP 1u
 
-// The most sleepers on a name futex that a poster wakes. Hostile readers may put any number of sleepers on a name
-// futex: a poster pays for this many. Why 1: on two processors the kernel runs a second woken thread in place of the
-// poster. Measured beside 500 hostile threads, a post that wakes 2 takes 4.4 to 6.3 times as long as beside one honest
-// sleeper, a post that wakes 1 takes 1.1 to 1.3 times as long. 20 honest readers are awake equally soon.
+// The most sleepers on a name futex that a poster wakes. Hostile readers may put any number of sleepers there: a poster
+// pays for this many. Why 1: on two processors the kernel runs a second woken thread in place of the poster. Measured
+// beside 500 hostile threads, a post that wakes 2 takes 4.4 to 6.3 times as long as beside one honest sleeper. A post
+// that wakes 1 takes 1.1 to 1.3 times as long. 20 honest readers are awake equally soon.
 #define TIDINGS__NAME_FUTEX_WAKES 1
 // The most sleepers that a woken reader wakes, so honest readers wake as a tree: 1, 4, 16 at a time.
 #define TIDINGS__NAME_FUTEX_PASSES 4

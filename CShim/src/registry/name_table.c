@@ -126,8 +126,8 @@ static uint32_t used_entries(tidings__segment *s) {
 #define SCANS 64
 
 // True if no evicting thread can still count for this entry as a prefix. Such a thread may stand on the entry, and no
-// record shows that. (A poster may too, but its claim is found in the ring.) If no range is being evicted, the counts
-// of such a thread are void. The new tag makes an evicting thread that is about to begin find EV changed.
+// record shows that. A poster may too, but its claim is found in the ring. If no range is being evicted, the counts of
+// such a thread are void. The new tag makes an evicting thread that is about to begin find EV changed.
 static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
     if (!(tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX)) return true;
     _Atomic uint64_t *word = &s->header->eviction.word;
@@ -150,8 +150,8 @@ static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index)
 // The most entries that one walk takes out: each makes every poster resolve its name again.
 #define TAKEN_OUT_MOST 64u
 
-// One walk of the table looks for a free entry, and takes out entries that no observer needs. A second walk would cost
-// as much again: most of the time goes to loading each entry from memory.
+// One walk of the table searches for a free entry, and takes out entries that no observer needs. A second walk would
+// cost as much again: most of the time goes to loading each entry from memory.
 static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting,
                          uint32_t *index) {
     uint64_t effort = tidings__name_budget(s);

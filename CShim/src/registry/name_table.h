@@ -80,8 +80,9 @@ static inline void tidings__name_ahead(const tidings__segment *s, uint32_t index
     __builtin_prefetch(&s->names[index + 16]);
 }
 
-// In one walk of the table: takes these observers out of every entry, frees entries that dead participants were
-// preparing, and finishes what they were taking out. Call with the locks of their entries held.
+// In one walk of the table, takes these observers out of every entry. Of the entries that dead participants were
+// preparing or taking out: frees the prepared, turns back the leaving, and finishes the gone ones. Call with the locks
+// of their entries held.
 void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *dead,
                            const tidings__observer_set *observers);
 

@@ -16,8 +16,8 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
 static inline void tidings__lossless_advance(const tidings__segment *s, uint32_t index, uint64_t cursor) {
     tidings__set_release(&s->observers[index].cursor, cursor);
 }
-// Until its cursor is at `until`, the observer needs every record. (It reads history, and some of that was posted
-// before its name had an entry.)
+// Until its cursor is at `until`, the observer needs every record. It reads history, and some of that was posted before
+// its name had an entry.
 static inline void tidings__lossless_history(const tidings__segment *s, uint32_t index, uint64_t until) {
     tidings__set_release(&s->observers[index].history, until);
 }

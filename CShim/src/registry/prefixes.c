@@ -26,7 +26,7 @@ static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
 }
 
 // An entry that is taken out while a thread stands on it still leads on along this chain. Its link is frozen, and it
-// serves nothing else before the positions of its time have been evicted. A thread that counts a range or posts at a
+// serves no other name before the positions of its time have been evicted. A thread that counts a range or posts at a
 // position finds out then that its result is void.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk) {
     for (uint32_t index; (index = step(s, walk)) != TIDINGS__NAME_NONE;)
@@ -42,8 +42,8 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
     return index;
 }
 
-// Walks along the chain. Counts the prefixes with members; counts those without in `*idle` too, or takes them out.
-// Returns how many are left.
+// Walks along the chain. Counts all prefixes; counts prefixes without members in `*idle`, or, with `take_out`, takes
+// them out. Returns how many are left.
 static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_out, uint32_t *idle) {
     uint32_t left = 0;
     *idle = 0;
