@@ -1,4 +1,4 @@
-// The handles behind tidings.h, and what the files of this folder need of each other.
+// The handles behind tidings.h, and the declarations that the files of center/ share.
 #ifndef TIDINGS__CENTER_H
 #define TIDINGS__CENTER_H
 
@@ -14,41 +14,44 @@
 
 struct tidings_center {
     tidings__segment segment;
-    // What every post reads; written when joining only.
+    // What every post reads. Written only when the process joins.
     uint32_t participant;
-    _Atomic uint32_t fork_epoch;  // of the process that joined; another one: a forked child, which joins anew. Written
-                                  // last in joining
-    uint64_t poster;              // the cell word: uid, participant
-    uint64_t pid;                 // the cell word's upper half
-    uint64_t instance;            // what describes us in our place
+    // The fork epoch of the process that joined. In a forked child the epoch differs, and the child joins anew. Written
+    // last when joining.
+    _Atomic uint32_t fork_epoch;
+    uint64_t poster;                 // the cell's poster word: uid and participant
+    uint64_t pid;                    // the upper half of the cell's size_pid word
+    uint64_t instance;               // the instance number that our participant entry has as long as it is ours
     bool in_creation_pid_namespace;  // TIDs of this process may stand in claims
-    _Atomic bool listed;             // ends.c, as are the next lines
-    _Atomic uint32_t window;         // of the clock, in which this process last asked whether the center goes on
-    _Atomic uint32_t ended;          // 1: it doesn't
-    _Atomic uint64_t doubted_at;     // the clock when the thread of platform/watch.c heard of a change of the file:
-                                     // observers ask before they sleep. 0: it didn't
+    _Atomic bool listed;             // used by ends.c, as are the next three
+    _Atomic uint32_t window;  // the clock's window in which this process last checked whether the center has ended
+    _Atomic uint32_t ended;   // 1: the center has ended
+    // When the thread of platform/watch.c last heard of a change of the file (monotonic ns): observers check the file
+    // before they sleep. 0: no change is in doubt.
+    _Atomic uint64_t doubted_at;
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     tidings__chunk_turns chunk_turns;
 
-    // In an observable center: up to where this process has seen everything decided, and since when it has found that
-    // position claimed (0: not yet).
+    // In an observable center: up to where this process has seen all positions decided, and since when it has found
+    // that position claimed (monotonic ns; 0: not yet).
     _Atomic uint64_t watch, watched_since;
-    // The value of each bell at which a reader of this process found fewer sleepers than it might wake.
+    // For each name futex, the value at which a reader of this process woke fewer sleepers than it might.
     _Atomic uint32_t emptied[TIDINGS__NAME_FUTEXES];
 
-    _Alignas(128) pthread_mutex_t lock;  // joining after a fork; never held while posting
-    struct tidings_center *next;         // list of open centers, for forked children
+    // One thread at a time joins after a fork, or reclaims. A post waits for it only in a forked child's first use.
+    _Alignas(128) pthread_mutex_t lock;
+    struct tidings_center *next;  // the list of open centers, for forked children
 
-    // ends.c
+    // The remaining members are for ends.c.
     _Atomic(struct tidings_center *) next_watched;
     _Atomic(struct tidings__sleeper *) sleepers;  // the center's observers in this process, newest first
     _Atomic uint64_t asked_at;
-    _Atomic uint32_t watched_epoch;  // of the process whose thread watches the file; 0: none
+    _Atomic uint32_t watched_epoch;  // fork epoch of the process whose thread watches the file; 0: none
     int32_t watch_number;
-    int32_t directory_watch;   // where observers wait for a successor; 0: nobody does
-    uint32_t directory_epoch;  // of the process whose watch that is
-    dev_t directory_device;    // the center's name lies there; inode 0: unknown
+    int32_t directory_watch;   // the watch that observers use to wait for a successor; 0: none
+    uint32_t directory_epoch;  // fork epoch of the process that made directory_watch
+    dev_t directory_device;    // the directory that holds the center's name; inode 0: unknown
     ino_t directory_inode;
 };
 
@@ -57,44 +60,45 @@ typedef struct tidings__opening {
     const tidings_configuration *configuration;
 } tidings__opening;
 
-// Gets a segment by `find`, and joins it.
+// Gets a segment by `find`, and joins it. 0, or an error with the line written.
 int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context,
                           const char *name, tidings_center **center);
 
-// Descriptors on their way to a peer, for as long as sending them takes. A child that is forked meanwhile would keep
-// the peer's locks as long as it lives, so it closes them.
+// Descriptors on their way to a peer, while they are being sent. A child that is forked meanwhile would keep the peer's
+// locks for as long as it lives, so the child closes these descriptors.
 typedef struct tidings__descriptor_set {
     int descriptors[3], count;
     struct tidings__descriptor_set *next;
 } tidings__descriptor_set;
 int tidings__descriptor_set_pack(tidings__descriptor_set *descriptor_set, const tidings__segment *segment,
-                                 bool writable);  // on failure there is none
+                                 bool writable);  // on failure it has no descriptors and needs no close
 void tidings__descriptor_set_close(tidings__descriptor_set *descriptor_set);
 
-// For what can't be done by who opened a center for reading alone. -EACCES; `what` goes on after "can't".
+// Fails for an operation that a center opened for reading alone does not allow. Returns -EACCES with the line written;
+// `what` continues "can't".
 int tidings__center_read_only(const tidings_center *center, const char *what);
 
-// Joins if this is a forked child's first use. 0 or the error of joining.
+// Joins if this is a forked child's first use. Returns 0 or the error of joining.
 int tidings__center_rejoin(tidings_center *center);
 static inline int tidings__center_check(tidings_center *center, const tidings__thread *thread) {
     if (__builtin_expect(center->fork_epoch == thread->fork_epoch, 1)) return 0;
     return tidings__center_rejoin(center);
 }
 
-// Is our place still ours? Whoever closes the descriptor behind our back takes our lock, and with it the proof that we
-// live. Asked before anything that belongs to the place (an observer's entry, memberships) is written: it may be
-// another's, who lives.
+// True if our participant entry is still ours. If the program closes the descriptor of our lock, another process can
+// take the lock, and with it the entry. Checked before any write to what belongs to the entry (an observer's entry,
+// memberships): these may belong to another participant, which is alive.
 static inline bool tidings__has_place(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     return __builtin_expect(
         !s->writable || tidings__acquire(&s->participants[center->participant].instance) == center->instance, 1);
 }
-// 0, -EBADF with the line written.
+// The same: 0, or -EBADF with the line written.
 int tidings__center_place(const tidings_center *center);
 
-// Who claims: this thread by its TID, where the kernel will tell of its death; otherwise this participant. A post from
-// a signal handler on top of a post, or of one of glibc's robust mutex operations, is of the second kind: the kernel
-// remembers one pending word a thread, and it is in use.
+// The owner of a claim: this thread by its TID if the kernel will mark its death; otherwise this participant. If a
+// signal handler interrupts a post, or one of glibc's robust mutex operations, its post uses the participant. The
+// kernel remembers one pending word per thread, and that word is in use.
 static inline uint32_t tidings__owner(const tidings_center *center, const tidings__thread *thread) {
     if (center->in_creation_pid_namespace && thread->pending != NULL && thread->inside == 1 &&
         *(volatile uintptr_t *)thread->pending == 0)
@@ -102,9 +106,9 @@ static inline uint32_t tidings__owner(const tidings_center *center, const tiding
     return (uint32_t)TIDINGS__W_FOREIGN | center->participant;
 }
 
-// Frees whatever dead participants held. Call with the locks of their entries held.
+// Frees all that dead participants held. Call with the locks of their entries held.
 void tidings__reclaim_orphans(tidings__segment *s, const tidings__participant_set *dead);
-// Reclaims what all dead participants left, in one walk of each table; how many there were.
+// Reclaims all dead participants, in one walk of each table. Returns how many there were.
 int tidings__reclaim_dead(tidings_center *center);
 
 #endif

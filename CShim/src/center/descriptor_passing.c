@@ -1,4 +1,4 @@
-// Sealed centers: made without a name in any directory, and handed to peers over a socket.
+// Sealed centers: they have no name in any directory, and are sent to peers over a socket.
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "platform/file.h"
 #include "platform/socket.h"
 
-// What goes with the descriptors. Its own version: who receives it may be another build.
+// The message that accompanies the descriptors. It has a version of its own, because the receiver may be another build.
 typedef struct letter {
     uint64_t magic;
     uint32_t version, name_length;
@@ -72,11 +72,11 @@ static int refuse(int socket, int error) {
 typedef struct arrival {
     int socket;
     uint64_t largest;
-    bool *missed;  // another thread was quicker, and got what we had waited for
+    bool *missed;  // another thread or process received the message first
 } arrival;
 
-// Within what no fork interrupts: descriptors that a forked child inherited without knowing of them would keep our
-// lock.
+// Runs under the lock that forks wait for: a child that inherited these descriptors without knowing of them would keep
+// our lock.
 static int adopt(const void *context, tidings__segment *segment) {
     const arrival *what = context;
     const int socket = what->socket;

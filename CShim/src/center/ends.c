@@ -1,3 +1,5 @@
+// Detects the end of a center, informs the observers and posters of this process, and watches the center's file and
+// directory.
 #include "center/ends.h"
 
 #include <errno.h>
@@ -10,8 +12,8 @@
 #include "platform/futex.h"
 #include "platform/watch.h"
 
-// Guards the lists below, each center's list of observers, and the watches. Lists are changed by one store of a
-// pointer, so a forked child finds them whole.
+// Guards the lists below, each center's list of observers, and the watches. A list changes by one store of a pointer,
+// so a forked child finds a valid list.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(tidings_center *) watched;  // centers that have had an observer
 
@@ -25,7 +27,7 @@ int tidings__end_fail(const tidings_center *center, const char *what) {
 static bool directory_status(const tidings_center *center, struct stat *status) {
     char directory[TIDINGS__PATH_SIZE];
     tidings__segment_directory(&center->segment, directory);
-    // Where it leads, if it is a link: a mount there changes what the link leads to, and not the link.
+    // Follows a symbolic link: a mount changes the directory that the link leads to, and not the link.
     return tidings__directory_status(directory, status) == 0;
 }
 
@@ -36,8 +38,8 @@ void tidings__end_begin(tidings_center *center) {
     center->directory_inode = directory.st_ino;
 }
 
-// Does the center's path lead to something else, or nowhere? Only in the directory that it was opened in: after chroot,
-// or in another mount namespace, a path says nothing.
+// True if the center's path leads to another file or to none. Checked only in the directory in which the center was
+// opened: after chroot, or in another mount namespace, the path says nothing.
 static bool path_lost(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     struct stat file, directory;
@@ -52,12 +54,13 @@ bool tidings__end_look(tidings_center *center) {
     if (tidings__end_known(center)) return true;
     if (s->sealed) return false;
     struct stat file;
-    // Without a name for good: the kernel links no such file again. So all who have it open may know at once.
+    // A file without a link never gets a name again, so the end is final. All processes that have it open can be
+    // informed at once.
     const bool nameless = tidings__file_status(s->fd, &file) == 0 && file.st_dev == s->device &&
                           file.st_ino == s->inode && file.st_nlink == 0;
     if (!nameless && !path_lost(center)) return false;
     if (nameless && s->writable) tidings__set_relaxed(&s->header->removed.word, 1);
-    // Release: whoever reads this and looks at the ring finds what was posted before.
+    // Release: a thread that reads this and then checks the ring finds all that was posted before.
     tidings__set_release(&center->ended, 1);
     tidings__set_relaxed(&center->window, 0);  // each post asks from now on
     return true;
@@ -69,7 +72,8 @@ int tidings__end_ask(tidings_center *center, const tidings__thread *thread) {
     const bool over = tidings__end_look(center);
     errno = saved;
     if (over)
-        tidings__set_relaxed(&center->window, 0);  // another thread may have noted the end before our look was noted
+        // Another thread may have noted the end before this thread noted its window.
+        tidings__set_relaxed(&center->window, 0);
     return over ? tidings__end_fail(center, "post to") : 0;
 }
 
@@ -90,7 +94,7 @@ void tidings__nudge(tidings__sleeper *sleeper) {
     tidings__fetch_add(&sleeper->own_futex, 1);
     tidings__futex_wake(&sleeper->own_futex, 2);
     if (!sleeper->doorbell) return;
-    // Without FUTEX_WAITV an observer sleeps on its doorbell alone. By 2: bit 0 says asleep.
+    // Without FUTEX_WAITV an observer sleeps on its doorbell alone. Adds 2, because bit 0 is the asleep flag.
     tidings__fetch_add(sleeper->doorbell, 2);
     tidings__futex_wake(sleeper->doorbell, 2);
 }
@@ -100,12 +104,12 @@ static void nudge_all(tidings_center *center) {
         if (each->fork_epoch == tidings__relaxed(&tidings__fork_epoch)) tidings__nudge(each);
 }
 
-// On the thread of platform/watch.c. The number may be one that another center has just got: looking once too often
+// Called on the thread of platform/watch.c. Another center may just have got the same watch number: one check too many
 // costs a system call.
 //
-// This thread has no descriptor of the center, and the kernel says that a file is unlinked before its path leads
-// nowhere. So a center that still seems to be there is in doubt, and each of its observers is nudged: the first that is
-// about to sleep asks by the center's descriptor.
+// This thread has no descriptor of the center, and the kernel reports an unlinked file before its path leads nowhere.
+// So if the center still seems to be there, the change is noted as a doubt, and each observer is nudged. The first
+// observer that is about to sleep checks by the center's descriptor.
 static void changed(int32_t watch) {
     pthread_mutex_lock(&lock);
     for (tidings_center *center = tidings__relaxed(&watched); center;
@@ -118,7 +122,7 @@ static void changed(int32_t watch) {
 }
 
 bool tidings__end_doubted(tidings_center *center) {
-    // Known already, this takes no lock: a signal handler may get here.
+    // If the end is known already, this takes no lock: a signal handler may get here.
     if (tidings__end_known(center)) return true;
     uint64_t doubted = tidings__acquire(&center->doubted_at);
     if (doubted) {
@@ -127,7 +131,7 @@ bool tidings__end_doubted(tidings_center *center) {
         // longer than that.
         if (tidings__monotonic_ns() - doubted >= TIDINGS__END_ASK_NS) tidings__cas(&center->doubted_at, &doubted, 0);
         if (tidings__end_look(center)) {
-            // Other observers of this process may have found no doubt any more, and sleep.
+            // Other observers of this process may sleep, because they checked when the doubt had ended.
             pthread_mutex_lock(&lock);
             nudge_all(center);
             pthread_mutex_unlock(&lock);
@@ -148,7 +152,7 @@ static void in_forked_child(void) {
     for (; center; center = tidings__relaxed(&center->next_watched)) tidings__set_relaxed(&center->listed, true);
 }
 
-// Under the lock.
+// Call with the lock held.
 static void watch(tidings_center *center) {
     const int fd = tidings__segment_descriptor(&center->segment);
     const int32_t number = fd < 0 ? fd : tidings__watch_add(fd, center->segment.path, changed);
@@ -184,9 +188,9 @@ void tidings__end_unwatch(tidings_center *center, tidings__sleeper *sleeper) {
     pthread_mutex_unlock(&lock);
 }
 
-// Under the lock.
+// Call with the lock held.
 static void unwatch_directory(tidings_center *center) {
-    // A forked child has its parent's number, which is another watch here, or none.
+    // A forked child inherits its parent's number, which is another watch here, or none.
     if (center->directory_watch == 0 || center->directory_epoch != tidings__relaxed(&tidings__fork_epoch)) return;
     for (const tidings_center *other = tidings__relaxed(&watched); other;
          other = tidings__relaxed(&other->next_watched))

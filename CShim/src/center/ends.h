@@ -1,4 +1,4 @@
-// How observers and posters learn that their center has ended: README.md, "End of a center".
+// How observers and posters learn that their center has ended. README.md, "End of a center".
 #ifndef TIDINGS__ENDS_H
 #define TIDINGS__ENDS_H
 
@@ -11,40 +11,43 @@ typedef struct tidings__sleeper {
     _Atomic uint32_t *doorbell;  // NULL: a reader, which has none
     _Atomic uint32_t own_futex;  // counted up by this process alone
 } tidings__sleeper;
-// Makes it look again.
+// Wakes the observer, so that it checks again for the end of its center.
 void tidings__nudge(tidings__sleeper *sleeper);
 
-// A process where the kernel refuses to watch files asks for itself, at most this often.
+// The time between two checks by a process in which the kernel refuses to watch files, in ns.
 #define TIDINGS__END_ASK_NS 500000000
 
-// Has it ended, as far as this process knows? Two loads.
+// True if the center has ended, as far as this process knows. Two loads.
 static inline bool tidings__end_known(const tidings_center *center) {
     return (tidings__relaxed(&center->segment.header->removed.word) | tidings__relaxed(&center->ended)) != 0;
 }
-// -ESTALE with the line written; `what` goes on after "can't".
+// Fails because the center has ended. Returns -ESTALE with the line written; `what` continues "can't".
 int tidings__end_fail(const tidings_center *center, const char *what);
 
-// Notes where the center's name lies, so that the path can be trusted later. When opened.
+// Notes the directory of the center's name, so that the path can be trusted later. Called when the center is opened.
 void tidings__end_begin(tidings_center *center);
-// Asks the kernel. True: it has ended. No locks. Async-signal-safe.
+// Asks the kernel. True: the center has ended. No locks. Async-signal-safe.
 bool tidings__end_look(tidings_center *center);
 
-// As `tidings__end_known`; asks the kernel first if this process's thread has heard of a change of the file. Before an
-// observer sleeps.
+// As `tidings__end_known`; but if this process's thread has heard of a change of the file, asks the kernel first.
+// Called before an observer sleeps.
 bool tidings__end_doubted(tidings_center *center);
 
-// From now on the observer is nudged when its center ends. Then this process watches the file, if the kernel lets it.
+// From now on the observer is nudged when its center ends. After that this process watches the file, if the kernel
+// allows it.
 void tidings__end_watch(tidings_center *center, tidings__sleeper *sleeper);
 void tidings__end_unwatch(tidings_center *center, tidings__sleeper *sleeper);
-// The handle is about to go.
+// Called before the handle is freed: takes the center out of the list, and removes its watches.
 void tidings__end_forget(tidings_center *center);
 
-// Does this process's thread watch the file? Otherwise sleeps end early, and the sleeper asks.
+// True if this process's thread watches the file, or the center is sealed. Otherwise observers sleep for a short time
+// only, and then check the file.
 bool tidings__end_watched(const tidings_center *center);
 // As `tidings__end_look`, but at most twice a second for all callers of the process together.
 void tidings__end_look_seldom(tidings_center *center);
 
-// Posts look when their clock has come to another window of 2^28 ns (0.27 s).
+// True if a post must check for the end. It must if the clock has come to another window of 2^28 ns (0.27 s), or if the
+// end is known.
 static inline bool tidings__end_due(const tidings_center *center, const tidings__thread *thread) {
     return (tidings__relaxed(&center->segment.header->removed.word) |
             (thread->window ^ tidings__relaxed(&center->window))) != 0;

@@ -1,4 +1,4 @@
-// Opening and leaving a center, and what becomes of open centers in a forked child.
+// Opens and closes centers, joins them as a participant, and reopens them in a forked child.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +14,21 @@
 #include "ring/chunk.h"
 #include "segment/names.h"
 
-static pthread_mutex_t centers_lock =
-    PTHREAD_MUTEX_INITIALIZER;   // never held in a wait: openings, closings and forks of the whole process take it
-static tidings_center *centers;  // guarded by centers_lock; read without it by the fork hook, in a child of one thread
+// Never held while waiting: each opening, closing and fork of the process takes it.
+static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;
+// Guarded by centers_lock. The fork hook reads it without the lock, in a child that has one thread.
+static tidings_center *centers;
 
 static tidings__descriptor_set *descriptor_sets;  // likewise
 
-// In the child, right after fork: get a file description of our own for each center, and let go of the inherited one.
-// With it our parent's lock would outlive our parent. Only async-signal-safe calls.
+// In the child, right after fork: opens a file description of its own for each center, and closes the inherited one.
+// Otherwise the parent's lock would outlive the parent. Only async-signal-safe calls.
 static void in_forked_child(void) {
-    // Ours since `before_fork`. (Or nobody's, if that wasn't registered yet.) Made anew instead, it would be another
-    // one to the thread sanitizer.
+    // This thread holds the lock since `before_fork`, or, if that was not registered yet, no thread holds it. The lock
+    // is not initialized anew: the thread sanitizer would take it for another lock.
     (void)pthread_mutex_trylock(&centers_lock);
     pthread_mutex_unlock(&centers_lock);
-    // Another thread of the parent may have held a center's; it isn't here.
+    // Another thread of the parent may have held a center's lock. That thread does not exist here.
     for (tidings_center *center = centers; center; center = center->next) {
         pthread_mutex_init(&center->lock, NULL);
 #ifndef MUTANT_CHILD_KEEPS_PARTICIPANT_LOCK  // Found by: fault-injection a_small_post
@@ -38,8 +39,8 @@ static void in_forked_child(void) {
         while (descriptor_sets->count > 0) tidings__file_close(descriptor_sets->descriptors[--descriptor_sets->count]);
 }
 
-// Nobody forks while a center is being opened or closed: its descriptor is known to `in_forked_child`, or it isn't
-// there yet.
+// No fork while a center is being opened or closed: `in_forked_child` knows of its descriptor, or the descriptor does
+// not exist yet.
 static void before_fork(void) { pthread_mutex_lock(&centers_lock); }
 static void after_fork_in_parent(void) { pthread_mutex_unlock(&centers_lock); }
 static void watch_forks(void) {
@@ -76,7 +77,7 @@ void tidings__descriptor_set_close(tidings__descriptor_set *descriptor_set) {
 static int join(tidings_center *center) {
     tidings__segment *s = &center->segment;
     if (!s->writable) {
-        // No place, no lock: nobody knows of it.
+        // A reader has no entry and no lock: no other process knows of it.
         center->participant = UINT32_MAX;
         center->pid = (uint64_t)tidings__process_id() << 32;
         center->fork_epoch = tidings__thread_self()->fork_epoch;
@@ -109,11 +110,11 @@ static void forget(tidings_center *center) {
             break;
         }
     }
-    // Under the lock: a child forked between the two steps would know of the descriptor no more, and keep our locks.
+    // Under the lock: a child forked between the two steps would not know of the descriptor, and would keep our locks.
     tidings__segment_close_files(&center->segment);
     pthread_mutex_unlock(&centers_lock);
-    // Not under the lock, for it takes long: openings, closings and forks of other threads go on. A child forked
-    // meanwhile has a mapping that it does not use.
+    // Not under the lock, because it takes long: other threads open, close and fork meanwhile. A child forked meanwhile
+    // has a mapping that it does not use.
     tidings__segment_close(&center->segment);
     pthread_mutex_destroy(&center->lock);
     free(center);
@@ -141,7 +142,7 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
         }
         pthread_mutex_unlock(&centers_lock);
         if (error != TIDINGS__LATER) break;
-        // Not under the lock: other threads open and close other centers, and fork, meanwhile.
+        // Not under the lock: other threads open, close and fork meanwhile.
         tidings__nap(TIDINGS__LATER_NS);
         center->segment.looks++;
     }
@@ -173,7 +174,7 @@ void tidings_close(tidings_center *center) {
     tidings__end_forget(center);
     if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch &&
         tidings__has_place(center)) {
-        // Reservations that were never posted or abandoned end here.
+        // Frees the chunks of reservations that were never posted or abandoned.
         const tidings__participant_set own = tidings__participant_only(center->participant);
         tidings__chunk_reclaim(&center->segment, &own);
         tidings__participant_leave(&center->segment, center->participant);

@@ -1,5 +1,5 @@
-// Reclaiming what dead participants left. The lock of an entry that still describes a participant proves that this
-// participant is dead; each step can be done again.
+// Reclaims what dead participants left. If the lock of an entry that still describes a participant can be taken, that
+// participant is dead. Each step can be repeated.
 #include "center/center.h"
 #include "platform/lock.h"
 #include "registry/observers.h"
@@ -19,8 +19,8 @@ void tidings__reclaim_orphans(tidings__segment *s, const tidings__participant_se
 int tidings__reclaim_dead(tidings_center *center) {
     tidings__segment *s = &center->segment;
     if (!s->writable) return 0;
-    // Two threads of one handle share its descriptor, and the kernel would grant both the locks: one at a time. A
-    // thread that finds another at it only declares who is dead.
+    // Two threads of one handle share its descriptor, and the kernel would grant the locks to both. So one thread at a
+    // time reclaims. A thread that finds the mutex taken only declares dead participants.
     if (pthread_mutex_trylock(&center->lock) != 0) {
         for (uint32_t i = 0; i < s->shape.participants; i++) (void)tidings__participant_dead(s, i, center->participant);
         return 0;
@@ -41,7 +41,7 @@ int tidings__reclaim_dead(tidings_center *center) {
     for (uint32_t i = 0; i < s->shape.participants; i++)
         if (tidings__participant_set_has(&dead, i)) tidings__set_release(&s->participants[i].instance, 0);
 #endif
-    // All of them in one walk of each table.
+    // One walk of each table for all of them.
     if (count > 0) tidings__reclaim_orphans(s, &dead);
     for (uint32_t i = 0; count > 0 && i < s->shape.participants; i++) {
         if (!tidings__participant_set_has(&dead, i)) continue;

@@ -1,4 +1,4 @@
-// Under which name a record was posted, for who looks at more names than one.
+// Finds the name under which a record was posted: in a name entry, in the cell or in a chunk.
 #include "center/record_name.h"
 #include "center/center.h"
 #include "ring/chunk.h"

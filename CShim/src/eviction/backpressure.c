@@ -1,3 +1,4 @@
+// What a post does when a lossless observer holds it back: detects dead observers, waits, or fails.
 #include "eviction/backpressure.h"
 
 #include <errno.h>
@@ -29,20 +30,20 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     tidings__segment *s = &center->segment;
     tidings__observer_entry *entry = &s->observers[holder];
     uint32_t owner = tidings__acquire(&entry->owner);
-    // Dead observers hold no post back: this is where their death is noticed.
+    // A dead observer must not hold a post back. Its death is detected here.
 #ifdef MUTANT_DEAD_OBSERVER_HOLDS_POSTS  // Found by: interleaving dead_lossless
     const bool died = false;
 #else
     const bool died = owner != 0 && tidings__participant_dead(s, owner - 1, center->participant);
 #endif
-    // All of the dead are reclaimed, in a walk along all names, once a post. Later ones are declared dead, and the next
-    // post reclaims them.
+    // One walk along all names reclaims all dead participants, once a post. A participant that dies later is declared
+    // dead here, and the next post reclaims it.
     if (died && *passed == 0) (void)tidings__reclaim_dead(center);
-    // One that closes takes its bit away before it gives up its entry.
+    // An observer that closes clears its lossless bit before it gives up its entry.
     const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) ||
                       !tidings__observer_alive(s, holder);
-    // A peer can make such observers as fast as a post passes them by. All that were dead are known by now, so it
-    // passes a few, and never beyond its deadline.
+    // A hostile peer can make dead observers as fast as a post passes them by. The walk above has reclaimed all earlier
+    // ones. So a post passes a few by, and none after its deadline.
     if (gone && (*passed)++ < PASSED_MOST &&
         (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline))
         return 0;
@@ -52,14 +53,15 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
                              "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; "
                              "give a deadline, or let it catch up",
                              s->name, process_of(s, owner));
-    // Before the cursor is looked at: one that goes to and fro holds nobody longer than that.
+    // Checked before the cursor: a cursor that moves to and fro must not hold the post beyond its deadline.
     if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
         return tidings__fail(ETIMEDOUT,
                              "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind "
                              "until the deadline; let it catch up",
                              s->name, process_of(s, owner));
     uint64_t cursor = tidings__acquire(&entry->cursor);
-    // It usually moves within a microsecond: look a little before sleeping. Not where it needs our processor for that.
+    // The cursor usually moves within a microsecond, so poll it before sleeping. Not on a single processor, which the
+    // observer needs for its progress.
     if (tidings__processors() > 1) {
         for (int i = 0; i < 300; i++) {
             if (tidings__acquire(&entry->cursor) != cursor) return 0;
@@ -67,7 +69,8 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
         }
     }
     const uint64_t now = tidings__monotonic_ns();
-    // Steps of a millisecond, so that its death is noticed; it rings when it has moved on.
+    // Sleeps for at most a millisecond at a time, so that the observer's death is detected. The observer wakes this
+    // word when its cursor has moved.
     const uint64_t left = deadline > now ? deadline - now : 0, step = left < 1000000 ? left : 1000000;
     _Atomic uint32_t *waiting = tidings__waiting_posters(s, holder);
     uint32_t value = tidings__fetch_or(waiting, 1) | 1;

@@ -1,4 +1,5 @@
-// Ending the past: README.md, "Eviction". Here ring (positions, verdicts) and registry (tallies, retained values) meet.
+// Eviction: ends the oldest positions, after counting their records per name. README.md, "Eviction". Here the ring
+// (positions, verdicts) and the registry (tallies, retained values) meet.
 #include <errno.h>
 
 #include "center/center.h"
@@ -15,7 +16,8 @@
 #include "retained/retained.h"
 #include "ring/chunk.h"
 
-// What a range holds, per name entry. At most two entries a record.
+// How many records a range holds, per name entry. A record counts for at most two entries: its name, and its name with
+// subject.
 typedef struct tallies {
     uint32_t used, valid, retained;
     struct {
@@ -36,7 +38,7 @@ static void tally(tallies *t, uint32_t entry, uint32_t more) {
     t->of[t->used++].count = more;
 }
 
-#define NAMES UINT64_C(0x00ffffff00ffffff)  // of a topic word: name, and name with subject
+#define NAMES UINT64_C(0x00ffffff00ffffff)  // of a route word: entry of the name, entry of name and subject
 
 static void tally_run(tallies *t, uint64_t names, uint32_t run) {
     tally(t, (uint32_t)names, run);
@@ -50,12 +52,12 @@ static int cannot_read(const tidings__segment *s) {
                          s->name);
 }
 
-#define AT_ONCE 32u  // prefixes: a bit each
+#define AT_ONCE 32u  // prefixes per pass, one bit each
 
-#define FINISHED 1  // by somebody else
+#define FINISHED 1  // another thread finished this range
 
-// As above, for the prefixes that somebody looks at. No record says which its name has, so each is asked; a range at a
-// time, here alone. 0, FINISHED, or why it can't.
+// Counts the records of the range for each observed prefix. No record says which prefixes its name has, so each prefix
+// is compared with the name. Only eviction counts them, once per range. Returns 0, FINISHED or an error.
 static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev,
                                                     uint64_t start, uint64_t end) {
     for (;;) {
@@ -63,7 +65,7 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
         while (used < AT_ONCE && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE)
             entries[used++] = entry;
         if (used == 0) return 0;
-        uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // names come in runs
+        uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // consecutive records often have the same name
         for (uint64_t position = start; position < end; position++) {
             if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
             const uint32_t name = (uint32_t)tidings__relaxed(&tidings__cell_at(s, position)->route) & 0xffffff;
@@ -80,7 +82,8 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
             last = name;
             for (uint32_t left = fitting; left; left &= left - 1) counts[__builtin_ctz(left)]++;
         }
-        // As for names: what was read is of this lap, and the entries of this use of theirs, if EV hasn't moved on.
+        // As for names: if EV has not moved on, the records read are of this lap, and the entries still serve the same
+        // prefixes.
         tidings__fence_acquire();
         if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
 #ifndef MUTANT_PREFIX_NOT_COUNTED  // Found by: interleaving prefixes_in_a_full_ring
@@ -90,7 +93,7 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
     }
 }
 
-// Evicts the range in `ev`, or finds that somebody did.
+// Evicts the range in `ev`, or finds that another thread did so.
 static int evict_range(tidings_center *center, uint64_t ev) {
     tidings__segment *s = &center->segment;
     uint64_t start = tidings__ev_start(ev), end = start + tidings__ev_length(ev);
@@ -103,20 +106,22 @@ static int evict_range(tidings_center *center, uint64_t ev) {
 #endif
     tallies t;
     t.used = t.valid = t.retained = 0;
-    uint64_t names = 0;  // of the run of records that is being counted; names come in runs
+    uint64_t names = 0;  // entries of the current run: consecutive records often have the same name
     uint32_t run = 0;
     bool revoked = false;
     for (uint64_t position = start; position < end; position++) {
         tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state finding = tidings__slot_status(s, position);
         if (finding == TIDINGS__CLAIMED) {
-            // All of the range once: what is claimed even then is rubbish.
+            // Revokes all claims of the range, once. A position that is still claimed after that is damaged, and is not
+            // counted.
             if (!revoked) tidings__revoke_all(s, position, end);
             revoked = true;
             finding = tidings__slot_status(s, position);
         }
         if (finding == TIDINGS__UNDECIDED || finding == TIDINGS__LAPPED) {
-            // Evicted already, or not there yet: somebody has finished this range, or EV has been spoiled.
+            // The position is evicted already, or not yet decided: another thread has finished this range, or EV is
+            // damaged.
             if (tidings__acquire(&s->header->eviction.word) != ev) return 0;
             return tidings__fail(
                 EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
@@ -134,17 +139,17 @@ static int evict_range(tidings_center *center, uint64_t ev) {
             t.retained_at[t.retained++] = position;
     }
     tally_run(&t, names, run);
-    // Slots of the range are not used again before EV has moved on: if it hasn't yet, all of the above was read from
-    // this lap.
+    // Slots of the range are not used again before EV has moved on. If EV is unchanged, all records above were read
+    // from this lap.
     tidings__fence_acquire();
 #ifndef MUTANT_NO_EV_CHECK_BEFORE_COUNTING  // Found by: interleaving a_slow_hand
     if (atomic_load_explicit(&s->header->eviction.word, memory_order_seq_cst) != ev) return 0;
 #endif
-    // After that look at EV, in the one order that there is of such: who added a prefix and looked at EV then
-    // (`tidings__join_name`) has seen this range, or is seen here.
+    // This load follows the load of EV in the single order of sequentially consistent operations. A participant that
+    // added a prefix and then read EV (`tidings__join_name`) has seen this range, or its prefix is seen here.
     const tidings__prefix_walk prefixes = tidings__prefixes(s);
     if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
-        // A post is allowed in a signal handler.
+        // A signal handler may post, so errno is restored.
         const int saved = errno, error = tally_prefixes(s, prefixes, ev, start, end);
         errno = saved;
         if (error) return error == FINISHED ? 0 : error;
@@ -163,9 +168,10 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     return 0;
 }
 
-// Does a lossless observer still need the record at this position? Of those alive only one whose cursor has not passed
-// it, and who looks at its name. One that sleeps on other names holds nobody back: it finds itself lapped when it wakes
-// up, and that it missed nothing. Who has come alive since has changed EV for it.
+// True if a lossless observer still needs the record at `position`; `*holder` is its index. Such an observer is alive,
+// has not passed the position, and is a member of the record's name.
+// An observer that sleeps on other names holds no post back: it finds itself lapped when it wakes up, with no record
+// missed. An observer that began after `living` was read has changed EV's tag, so the caller's CAS fails.
 static bool needed(const tidings__segment *s, const tidings__observer_set *living, tidings__name *name,
                    uint64_t position, uint32_t *holder) {
     for (uint32_t word = 0; name && word < TIDINGS__MAP_WORDS; word++) {
@@ -184,7 +190,8 @@ static bool needed(const tidings__segment *s, const tidings__observer_set *livin
     return false;
 }
 
-// EV is idle and only changes to a new value, so what is read here was of this lap if the caller's CAS of it succeeds.
+// EV is idle and only changes to new values. So if the caller's CAS on EV succeeds, all that is read here was of this
+// lap.
 static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, uint64_t position,
                              uint32_t *holder) {
     tidings__prefix_walk walk = tidings__prefixes(s);
@@ -192,7 +199,7 @@ static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *l
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length, entry;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
-    // Which prefixes it has can't be told if it can't be read: perhaps all.
+    // If the name cannot be read, the record may have any prefix: assume all.
     if (!name && length != TIDINGS__NAME_UNREADABLE) return false;
     while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) !=
            TIDINGS__NAME_NONE)
@@ -200,7 +207,8 @@ static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *l
     return false;
 }
 
-// How much of a range may go without lossless observers losing something.
+// How many positions of a range can be evicted without a lossless observer losing a record. If fewer than `length`,
+// `*holder` is the index of the observer that needs the next one.
 static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
     tidings__segment *s = &center->segment;
     tidings__observer_set living;
@@ -232,7 +240,8 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
     return length;
 }
 
-// Starts (or helps) evicting one more range, not beyond `limit`. 0; -EAGAIN: held back.
+// Starts (or helps) evicting one more range, not beyond `limit`. Returns 0 if the caller shall check EV again, -EAGAIN
+// if a lossless observer (`*holder`) needs the first position, or an error.
 static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) {
     tidings__segment *s = &center->segment;
     _Atomic uint64_t *word = &s->header->eviction.word;
@@ -247,14 +256,14 @@ static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) 
 #endif
         if (length == 0) return -EAGAIN;
         uint64_t evicting = tidings__ev_evicting(start, (uint32_t)length);
-        if (!tidings__cas(word, &ev, evicting)) return 0;  // somebody else did something; the caller looks again
+        if (!tidings__cas(word, &ev, evicting)) return 0;  // another thread changed EV; the caller checks again
         ev = evicting;
     }
     return evict_range(center, ev);
 }
 
-// Each round moves EV on, or a peer has changed it meanwhile. More rounds than these are needed only where a peer sets
-// it back, again and again.
+// Each round moves EV on, or a peer has changed it meanwhile. More rounds are needed only if a hostile peer sets EV
+// back again and again.
 static bool too_many(const tidings__segment *s, uint64_t rounds) { return rounds > 4 * (uint64_t)s->shape.slots; }
 
 static int set_back(const tidings__segment *s) {
@@ -281,9 +290,10 @@ void tidings__evict_finish(tidings_center *center) {
 
 int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder) {
     uint64_t slots = center->segment.shape.slots;
-    // More than the one slot that is needed: the cost is shared by the next posts. A quarter of a small ring at most.
+    // Evicts more than the one slot that is needed, so that the next posts share the cost. At most a quarter of a small
+    // ring.
     uint64_t more = slots / 4 < TIDINGS__EV_LENGTH_MAX ? slots / 4 : TIDINGS__EV_LENGTH_MAX;
-    // Signed: others may have evicted far beyond the position we once wanted.
+    // Signed: other threads may have evicted far beyond the position of this call.
     for (uint64_t rounds = 0; (int64_t)(position - tidings__oldest(&center->segment)) >= (int64_t)slots; rounds++) {
         if (too_many(&center->segment, rounds)) return set_back(&center->segment);
         int error = evict_some(center, position - slots + more, holder);

@@ -1,16 +1,17 @@
-// Eviction: how the ring's past ends. README.md, "Eviction".
+// Eviction: ends the ring's oldest positions, so that their slots and chunks can be used again. README.md, "Eviction".
 #ifndef TIDINGS__EVICT_H
 #define TIDINGS__EVICT_H
 
 #include "center/center.h"
 
-// Evicts until `position` can be claimed. 0; -EAGAIN: a lossless observer still needs what would go (`*holder`, its
-// observer index).
+// Evicts until `position` can be claimed. Returns 0; -EAGAIN if a lossless observer (`*holder`, its observer index)
+// still needs a record that would go; or an error with the line written.
 int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder);
 
-// Evicts everything before `end` (which must be decided), to free chunks.
+// Evicts all positions before `end`, to free chunks and name entries. `end` must not be beyond the frontier. Returns as
+// above.
 int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder);
-// Finishes an eviction that somebody began.
+// Finishes an eviction that is under way.
 void tidings__evict_finish(tidings_center *center);
 
 #endif

@@ -1,3 +1,4 @@
+// Adds name entries to a table that may be full: reclaims dead participants and evicts history to free entries.
 #include "eviction/name_registration.h"
 
 #include <errno.h>
@@ -9,9 +10,8 @@
 #include "registry/tally.h"
 #include "ring/verdict.h"
 
-// How many comparisons of a record with a prefix one call makes when it gives up history to free name entries. Without
-// prefixes that is the whole of a ring of up to 2^19 slots; with TIDINGS_PREFIXES_MAX of them, half of the default
-// ring.
+// How many comparisons of a record with a prefix one call makes when it evicts history to free name entries. Without
+// prefixes this covers a whole ring of up to 2^19 slots; with TIDINGS_PREFIXES_MAX prefixes, half of the default ring.
 #define COMPARED (UINT64_C(1) << 19)
 static uint64_t history_end(tidings__segment *s) {
     tidings__prefix_walk walk = tidings__prefixes(s);
@@ -24,7 +24,7 @@ static uint64_t history_end(tidings__segment *s) {
 int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t observer, uint32_t *entry) {
     tidings__segment *s = &center->segment;
     int error = key->prefix ? tidings__prefix_room(s, center->participant, key) : 0;
-    // All taken: perhaps by the dead.
+    // All entries for prefixes are taken, perhaps by dead participants.
     if (error == -ENOSPC && tidings__reclaim_dead(center) > 0)
         error = tidings__prefix_room(s, center->participant, key);
     if (error) return error;
@@ -32,9 +32,9 @@ int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t
     uint32_t holder;
     if (error == -ENOSPC && tidings__evict_to(center, history_end(s), &holder) == 0)
         error = tidings__name_join(s, center->participant, key, observer, entry);
-    // What is being evicted may be counted by somebody who knows of the prefix, or by somebody who doesn't. To its end:
-    // everybody knows of it in the next. And who knew of it in the last, and has yet to add what it counted, finds that
-    // it is too late.
+    // Of the threads that count the current range, some may know of the new prefix, and some not. So this call finishes
+    // that range; in the next one, all evicting threads know of the prefix. Moving `end` to the oldest position voids
+    // the count of a thread that knew of it earlier and adds late.
     if (!error && key->prefix) {
         tidings__barrier_after_rmw();
 #ifndef MUTANT_PREFIX_JOIN_DURING_EVICTION  // Found by: interleaving prefixes_in_a_full_ring

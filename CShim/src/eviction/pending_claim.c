@@ -1,3 +1,4 @@
+// Waiting for a claim that is not committed yet: how long, in which steps, and when to revoke it.
 #include "eviction/pending_claim.h"
 
 #include "platform/clock.h"
@@ -6,16 +7,18 @@
 #include "registry/prefixes.h"
 #include "ring/verdict.h"
 
-// How long a claim may stay uncommitted before it is revoked. A post takes tens of nanoseconds, some microseconds when
-// it rings; a poster that lost its processor gets it back within a time slice or two (3 to 4 ms each). Revoking too
-// early is harmless (it posts anew), so: under a time slice.
+// How long a claim may stay uncommitted before it is revoked. A post takes tens of nanoseconds, or some microseconds if
+// it wakes observers. A poster that lost its processor gets it back within a time slice or two (3 to 4 ms each).
+// Revoking too early is harmless, because the poster claims again. So the timeout is below a time slice.
 #define REVOKE_TIMEOUT_NS 2000000u
-#define REVOKE_TIMEOUT_PER_MEMBER_NS                                                                                   \
-    20000u  // a wake-up costs the poster 2 to 5 µs, and whom it woke wants a processor too
-#define REVOKE_TIMEOUT_FOR_READERS_NS 2000000u  // it wakes them all in one call, and nobody knows how many they are
-#define REVOKE_TIMEOUT_DOUBLINGS 5              // 64 ms for what nobody is rung for
-#define REVOKE_TIMEOUT_MAX_NS 250000000u        // whatever hostile words would have us believe
-#define READER_TIMEOUT_FACTOR 10u  // who can't revoke loses what is committed after all: worth a longer wait
+// A wake-up costs the poster 2 to 5 µs, and the observer that it woke needs a processor too.
+#define REVOKE_TIMEOUT_PER_MEMBER_NS 20000u
+// In an observable center each post also makes a system call to wake readers, whose number is unknown.
+#define REVOKE_TIMEOUT_FOR_READERS_NS 2000000u
+#define REVOKE_TIMEOUT_DOUBLINGS 5        // 2 ms become 64 ms for a record that wakes no observer
+#define REVOKE_TIMEOUT_MAX_NS 250000000u  // bounds what hostile words can cause
+// A reader cannot revoke, and misses a record that is committed later: worth a longer wait.
+#define READER_TIMEOUT_FACTOR 10u
 #define READER_LOOKS 100u
 #define SPIN_LOOKS 200  // at a claimed slot, before giving the processor away; some microseconds
 
@@ -24,11 +27,11 @@ static uint32_t members(tidings__segment *s, uint32_t entry) {
     return name ? tidings__name_members(name) : 0;
 }
 
-// Who looks by prefix, at whatever: each is rung once a post.
+// How many observers observe any prefix. A poster wakes each of them once a post.
 static uint32_t members_by_prefix(tidings__segment *s) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return 0;
-    // A hint: of some of them, should a hostile peer have tied the chain to a ring.
+    // Bounded: a hostile peer may have closed the chain to a cycle. For a hint, some of the prefixes are enough.
     if (walk.steps > 32) walk.steps = 32;
     uint64_t members[TIDINGS__MAP_WORDS] = {0};
     for (uint32_t entry; (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;)
@@ -38,18 +41,18 @@ static uint32_t members_by_prefix(tidings__segment *s) {
     return count;
 }
 
-// How long to wait for this claim. A poster rings before it commits, and a thousand wake-ups take several times
-// REVOKE_TIMEOUT_NS: who woke first must not revoke what the poster is still ringing the others for, or it would begin
-// anew, without end.
+// How long to wait for this claim. A poster wakes observers before it commits, and a thousand wake-ups take several
+// times REVOKE_TIMEOUT_NS. The observers that are awake first must not revoke the claim while the poster still wakes
+// the other ones. Otherwise the poster would claim again without end.
 uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position) {
-    // What is claimed may not be written yet, or be an earlier record's: nothing but a hint.
+    // The claimed record may not be written yet, or the route word may be an earlier record's: this is only a hint.
     uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
     uint64_t asked = members(s, (uint32_t)route & 0xffffff) + members(s, (uint32_t)(route >> 32) & 0xffffff) +
                      members(s, TIDINGS__NAME_ALL) + members_by_prefix(s);
     uint64_t longest = REVOKE_TIMEOUT_NS + asked * REVOKE_TIMEOUT_PER_MEMBER_NS +
                        (s->observable ? REVOKE_TIMEOUT_FOR_READERS_NS : 0);
-    // Revoked several times on end, this poster isn't stopped, only slow: it has come back each time. Twice as long for
-    // it each time.
+    // If the same poster was revoked at the positions just before, it is slow, not stopped: it came back each time.
+    // Each of these revocations doubles the timeout.
     const uint64_t who = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;
     uint64_t owner = tidings__acquire(&tidings__cell_at(s, position)->claim) & who;
     for (uint32_t i = 1; i <= REVOKE_TIMEOUT_DOUBLINGS && i <= position; i++) {
@@ -80,27 +83,28 @@ void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck
         tidings__yield();
         return;
     }
-    // Asked anew: the poster may not have written the name yet when we first looked. But it is a walk along who is
-    // rung: not at each of many short waits, only before it ends.
+    // Computed again, because the poster may not have written the name when this position was first checked. The
+    // computation walks along the observers to be woken. So it is not done at each of many short waits, but always
+    // before the wait ends.
     const uint64_t waited = tidings__monotonic_ns() - stuck->since;
     if (stuck->calls <= 4 || stuck->calls % 32 == 0 || waited >= stuck->longest)
         stuck->longest = tidings__revoke_timeout(s, position);
     const uint64_t longest = stuck->longest;
     if (s->writable && waited >= longest) {
         tidings__revoke(s, position);
-        stuck->calls = 0;  // claimed even now it is by somebody's rubbish, and waited for anew
+        stuck->calls = 0;  // if it is claimed even now, the slot is damaged, and the wait starts again
         return;
     }
-    // Of looks too: each lets others have the processor, who may revoke.
+    // Needs a number of calls too: each of them yields the processor to participants, which may revoke.
     stuck->over = stuck->calls > READER_LOOKS && waited >= READER_TIMEOUT_FACTOR * longest;
     if (stuck->over) return;
     if (!sleep) {
         tidings__yield();
         return;
     }
-    // The poster has no processor, wakes many, or is stopped. Its commit is a plain store and wakes no thread, but
-    // after many wake-ups the poster wakes the sleepers here (not where readers may be among them). So: steps, longer
-    // each time.
+    // The poster has no processor, wakes many observers, or is stopped. Its commit is a plain store, which wakes no
+    // thread. After many wake-ups the poster also wakes the sleepers on the claim, but not in an observable center. So
+    // sleep in steps, each longer than the last.
     uint64_t step = stuck->calls < 8 ? UINT64_C(10000) << stuck->calls : longest;
     if (step > longest / 16) step = longest / 16;
     tidings__cell *cell = tidings__cell_at(s, position);

@@ -4,19 +4,21 @@
 
 #include "center/center.h"
 
-// A claimed position that somebody waits for, and since when.
+// A claimed position that a thread waits for, and since when (monotonic ns).
 typedef struct tidings__pending_claim {
     uint64_t at, since;
-    uint64_t longest;  // is it to be waited for
+    uint64_t longest;  // its revoke timeout in ns, as last computed
     uint32_t calls;
-    bool over;  // waited for long enough, by who may not revoke
+    bool over;  // a reader, which may not revoke, has waited long enough
 } tidings__pending_claim;
 
 // How long this claim may stay uncommitted before it is revoked, in nanoseconds.
 uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position);
 
-// A claimed position: waits a moment (without `sleep`: looks a moment) for its poster, a little longer at each call,
-// and once 2 ms have gone by since the first, no longer: revokes.
+// Waits for the poster of the claimed `position`, a little longer at each call. Without `sleep` it only polls and
+// yields.
+// After the revoke timeout (2 ms or more since the first call for this position) a participant revokes the claim. A
+// reader sets `over` after ten times that and 100 calls.
 void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck, uint64_t position, bool sleep);
 
 #endif

@@ -1,3 +1,4 @@
+// Takes a chunk for a payload that does not fit a cell. Frees chunks by eviction and by reclaiming dead participants.
 #include "posting/payload_chunk.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "retained/retained.h"
 #include "ring/chunk.h"
 
-// All places of this size are being filled, or retained.
+// Fails with -EAGAIN: all chunks that are large enough are being filled, or hold retained values.
 static int no_place(const tidings__segment *s, uint64_t size) {
     uint32_t of_size = 0, kept = 0;
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {
@@ -45,9 +46,11 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
         if (room.least) {
             error = tidings__evict_to(center, room.most, &holder);
             if (error == -EAGAIN && (int64_t)(tidings__oldest(s) - room.least) >= 0)
-                continue;  // held back, and there is one all the same
+                // Eviction stopped before `most`, but at or after `least`, so it freed a chunk.
+                continue;
             if (error == -EAGAIN && room.order) {
-                // Nobody is held back while there is one that is free.
+                // `order` set: not all chunks were checked, and a free one may exist. Before a lossless observer holds
+                // this post back, the next try checks all chunks.
                 tidings__set_relaxed(room.order, 0);
                 continue;
             }
@@ -56,7 +59,7 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
             continue;
         }
         if (reclaimed) return no_place(s, size);
-        // All are being filled, or retained. Some of their owners may be dead.
+        // All chunks are being filled, or hold retained values. Some of their owners may be dead.
         reclaimed = true;
         (void)tidings__reclaim_dead(center);
         tidings__reclaim_retained(center);

@@ -1,4 +1,4 @@
-// Posting: claim, write, ring, commit. README.md, "Post".
+// The post path: claim a position, write the record, wake observers, commit. README.md, "Post".
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -19,7 +19,8 @@
 #include "ring/chunk.h"
 #include "ring/verdict.h"
 
-// Those who look at more than this name. After the claim, so that who joined a prefix before G was read is met.
+// Wakes observers of all names and of prefixes. Must follow the claim: an observer that joined a prefix before G was
+// read is then found.
 static __attribute__((noinline)) uint32_t ring_others(const tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
     uint32_t rung = resolved & TIDINGS__RESOLVED_ALL ? tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]) : 0,
@@ -32,7 +33,7 @@ static __attribute__((noinline)) uint32_t ring_others(const tidings_publisher *p
     return rung;
 }
 
-// Rings everybody asleep who looks at what was resolved; how many.
+// Wakes all sleeping observers that `resolved` names. Returns how many the asleep map shows.
 static uint32_t ring(const tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
     uint32_t rung = 0;
@@ -44,20 +45,21 @@ static uint32_t ring(const tidings_publisher *publisher, uint64_t resolved) {
     return rung;
 }
 
-// Ringing took so long that the first observers awake wait for the commit, asleep on the claim. They look again after
-// a step of at most a sixteenth of the revoke timeout; this wakes them sooner. Not in an observable center: readers
-// can sleep on the claim in any number, and the poster would wake them all.
+// After many wake-ups, the observers that were woken first sleep on the claim until the commit. They check the slot
+// again after at most a sixteenth of the revoke timeout; this wake-up is sooner. Not in an observable center: any
+// number of readers can sleep on the claim, and the poster would wake them all.
 #define MANY_RUNG 4
 static inline void wake_claim_waiters(const tidings__claim *claim, uint32_t rung) {
     if (__builtin_expect(rung > MANY_RUNG, 0)) tidings__futex_wake(tidings__claim_futex(claim->cell), INT_MAX);
 }
 
-#define WATCH_MOST 16u  // positions a post, more than one so that it catches up with what others post
+// Positions that one post checks. More than one, so that this process catches up with the posts of other posters.
+#define WATCH_MOST 16u
 #define WATCH_BEHIND 256u
 
-// Readers can't revoke what its poster doesn't finish, and there may be nobody else to observe: the next who post do it
-// for them. Other threads of this process do the same with the same two words; whatever comes of that, a post that is
-// revoked too early is posted anew.
+// Readers cannot revoke a claim that its poster does not finish, and there may be no participant that observes. So
+// later posters revoke it for the readers. Other threads of this process write the same two words without order. The
+// worst result is a revocation that comes too early, and that post claims again.
 static void watch_for_readers(tidings_center *center, uint64_t position) {
     tidings__segment *s = &center->segment;
     uint64_t at = tidings__relaxed(&center->watch);
@@ -76,10 +78,10 @@ static void watch_for_readers(tidings_center *center, uint64_t position) {
         tidings__revoke(s, at);
 }
 
-// There was nothing to claim (`error` says why): makes room. 0: try again.
+// Claiming failed with `error`: evicts positions to make room. Returns 0 if the caller shall try again.
 static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t owner, tidings__thread *thread,
                                                uint64_t deadline, int error, uint32_t *passed) {
-    // It may have been set for a claim that somebody else got.
+    // The pending word may still be set for a claim whose CAS another poster won.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
     if (error == -EBUSY)
         return tidings__fail(EBUSY,
@@ -94,7 +96,7 @@ static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t 
     return error == -EAGAIN ? tidings__held_back(center, holder, deadline, passed) : error;
 }
 
-// Inlined, as a post is not much more than this.
+// Inlined: the claim is most of a post.
 static inline __attribute__((always_inline)) int claim_position(tidings_center *center, uint32_t owner,
                                                                 tidings__thread *thread, uint64_t deadline,
                                                                 bool followed, tidings__claim *claim) {
@@ -106,7 +108,8 @@ static inline __attribute__((always_inline)) int claim_position(tidings_center *
     }
 }
 
-#define WITHOUT_NAME (~(UINT64_C(0xff) << 56))  // a poster word when the name entry has the text
+// Mask for the poster word of a record whose name is in a name entry.
+#define WITHOUT_NAME (~(UINT64_C(0xff) << 56))
 
 static int begin(tidings_publisher *publisher, tidings__thread *thread, size_t size) {
     tidings_center *center = publisher->center;
@@ -124,8 +127,8 @@ static int begin(tidings_publisher *publisher, tidings__thread *thread, size_t s
     return s->observable ? tidings__publisher_prepare(publisher) : 0;
 }
 
-// A name that has to be there once a position is claimed was not: claimed for nothing, and to be added anew. By chance
-// seldom twice on end, in a damaged table for ever.
+// A name entry that must exist after the claim is missing: abandons the position, and the caller adds the entry again.
+// In a sound table this rarely happens twice in a row. In a damaged table it would never end, so the count is bounded.
 #define ADDED_ANEW 32
 static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t owner, tidings__thread *thread,
                    int *times) {
@@ -137,7 +140,7 @@ static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t
         center->segment.name);
 }
 
-// What is to be posted, in a cell.
+// The arguments of a post into a cell.
 typedef struct posting {
     tidings_publisher *publisher;
     tidings__thread *thread;
@@ -148,10 +151,11 @@ typedef struct posting {
     uint8_t format;
 } posting;
 
-#define AGAIN 1  // revoked, or given up: to be claimed anew
+// The claim was revoked or abandoned: the caller claims another position.
+#define AGAIN 1
 
-// A post that is stopped for milliseconds is revoked, and posted anew; one that is revoked so often is revoked by a
-// peer that is there for that.
+// A post that is stopped for milliseconds is revoked, and claims again. So many revocations of one post mean a hostile
+// peer.
 #define REVOKED_MOST 1000
 static int revoked_again(const tidings_center *center) {
     return tidings__fail(EBUSY,
@@ -160,9 +164,9 @@ static int revoked_again(const tidings_center *center) {
                          center->segment.name, REVOKED_MOST);
 }
 
-// What an earlier try of the same post has found a name to stand for. In a damaged table looking it up can take so long
-// that whoever waits for the claim revokes it, and each further try as well, if the topic can't keep what it found (G
-// was set back).
+// What an earlier try of the same post resolved the name to. In a damaged table, resolving can take so long that a
+// waiting thread revokes the claim. Without this, each further try would be revoked too if the publisher cannot store
+// its result (G was set back).
 typedef struct resolution {
     bool known;
     uint64_t generation, resolved;
@@ -184,17 +188,18 @@ static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
 }
 #endif
 
-// One try. 0, AGAIN, or why not. Inlined where `observable` is a constant, and where nothing is kept for a second try:
-// this is the path that every post takes.
+// One try to post. Returns 0, AGAIN or an error. Inlined with constant `observable` and NULL `before`: this is the path
+// of every post.
 static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew,
                                                          resolution *before, tidings__claim *claim, uint32_t *rung) {
     tidings_publisher *publisher = p.publisher;
     tidings_center *center = publisher->center;
-    // Only what it was last: nothing hangs on it but speed.
+    // Relaxed, and possibly stale: used only as a prefetch hint.
     const bool followed = tidings__relaxed(&publisher->resolved) != 0;
     int error = claim_position(center, p.owner, p.thread, p.deadline, followed, claim);
     if (__builtin_expect(error != 0, 0)) return error;
-    // The claim was a full barrier: whoever registers after this look at G finds our claim, and begins after it.
+    // The claim was a full barrier: an observer that registers after this load of G finds our claim, and begins after
+    // it.
     uint64_t resolved = before ? resolved_again(publisher, before) : tidings__resolved(publisher);
     if (observable && !tidings__publisher_registered(publisher, resolved)) {
         error = give_up(center, claim, p.owner, p.thread, anew);
@@ -206,7 +211,8 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
 #ifdef MUTANT_COMMIT_BEFORE_RECORD  // Found by: interleaving one_post; fault-injection a_small_post
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
 #endif
-    // The claim before the first word: a reader of the previous lap who sees one of our words sees our claim.
+    // Release fence: orders the claim before the record's first word. A reader of the previous lap that sees one of our
+    // words also sees our claim.
     tidings__fence_release();
     tidings__set_relaxed(&cell->time, p.time);
     tidings__set_relaxed(&cell->size_pid, center->pid | p.size);
@@ -230,13 +236,14 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     if (resolved) *rung = ring(publisher, resolved);
     return committed ? 0 : AGAIN;
 #endif
-    // Before the commit: if we die here nobody was promised anything, and after it everybody has been rung.
+    // Wakes before the commit. If this poster dies before its commit, no record is owed; if it dies after it, all
+    // observers have been woken.
     if (resolved) *rung = ring(publisher, resolved);
     if (observable) tidings__publisher_wake_readers(publisher);
     return __builtin_expect(tidings__commit(claim, p.owner, p.thread), 1) ? 0 : AGAIN;
 }
 
-// As often as it takes: for who was revoked, and in a center that others may read.
+// Claims again until the post is committed, at most REVOKED_MOST times. For revoked posts, and for observable centers.
 static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *sequence) {
     tidings_publisher *publisher = p->publisher;
     tidings_center *center = publisher->center;
@@ -275,8 +282,7 @@ static inline posting begun(tidings_publisher *publisher, tidings__thread *threa
                      options ? options->format : 0};
 }
 
-// What doesn't go the straight way: it may be too large for a cell, or for anything, or somewhere where nothing can be
-// posted.
+// Slow path: payloads in chunks, options, read-only or observable centers, and errors.
 static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher, const void *payload, size_t size,
                                                     const tidings_post_options *options, uint64_t *sequence) {
     tidings__thread *thread = tidings__thread_self();
@@ -289,7 +295,8 @@ static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher
         const posting p = begun(publisher, thread, payload, size, options, time);
         return post_anew(&p, sequence);
     }
-    // Clearing a value takes no place, or there would be no way out when kept values have taken all there are.
+    // If the name fits a cell, clearing a value takes no chunk. Otherwise no value could be cleared once retained
+    // values fill all chunks.
     if (options && options->flags & TIDINGS__POST_CLEAR && size == 0 && tidings__fits_cell(publisher, 0))
         return tidings__post_chunk(publisher, TIDINGS__NO_CHUNK, 0, options, sequence);
     uint32_t chunk;
@@ -326,7 +333,8 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     tidings__set_release(shared_lock(&center->segment), 0);
 #endif
     if (__builtin_expect(error == AGAIN, 0)) {
-        const posting again = p;  // only this one has an address
+        // Only this copy has its address taken: `p` can stay in registers.
+        const posting again = p;
         return post_anew(&again, sequence);
     }
     tidings__fence_compiler();
@@ -349,7 +357,7 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
     int error = 0;
     if (options && options->flags & TIDINGS_POST_RETAIN) {
         flags |= TIDINGS__RECORD_RETAIN | (options->flags & TIDINGS__POST_CLEAR ? TIDINGS__RECORD_CLEAR : 0);
-        // The entry must be there before the record is: eviction moves the value to it.
+        // The name entry must exist before the record: eviction moves the value to it.
         error = publisher->subject_words ? tidings__state_subject(publisher)
                                          : tidings__join_name(center, &publisher->key, TIDINGS__TO_RETAIN, &entry);
     } else if (s->observable) {
@@ -376,16 +384,16 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
         error = claim_position(center, owner, thread, deadline, true, &claim);
         if (error) break;
         if ((claim.position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {
-            // In a chunk's word this position reads "not claimed yet", and the chunk would never be free again. Once in
-            // 2^48 positions.
+            // In a chunk word this position reads "not claimed yet", and the chunk would never be free again. Happens
+            // once in 2^48 positions.
             tidings__abandon(&claim, owner, thread);
             continue;
         }
         uint64_t resolved = resolved_again(publisher, &before);
         if (flags & TIDINGS__RECORD_RETAIN) {
             if (!tidings__name_stays(s, entry, &publisher->key)) {
-                // Taken out of a full table between joining and claiming: a value without an entry would be lost with
-                // its eviction.
+                // The entry was taken out of a full table between the join and the claim. Without an entry, the value
+                // would be lost when its position is evicted.
                 error = give_up(center, &claim, owner, thread, &anew);
                 if (!error) error = tidings__join_name(center, &publisher->key, TIDINGS__TO_RETAIN, &entry);
                 continue;

@@ -1,4 +1,4 @@
-// A name prepared for posting: what it stands for right now, looked up once per change of the registry.
+// Publishers: opens and closes them, and resolves their names to name entries, once for each change of the registry.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 _Static_assert(sizeof(tidings_publisher) + 2 * 256 + 8 <= TIDINGS_PUBLISHER_SIZE_MAX,
                "the longest name and subject, each rounded up to 8");
 
-// The subject's length as it counts: none is as long as an empty one.
+// Sets a missing subject's length to 0, as that of an empty subject.
 static int check(const char *name, size_t name_length, const char *subject, size_t *subject_length) {
     int error = tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX);
     if (!error && subject) error = tidings__check_text("subject", subject, *subject_length, 0, TIDINGS_SUBJECT_MAX);
@@ -91,8 +91,7 @@ bool tidings__publisher_registered(tidings_publisher *publisher, uint64_t resolv
 
 int tidings__publisher_register(tidings_publisher *publisher) {
     uint32_t entry;
-    // A post is allowed in a signal handler, and the table may have to grow, by calls that fail and are followed by
-    // others.
+    // A signal handler may post. Growing the table makes system calls, some of which fail and set errno.
     const int saved = errno;
     int error = tidings__join_name(publisher->center, &publisher->key, TIDINGS__TO_COUNT, &entry);
     if (!error && publisher->key_subject.subject)
@@ -112,16 +111,16 @@ void tidings__publisher_wake_readers(const tidings_publisher *publisher) {
     _Atomic uint32_t *name_futex =
         &publisher->center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
     tidings__fetch_add(name_futex, 1);
-    // Always: a reader has no way to say that it sleeps. A bounded number: a reader that wakes rings on
-    // (tidings__reader_sleep), and hostile readers cost us no more than this.
+    // Always wakes: a reader cannot announce that it sleeps. The number is bounded: a reader that wakes up wakes more
+    // readers (tidings__reader_sleep), and hostile readers cost a poster no more than this.
     tidings__futex_wake(name_futex, TIDINGS__NAME_FUTEX_WAKES);
 }
 
 uint64_t tidings__resolve(tidings_publisher *publisher, uint64_t generation) {
     tidings__segment *s = &publisher->center->segment;
     uint64_t resolved = 0, now = generation;
-    // G before and after, so that the answer is one of its time; if it keeps moving, the newest answer is as good as
-    // any: everything that was there before our claim has been seen.
+    // Reads G before and after, so that the result belongs to one G. If G keeps changing, the latest result is good
+    // enough: it includes all names registered before our claim.
     for (int round = 0; round < 4; round++) {
         generation = now;
         resolved = tidings__name_find(s, &publisher->key);
@@ -138,9 +137,11 @@ uint64_t tidings__resolve(tidings_publisher *publisher, uint64_t generation) {
         if (now == generation) break;
     }
     if (now != generation) return resolved;
-    // Kept for the next post. Who finds somebody else keeping (or is a signal handler on top of it) goes without.
+    // Stores the result for the next post. If another thread stores one now (or this is a signal handler on top of that
+    // thread), this result is not stored.
     uint64_t old = tidings__acquire(&publisher->resolved_at);
-    // Never in place of a newer one: who reads between two keepings of the same G must not find an older answer there.
+    // Must not replace a newer result. Otherwise a thread that reads between two stores for the same G could find an
+    // older result there.
     if (old != TIDINGS__RESOLVED_AT_BUSY &&
 #ifndef MUTANT_OLDER_ROUTE_REPLACES_NEWER  // Found by: interleaving one_publisher_alone
         (old == TIDINGS__RESOLVED_AT_NEVER || (int64_t)(generation - old) > 0) &&

@@ -1,5 +1,5 @@
-// Memory to build a payload in. Encoders are user code: they run here, in a chunk that is ours alone, and never inside
-// a claim.
+// Reservations: chunks in which a caller builds its payload. Encoders are user code, so they run here, in a chunk that
+// this participant alone owns, and never inside a claim.
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "registry/participants.h"
 #include "ring/chunk.h"
 
-// A reservation's number: the chunk, and the topic's text comes on top of what was asked for.
+// Bytes for name and subject, on top of the requested capacity. The publisher is not known when the chunk is reserved.
 #define TEXT_ROOM (2 * 256u)
 
 static int fill(tidings_center *center, uint32_t chunk, tidings_reservation *reservation) {
@@ -40,7 +40,7 @@ static int reserve(tidings_center *center, size_t capacity, tidings_reservation 
     error = tidings__take_chunk(center, need, 0, &chunk);
     if (error) return error;
     fill(center, chunk, reservation);
-    // Only what was asked for has memory for certain.
+    // Only the requested bytes are certain to have memory.
     reservation->capacity = tidings__round8(capacity) < reservation->capacity ? tidings__round8(capacity)
                                                                               : reservation->capacity;
     return 0;
@@ -57,7 +57,7 @@ int tidings_reserve_more(tidings_center *center, tidings_reservation *reservatio
         return tidings__fail(
             ECHILD, "can't go on with a reservation of center \"%s\" that was made before a fork; reserve anew",
             s->name);
-    // The chunk itself may be large enough, and only lack memory.
+    // If the chunk itself is large enough, it only needs more memory.
     uint64_t whole;
     uint32_t chunk = (uint32_t)reservation->internal;
     tidings__chunk_bytes(s, chunk, &whole);
@@ -97,7 +97,7 @@ int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *res
         error = tidings__fail(EINVAL, "can't post %zu bytes of a reservation of %zu; reserve more first", size,
                               reservation->capacity);
     } else if (tidings__fits_cell(publisher, size) && !(options && options->flags)) {
-        // Small after all: a slot is nearer to the observers, and the chunk is free again at once.
+        // The payload fits a cell after all: the observers read it sooner there, and the chunk is free again at once.
         error = tidings_post(publisher, reservation->bytes, size, options, sequence);
     } else if (tidings__end_known(center)) {
         error = tidings__end_fail(center, "post to");

@@ -1,4 +1,4 @@
-// A kept value per name: the newest retained notification.
+// State of a name: sets, clears and reads its retained value.
 #include <errno.h>
 #include <string.h>
 
@@ -35,8 +35,8 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
     tidings__record record;
     uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
-    // Each round meets a value that was replaced while it was copied: another one each time, or it can't be read at
-    // all.
+    // Each round meets a value that was replaced while it was copied. If a round meets the same position again, that
+    // value is unreadable, and the loop ends.
     for (int round = 0; entry && round < 1000; round++) {
         if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &position, &chunk, &record) || position == failed) break;
         failed = position;

@@ -1,3 +1,4 @@
+// Waking the members of a name entry: one by one by their doorbells, or as a wake group.
 #include "registry/doorbell.h"
 
 #include <limits.h>
@@ -6,14 +7,16 @@ void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__acquire(doorbell);
     while (was & TIDINGS__ASLEEP) {
-        // A new value with the flag still up: if we die before the wake-up, the next poster rings again.
+        // A new value with the flag still set: if this poster dies before the wake-up, the next poster wakes the
+        // observer.
         uint32_t rung = was + 2;
 #ifdef MUTANT_ASLEEP_CLEARED_BEFORE_WAKE  // Found by: interleaving dead_poster
         rung &= ~TIDINGS__ASLEEP;
 #endif
         if (!tidings__cas(doorbell, &was, rung)) continue;
         tidings__futex_wake(doorbell, 1);
-        // The flag comes down only after the wake-up, and only if the sleeper hasn't gone to sleep once more meanwhile.
+        // The flag is cleared only after the wake-up, and only if the observer has not announced another sleep
+        // meanwhile.
         tidings__cas(doorbell, &rung, rung & ~TIDINGS__ASLEEP);
         return;
     }
@@ -25,7 +28,8 @@ static bool lies_in(const tidings__observer_entry *observer, uint32_t entry) {
     return false;
 }
 
-// Of these (bits of a word of the map) those who sleep on the entry's own word, and what their doorbells announce.
+// Of the observers in `asleep` (bits of one word of the asleep map), those that also sleep on the entry's own futex.
+// `announced` receives the values of their doorbells.
 static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_t word, uint64_t asleep,
                               uint32_t announced[64]) {
     uint64_t wake_group = 0;
@@ -36,18 +40,19 @@ static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_
         if (lies_in(&s->observers[observer], entry))
             tidings__fetch_and(tidings__doorbell(s, observer), ~TIDINGS__ASLEEP);
 #endif
-        // After the doorbell: what it announces says that the list is of that sleep.
+        // Must be read after the doorbell: an observer writes the list before it announces, so this list belongs to the
+        // announced sleep.
         if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry))
             wake_group |= UINT64_C(1) << bit;
     }
     return wake_group;
 }
 
-// Wakes all who sleep on the entry's word, and takes down the flags of these.
+// Wakes all observers that sleep on the entry's futex, and clears the asleep flags of the observers in `wake_group`.
 static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t wake_group,
                             const uint32_t announced[64]) {
-    // Counted up first: who comes too late to be woken finds another value. The flags come down last: if we die on the
-    // way, the next poster rings again.
+    // The count goes up before the wake-up: an observer that comes too late to be woken finds another value. The flags
+    // are cleared last: if this poster dies before that, the next poster wakes the observers.
 #ifdef MUTANT_GROUP_COUNTED_AFTER_WAKE  // Found by: interleaving crowd
     tidings__futex_wake(&name->wake_group, INT_MAX);
     tidings__fetch_add(&name->wake_group, TIDINGS__WAKE_GROUP_RUNG);
@@ -65,7 +70,7 @@ static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint
 #ifdef MUTANT_GROUP_ASLEEP_CLEARED_UNCHECKED  // Found by: interleaving two_ring_a_wake_group
         tidings__fetch_and(tidings__doorbell(s, word * 64 + bit), ~TIDINGS__ASLEEP);
 #endif
-        // If not, it has been awake since, and saw our claim.
+        // If the CAS fails, the observer has been awake since, and saw our claim.
         tidings__cas(tidings__doorbell(s, word * 64 + bit), &was, (was + 2) & ~TIDINGS__ASLEEP);
     }
 }
@@ -80,14 +85,16 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
             asleep &= word > s->shape.observers / 64 ? 0 : (UINT64_C(1) << s->shape.observers % 64) - 1;
         rung += (uint32_t)__builtin_popcountll(asleep);
         uint32_t announced[64];
-        // Others than members could take them off a word that they may read: where such are, doorbells are elsewhere,
-        // and there is no crowd.
+        // A process with read access could move sleepers off a word that it can map. Where such processes may exist,
+        // doorbells are in the writers file, and there are no wake groups.
         const uint64_t wake_group = s->writers_file || (uint32_t)__builtin_popcountll(asleep) < many
                                         ? 0
                                         : in_wake_group(s, entry, word, asleep, announced);
         if ((uint32_t)__builtin_popcountll(wake_group) >= many) {
             ring_wake_group(s, name, word, wake_group, announced);
-            many = 1;  // awake, all of them, but each word's doorbells are to be read before a count
+            // The whole group is awake now. But in each further word of the map, doorbells must be read before a count,
+            // even of a single observer.
+            many = 1;
             asleep &= ~wake_group;
         }
         for (; asleep; asleep &= asleep - 1) tidings__doorbell_ring(s, word * 64 + (uint32_t)__builtin_ctzll(asleep));

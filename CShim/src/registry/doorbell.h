@@ -1,4 +1,4 @@
-// Sleeping and waking. README.md, "Names and who must be woken".
+// Sleeping and waking: an observer announces its sleep in its doorbell, and posters wake it. README.md, "Doorbell".
 #ifndef TIDINGS__DOORBELL_H
 #define TIDINGS__DOORBELL_H
 
@@ -7,16 +7,16 @@
 
 #define TIDINGS__ASLEEP 1u
 
-// The most sleepers of a bell that a poster wakes. Hostile readers may put any number of sleepers on a bell: a poster
-// pays for this many. 1: on two processors the kernel runs a second woken thread in place of the poster. Measured
-// beside 500 hostile threads, a post that wakes 2 takes 4.4 to 6.3 times as long as beside one honest sleeper, a post
+// The most sleepers on a name futex that a poster wakes. Hostile readers may put any number of sleepers there: a poster
+// pays for this many. Why 1: on two processors the kernel runs a second woken thread in place of the poster. Measured
+// beside 500 hostile threads, a post that wakes 2 takes 4.4 to 6.3 times as long as beside one honest sleeper. A post
 // that wakes 1 takes 1.1 to 1.3 times as long. 20 honest readers are awake equally soon.
 #define TIDINGS__NAME_FUTEX_WAKES 1
-// The most that a reader wakes in its turn, so honest readers wake as a tree: 1, 4, 16 at a time.
+// The most sleepers that a woken reader wakes, so honest readers wake as a tree: 1, 4, 16 at a time.
 #define TIDINGS__NAME_FUTEX_PASSES 4
 
-// Announces that this observer is about to sleep; returns the doorbell's value to sleep on. A full barrier: what is
-// claimed after it will ring.
+// Announces that this observer is about to sleep. Returns the value of its doorbell to sleep on. A full barrier: a
+// poster that claims after it sees the announcement and wakes the observer.
 static inline uint32_t tidings__doorbell_announce(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__relaxed(doorbell), announced;
@@ -38,13 +38,14 @@ static inline void tidings__doorbell_withdraw(const tidings__segment *s, uint32_
     tidings__fetch_and(tidings__doorbell(s, observer), ~TIDINGS__ASLEEP);
 }
 
-// Wakes this observer if it sleeps and nobody else did.
+// Wakes this observer if it sleeps and no other thread has woken it.
 void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer);
 
-// Rings all of an entry's members that are asleep; how many.
+// Wakes all sleeping members of an entry. Returns how many the asleep map shows.
 uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name);
 
-// The same, where most often nobody is: one load of the entry, one of the map.
+// The same, fast if no member sleeps: one load for the entry, and two for each word of `members` that is in use. The
+// map is read relaxed: the claim's full barrier orders these loads.
 static inline uint32_t tidings__ring_members(const tidings__segment *s, tidings__name *name) {
     for (uint32_t words = tidings__member_words(name); words; words &= words - 1) {
         uint32_t word = (uint32_t)__builtin_ctz(words);
@@ -55,8 +56,9 @@ static inline uint32_t tidings__ring_members(const tidings__segment *s, tidings_
     return 0;
 }
 
-// So many members make a crowd: who is about to sleep sleeps on its name's own word as well, and so many sleepers are
-// rung there, all by one system call.
+// The least number of members of a name, and of sleepers in one word of the asleep map, for a wake group. From this
+// many members on, an observer that is about to sleep also sleeps on the entry's own futex. From this many sleepers on,
+// a poster wakes them there by one system call.
 #define TIDINGS__WAKE_GROUP 4u
 
 #endif

@@ -1,5 +1,5 @@
-// Taking names out of the table again, without a lock: decide (state), mark (link), unlink, free. Anyone can go on
-// where somebody died.
+// Takes names out of the table, without a lock, in four steps: decide (state), mark (link), unlink, free. If a
+// participant dies in between, any other participant can finish the steps.
 #include "registry/name_table.h"
 #include "segment/position.h"
 
@@ -21,9 +21,10 @@ static _Atomic uint64_t *chain_of(const tidings__segment *s, const tidings__name
                                tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX);
 }
 
-// How much one call looks at, in slots; a link costs as much as some, as the next entry lies anywhere. Honest chains
-// are a few links long; in a damaged table each entry can lead
-// along all of the others, and each can ask for all of the ring. A few milliseconds, and twice around the largest ring.
+// How much one call examines, in slots. A link counts as LINK slots, because the next entry may lie anywhere in memory.
+// In a sound table chains are a few links long. In a damaged table each entry can lead along all other entries, and
+// each can ask for a search of the whole ring. The budget is a few milliseconds, and more than two searches of the
+// whole ring.
 #define LINK 16u
 uint64_t tidings__name_budget(const tidings__segment *s) { return (UINT64_C(1) << 20) + 2 * (uint64_t)s->shape.slots; }
 
@@ -33,9 +34,9 @@ static bool consume_budget(uint64_t *effort, uint64_t much) {
     return enough;
 }
 
-// Unlinks a GONE entry from its chain. True when it is certain that no chain leads to it. Stopped in here for long, we
-// may wake up when the entry serves another name: so each change is a CAS of a value read *before* the state was found
-// still GONE. Every re-use changes these values (tags).
+// Unlinks a GONE entry from its chain. True if certainly no chain leads to it. A thread that is stopped in here for
+// long may go on when the entry serves another name. So each change is a CAS of a value that was read *before* the
+// state was found still GONE. Every re-use changes these values (tags).
 static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *effort) {
     tidings__name *entry = &s->names[index];
     uint64_t next = tidings__acquire(&entry->next);
@@ -59,8 +60,8 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
         }
         if (tidings__acquire(&entry->state) != gone) return false;
         if ((uint32_t)link != index) return true;
-        // A marked predecessor is itself on its way out and its link must not change any more. It goes first, we
-        // another time.
+        // A marked predecessor is being taken out itself, and its link must not change any more. It goes first; a later
+        // call unlinks this entry.
         if (link & TIDINGS__NEXT_MARK) return false;
         tidings__cas(from, &link, ((link >> 33) + 1) << 33 | (uint32_t)next);
     }
@@ -69,13 +70,13 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
 
 static bool finish(tidings__segment *s, uint32_t index, uint64_t state, uint64_t *effort) {
     if (!unlink_entry(s, index, state, effort)) return false;
-    // Somebody who adds a name may stand on this entry, and would walk on along another chain when it is used again. It
-    // must not find the head as it was.
+    // A thread that adds a name may stand on this entry, and would walk on along another chain when the entry is used
+    // again. The new tag of the head makes that thread's CAS fail.
     _Atomic uint64_t *bucket = chain_of(s, &s->names[index]);
     uint64_t head = tidings__acquire(bucket);
     while (!tidings__cas(bucket, &head, ((head >> 33) + 1) << 33 | (uint32_t)head)) {}
-    // Records that carry this number were claimed before G moves here: after it, posters resolve anew. Quarantine:
-    // until the ring has forgotten them.
+    // Records that carry this entry's number were claimed before this increment of G; later posters resolve their names
+    // anew. Quarantine: the entry is not used again while the ring may hold such records.
     tidings__fetch_add(&s->header->generation.word, 1);
     tidings__barrier_after_rmw();
     uint64_t end = tidings__frontier(s, tidings__oldest(s));
@@ -90,13 +91,13 @@ bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t 
     uint64_t state = tidings__acquire(&entry->state);
     if (STATE(state) == TIDINGS__NAME_GONE) return finish(s, index, state, effort);
     if (STATE(state) != TIDINGS__NAME_LINKED || needed(entry)) return false;
-    // Another generation each time: two threads of one participant must not take each other's for their own.
+    // A new generation each time: two threads of one participant must not take each other's LEAVING for their own.
     uint64_t leaving = with_state(state + (UINT64_C(1) << 20), participant, TIDINGS__NAME_LEAVING);
     if (!tidings__cas(&entry->state, &state, leaving)) return false;
     tidings__barrier_after_rmw();
-    // A member that came before this look is seen here; one that comes later sees LEAVING and turns it back. So does
-    // who posts a retained record: after its claim. What was claimed before is in the ring now, or, evicted since, the
-    // entry's value: ring first, then value.
+    // A member that joined before this check is seen here; one that joins later sees LEAVING and turns it back. So does
+    // the poster of a retained record, which checks the state after its claim. A record that was claimed before is in
+    // the ring now, or it was evicted and is the entry's value. So the ring is checked first, then the value.
     uint64_t expected = leaving;
     bool expects = tidings__acquire(&entry->retained) != 0;
     if ((expects && (!consume_budget(effort, s->shape.slots) || tidings__ring_may_hold(s, index, true))) ||
@@ -119,8 +120,8 @@ void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *
                            const tidings__observer_set *observers) {
     uint64_t effort = tidings__name_budget(s);
     uint32_t end = tidings__names_end(s);
-    // An entry is taken before it is counted, and who died in between left one that isn't: never more than one, as who
-    // finds it counts it.
+    // An entry is taken before it is counted in `names_used`. A participant that died in between left one uncounted
+    // entry. There is never more than one, because the next thread that finds it counts it.
 #ifndef MUTANT_UNCOUNTED_ENTRY_NOT_SCANNED  // Found by: interleaving dead_value_poster
     if (end < tidings__acquire(&s->header->names_backed.word)) end++;
 #endif

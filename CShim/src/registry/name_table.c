@@ -1,3 +1,4 @@
+// The name table: finds an entry by hash, adds entries, and makes observers their members.
 #include "registry/name_table.h"
 
 #include <errno.h>
@@ -8,8 +9,8 @@
 #include "segment/eviction.h"
 #include "segment/position.h"
 
-// The hash only spreads names over chains, and names are not secrets: fast and simple. Eight bytes at a time, multiply
-// and fold.
+// A fast and simple hash is enough: it only spreads names over chains, and names are not secrets. Eight bytes at a
+// time, multiply and fold.
 static uint64_t mix(uint64_t hash, const char *bytes, size_t length) {
     while (length > 0) {
         uint64_t word = 0;
@@ -42,7 +43,8 @@ static uint64_t state_of(uint64_t generation, uint32_t participant, uint32_t sta
 #define PREPARER(word) ((uint32_t)((word) >> 4) & 0xffff)
 #define GENERATION(word) ((word) >> 20)
 
-// A link: the next entry's index, a mark (this entry is going), and a tag that makes each value of the word new.
+// A link: the next entry's index, a mark (this entry is being taken out), and a tag that makes each value of the word
+// new.
 #define LINK_INDEX(word) ((uint32_t)(word))
 static uint64_t link_to(uint64_t old, uint32_t index) { return ((old >> 33) + 1) << 33 | index; }
 
@@ -51,7 +53,7 @@ tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
     if (index >= s->shape.names) return &s->names[index];
 #endif
     if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;
-    // A peer's word gives no memory to it.
+    // An index that a peer wrote must not make this process reserve memory.
     if (tidings__names_there(s, index + 1) <= index) return NULL;
     return &s->names[index];
 }
@@ -78,9 +80,9 @@ bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
     return true;
 }
 
-// Looks along a chain from `link`. Entries on their way out don't count. A walk that meets a change may miss an entry;
-// G has moved then, and the caller, who read G before, comes again. The bound is for a hostile chain that bites its
-// tail.
+// Searches a chain from `link`; ignores entries that are gone. A walk that meets a change may miss an entry. G has
+// moved then, and the caller, which read G before, searches again. The number of steps is bounded: a hostile peer may
+// have closed the chain to a cycle.
 static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key *key) {
     uint32_t steps = tidings__relaxed((_Atomic uint32_t *)(void *)&s->header->names_used.word);
     if (steps > s->shape.names) steps = s->shape.names;
@@ -106,11 +108,12 @@ static void moved(tidings__segment *s) { tidings__fetch_add(&s->header->generati
 
 // MARK: Adding
 
-// Where to look next for an entry that was given up. A hint, shared by all centers of the process.
+// Where the next search for a freed entry starts. A hint, shared by all centers of the process; hence the relaxed
+// accesses.
 static _Atomic uint32_t turn;
 
-// How many entries have ever been used, as the header says, but nothing that can't be, and none that has no memory. It
-// only grows: a peer that set it back is put right.
+// How many entries have ever been used, as the header says, but no more than have memory. The word only grows: if a
+// peer has set it below the first entry, it is repaired.
 static uint32_t used_entries(tidings__segment *s) {
     _Atomic uint64_t *used = &s->header->names_used.word;
     uint64_t count = tidings__acquire(used);
@@ -119,11 +122,12 @@ static uint32_t used_entries(tidings__segment *s) {
     return end < TIDINGS__NAME_FIRST ? TIDINGS__NAME_FIRST : end;
 }
 
-// Takes a free entry for preparing: one that was given up and that the ring has forgotten, or a fresh one.
-#define SCANS 64  // looks at the whole ring, per attempt
+// The most free entries, per attempt, for which the whole ring is searched.
+#define SCANS 64
 
-// Who evicts may stand on a prefix, which no record names; as may who posts, but a claim is met in the ring. If nothing
-// is being evicted whatever was counted by it is too late; and who is about to begin finds EV changed.
+// True if no evicting thread can still count for this entry as a prefix. Such a thread may stand on the entry, and no
+// record shows that. A poster may too, but its claim is found in the ring. If no range is being evicted, the counts of
+// such a thread are void. The new tag makes an evicting thread that is about to begin find EV changed.
 static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
     if (!(tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX)) return true;
     _Atomic uint64_t *word = &s->header->eviction.word;
@@ -131,7 +135,7 @@ static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
     return tidings__ev_length(ev) == 0 && tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1));
 }
 
-// Free entries that the ring may still name, met in a walk of the table.
+// Free entries that records in the ring may still name, met in a walk of the table.
 typedef struct waiting {
     uint32_t count, entries[SCANS];
 } waiting;
@@ -143,10 +147,11 @@ static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index)
            tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
 }
 
-#define TAKEN_OUT_MOST 64u  // entries, per walk: each makes every poster look its name up again
+// The most entries that one walk takes out: each makes every poster resolve its name again.
+#define TAKEN_OUT_MOST 64u
 
-// One walk of the table looks for a free entry, and takes out entries that no observer needs. A second walk would cost
-// as much again: most of the time goes to bringing each entry from memory.
+// One walk of the table searches for a free entry, and takes out entries that no observer needs. A second walk would
+// cost as much again: most of the time goes to loading each entry from memory.
 static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting,
                          uint32_t *index) {
     uint64_t effort = tidings__name_budget(s);
@@ -171,19 +176,21 @@ static bool search_table(tidings__segment *s, uint32_t participant, uint32_t lim
     return false;
 }
 
+// Takes a free entry for preparing: a freed one that the ring has forgotten, or a fresh one.
 static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index) {
     _Atomic uint64_t *used = &s->header->names_used.word;
     const uint64_t oldest = tidings__oldest(s);
     uint32_t limit = used_entries(s);
     waiting waiting = {0};
-    // Fresh ones first while they are cheap; from then on the table is searched, and only then grown.
+    // Fresh entries first, while they have memory. After that the table is searched, and it grows only if the search
+    // finds none.
     const bool search_first = limit >= tidings__acquire(&s->header->names_backed.word);
     bool found = search_first && search_table(s, participant, limit, oldest, &waiting, index);
     for (uint32_t steps = limit; !found && steps < s->shape.names && limit < s->shape.names; steps++) {
-        if (tidings__back_names(s, limit + 1) != 0) return -ENOSPC;  // with the line written
+        if (tidings__back_names(s, limit + 1) != 0) return -ENOSPC;  // the error line is written
         const bool taken = (int64_t)(tidings__acquire(&s->names[limit].birth) - oldest) <= 0 &&
                            take_free(s, participant, limit);
-        // Taken, by us or by a process that died before counting it: count it.
+        // The entry is taken, by this call or by a process that died before it counted the entry: count it.
         uint64_t expected = limit;
         tidings__cas(used, &expected, limit + 1);
         if (taken) {
@@ -193,7 +200,7 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
         limit = used_entries(s);
     }
     if (!found && !search_first) found = search_table(s, participant, limit, oldest, &waiting, index);
-    // Whether the ring really holds records that carry this number is looked up only if there is no other.
+    // Only if there is no other free entry, the ring is searched for records that carry this number.
     uint64_t effort = tidings__name_budget(s);
     for (uint32_t i = 0; !found && i < waiting.count && effort >= s->shape.slots; i++) {
         *index = waiting.entries[i];
@@ -220,7 +227,7 @@ static void write_key(tidings__name *entry, const tidings__key *key) {
     tidings__set_relaxed(&entry->lengths, lengths_of(key));
 }
 
-// Whether the entry has become a member's by this (it may have been one before).
+// Makes the observer a member, or marks the entry for a retained record. True if this call changed the entry.
 static bool set_member(tidings__name *entry, uint32_t observer) {
     if (observer == TIDINGS__TO_COUNT) return false;
     if (observer == TIDINGS__TO_RETAIN) {
@@ -228,7 +235,7 @@ static bool set_member(tidings__name *entry, uint32_t observer) {
         return tidings__cas(&entry->retained, &none, TIDINGS__RETAINED_EXPECTED);
     }
     uint64_t bit = UINT64_C(1) << observer % 64;
-    // The word's bit first: a walk looks only at words that have it.
+    // The word's bit first: a walk reads only the words that have it.
     tidings__fetch_or(&entry->wake_group, 1u << observer / 64);
     return !(tidings__fetch_or(&entry->members[observer / 64], bit) & bit);
 }
@@ -238,7 +245,8 @@ static void clear_member(tidings__name *entry, uint32_t observer) {
         tidings__fetch_and(&entry->members[observer / 64], ~(UINT64_C(1) << observer % 64));
 }
 
-// Makes us a member of an entry that was found. False: it was going, look again.
+// Makes the observer a member of an entry that was found. False: the entry is being taken out or serves another name;
+// search again.
 static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t observer) {
     uint64_t found = tidings__acquire(&entry->state);
     if ((STATE(found) != TIDINGS__NAME_LINKED && STATE(found) != TIDINGS__NAME_LEAVING) ||
@@ -248,7 +256,7 @@ static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t o
     tidings__barrier_after_rmw();
     uint64_t state = tidings__acquire(&entry->state);
     for (;;) {
-        // The generation too: if we were stopped for long, the entry may serve another name by now.
+        // Compares the generation too: if this thread was stopped for long, the entry may serve another name by now.
         bool same = GENERATION(state) == GENERATION(found);
         if (same && STATE(state) == TIDINGS__NAME_LINKED) return true;
 #ifdef MUTANT_JOINED_ENTRY_REMOVED  // Found by: interleaving names_come_and_go
@@ -258,7 +266,8 @@ static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t o
             if (ours) clear_member(entry, observer);
             return false;
         }
-        // Somebody is about to take it out but hasn't decided yet: the deciding CAS and this one exclude each other.
+        // Another thread is about to take the entry out, but has not decided yet. Its deciding CAS and this one exclude
+        // each other.
         tidings__cas(&entry->state, &state, state_of(GENERATION(state), PREPARER(state), TIDINGS__NAME_LINKED));
     }
 }
@@ -268,7 +277,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
     _Atomic uint64_t *bucket = tidings__name_chain(s, key->hash, key->prefix);
     uint32_t mine = TIDINGS__NAME_NONE;
     int error = 0;
-    // Every failed round means that somebody else changed the chain; the bounds are for a hostile one.
+    // Each failed round means that another thread changed the chain. The bounds are for a hostile peer.
     int taken = 0;
     for (int round = 0; round < 1000 && taken < 8; round++) {
         uint64_t head = tidings__acquire(bucket);
@@ -284,13 +293,14 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             taken++;
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
-            tidings__fetch_and(&entry->wake_group, ~(TIDINGS__WAKE_GROUP_RUNG -
-                                                     1));  // not the count: who sleeps on it late finds no value again
-            // No record of the name that it stood for is in the ring any more, and none of the new one: counted from 0,
-            // so that who finds it knows how many there were.
+            // Clears the bits and keeps the count: an observer that is late to sleep on it must find another value.
+            tidings__fetch_and(&entry->wake_group, ~(TIDINGS__WAKE_GROUP_RUNG - 1));
+            // The ring holds no record any more of the entry's former name, and none yet of the new one. The tally
+            // starts at 0, so that a reader that finds the entry later knows how many records there were.
             tidings__tally_restart(&entry->tally, tidings__oldest(s));
-            // `retained` stays: its positions only grow, so that a helper of an eviction long ago finds nothing as it
-            // was. PREPARING before the first word: see `tidings__name_was`.
+            // `retained` is not reset: its positions only grow, so a helper of an eviction long past finds its expected
+            // value nowhere. Release fence: PREPARING is visible before the first word changes; see
+            // `tidings__name_was`.
             tidings__fence_release();
             write_key(entry, key);
             set_member(entry, observer);
@@ -298,15 +308,17 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
         tidings__name *entry = &s->names[mine];
         uint64_t next = tidings__relaxed(&entry->next);
         tidings__set_relaxed(&entry->next, link_to(next, LINK_INDEX(head)));
-        // No record can carry this number before it is linked, so anything not decided yet is after its birth.
+        // No record can carry this number before the entry is linked. So each position that is not decided yet is at or
+        // after this birth.
         tidings__set_relaxed(&entry->birth, tidings__oldest(s));
         uint64_t preparing = tidings__acquire(&entry->state);
         if (STATE(preparing) != TIDINGS__NAME_PREPARING) {
-            mine = TIDINGS__NAME_NONE;  // only a hostile peer takes it from us
+            mine = TIDINGS__NAME_NONE;  // only a hostile peer takes it away
             continue;
         }
-        // LINKED before it is reachable: nobody finds it yet, and who finds it needs no third state. If we die in
-        // between it is an entry that is linked to nothing and has no members: recycled like any other.
+        // LINKED before it is reachable: no thread finds it yet, and a thread that finds it later needs no third state.
+        // If this participant dies in between, no chain leads to the entry. It is recycled like any other entry, once
+        // its member is reclaimed.
         if (!tidings__cas(&entry->state, &preparing, state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED)))
             continue;
         if (tidings__cas(bucket, &head, link_to(head, mine))) {
@@ -317,7 +329,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
         uint64_t linked = state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED);
         if (!tidings__cas(&entry->state, &linked,
                           state_of(GENERATION(preparing), participant, TIDINGS__NAME_PREPARING))) {
-            // Somebody looks whether it may be recycled. Let it be: nothing holds it.
+            // Another thread checks whether the entry may be recycled. Leave the entry to it: no chain leads there.
             clear_member(entry, observer);
             mine = TIDINGS__NAME_NONE;
         }

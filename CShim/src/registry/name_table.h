@@ -1,12 +1,12 @@
-// The table of names that somebody looks at: found by hash, added and taken out without a lock. README.md, "Names and
-// who must be woken".
+// The name table: one entry for each observed or retained name or prefix (in an observable center, for each posted
+// name). Entries are found by hash, and added and taken out without a lock. README.md, "Generation".
 #ifndef TIDINGS__NAME_TABLE_H
 #define TIDINGS__NAME_TABLE_H
 
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// What a name entry stands for: a name, a name with a subject (subject NULL: any), or all names that begin so.
+// What a name entry stands for: a name, a name with a subject (subject NULL: any subject), or all names with a prefix.
 typedef struct tidings__key {
     const char *name, *subject;
     uint32_t name_length, subject_length;
@@ -17,7 +17,7 @@ typedef struct tidings__key {
 void tidings__key_make(tidings__key *key, const char *name, size_t name_length, const char *subject,
                        size_t subject_length);
 
-// The entry at an index a peer named, or NULL if there can't be one.
+// The entry at an index that a peer wrote, or NULL if no entry with memory has this index.
 tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index);
 static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t index) {
     if (__builtin_expect(index != TIDINGS__NAME_NONE && index < tidings__relaxed(&s->names_known), 1))
@@ -25,15 +25,15 @@ static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t inde
     return tidings__name_asked(s, index);
 }
 
-// The chain that an entry is in: of its hash, or of all prefixes.
+// The chain that an entry is in: that of its hash, or that of all prefixes.
 static inline _Atomic uint64_t *tidings__name_chain(const tidings__segment *s, uint64_t hash, bool prefix) {
     return prefix ? &s->names[TIDINGS__NAME_ALL].next : &s->buckets[hash & (s->shape.buckets - 1)];
 }
 
-// Does it stand for this?
+// True if the entry stands for this key.
 bool tidings__name_same(const tidings__name *name, const tidings__key *key);
 
-// How many observers look at it.
+// How many observers are members of the entry.
 static inline uint32_t tidings__name_members(const tidings__name *name) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++)
@@ -41,63 +41,66 @@ static inline uint32_t tidings__name_members(const tidings__name *name) {
     return count;
 }
 
-// Which words of `members` to look at: one bit each. Set before the member is.
+// Which words of `members` may be other than 0, one bit each. A member's bit here is set before its bit in `members`.
 static inline uint32_t tidings__member_words(const tidings__name *name) {
     return tidings__acquire(&name->wake_group) & ((1u << TIDINGS__MAP_WORDS) - 1);
 }
-// Is there any? One line of the entry answers for most that have none.
+// True if the entry has a member. For most entries without one, a single cache line says so.
 static inline bool tidings__name_observed(const tidings__name *name) {
     for (uint32_t words = tidings__member_words(name); words; words &= words - 1)
         if (tidings__acquire(&name->members[__builtin_ctz(words)])) return true;
     return false;
 }
 
-// The entry's index, TIDINGS__NAME_NONE if nobody looks at this name.
+// The index of the entry for this key, or TIDINGS__NAME_NONE if there is none.
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key);
 
-// Finds or adds the entry and makes `observer` a member of it. Moves G on.
-#define TIDINGS__TO_RETAIN UINT32_MAX       // nobody's, but a retained record is to come
-#define TIDINGS__TO_COUNT (UINT32_MAX - 1)  // nobody's, but its records are to be counted
+// Finds or adds the entry, and makes `observer` a member of it. Increments G. Returns 0 with `*index`, or an error with
+// the line written (-ENOSPC: the table is full).
+#define TIDINGS__TO_RETAIN UINT32_MAX       // in place of an observer: a retained record will follow
+#define TIDINGS__TO_COUNT (UINT32_MAX - 1)  // in place of an observer: the name's records shall be counted
 int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer,
                        uint32_t *index);
-// For who has claimed a position for a record that needs its entry: will this one, joined before the claim, be there
-// when the record is evicted? False: it is going, or serves another name already.
+// For a poster that has claimed a position for a record that needs this entry, which it joined before the claim. True
+// if the entry will still serve this name when the record is evicted. False: it is being taken out, or serves another
+// name.
 bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key *key);
-// Of an entry that the record at this position names, whose text has been read: was it that record's name? Once the
-// position has been evicted the entry may serve another.
+// True if entry `index`, which the record at `position` names, still held that record's name. Call after reading the
+// entry's text: once the position has been evicted, the entry may serve another name.
 bool tidings__name_was(const tidings__segment *s, uint32_t index, uint64_t position);
 int tidings__name_join_all(tidings__segment *s, uint32_t observer);
 void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer);
 
-// Entries below this may be in use and have memory. A walk of the table ends here: no walk gives memory to entries that
-// a peer only says are used.
+// Entries below this may be in use, and have memory. A walk of the table ends here, so a peer's word cannot make a walk
+// reserve memory for unused entries.
 uint32_t tidings__names_end(tidings__segment *s);
-// In such a walk: asks for an entry some steps ahead. No prefetcher of a processor follows steps of eleven lines over
-// pages, and without it each entry costs an access to memory.
+// Prefetches an entry some steps ahead in such a walk. Hardware prefetchers do not follow steps of eleven lines over
+// pages, and without a prefetch each entry costs an access to memory.
 static inline void tidings__name_ahead(const tidings__segment *s, uint32_t index) {
     __builtin_prefetch(&s->names[index + 16]);
 }
 
-// In one walk: takes these observers out of every entry, frees entries that dead participants were preparing, and
-// finishes what they were taking out.
+// In one walk of the table, takes these observers out of every entry. Of the entries that dead participants were
+// preparing or taking out: frees the prepared, turns back the leaving, and finishes the gone ones. Call with the locks
+// of their entries held.
 void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *dead,
                            const tidings__observer_set *observers);
 
-// Is it being prepared or taken out, and by which participant?
+// True if the entry is being prepared or taken out; `*participant` is by which participant.
 bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant);
 
 // Takes this entry out, if no observer and no retained value needs it. The entry can serve another name once the ring
-// holds no record of the old one. `*effort` is what the call may still look at: `tidings__name_budget` at its
-// beginning.
+// holds no record of the old one. `*effort` is the budget that is left: `tidings__name_budget` at the beginning of a
+// call.
 bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *effort);
 uint64_t tidings__name_budget(const tidings__segment *s);
 
-// Reads an entry's text into `name` and `subject` (256 bytes each, NUL-terminated; either may be NULL). False if there
-// is none.
+// Reads an entry's text into `name` and `subject` (256 bytes each, NUL-terminated; either may be NULL). False if the
+// entry has no text.
 bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject,
                         uint32_t *subject_length);
 
-// The name futex that readers of a name sleep on.
+// The index of the name futex that readers of a name sleep on.
 static inline uint32_t tidings__name_futex_of(const tidings__key *key) {
     return (uint32_t)(key->hash >> 32) % TIDINGS__NAME_FUTEXES;
 }

@@ -1,3 +1,4 @@
+// Observer entries: takes and frees them, and finds the cursors at which eviction must stop.
 #include "registry/observers.h"
 
 #include <errno.h>
@@ -44,8 +45,8 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
         uint64_t kept = tidings__ev_start(ev) + tidings__ev_length(ev);
         if ((int64_t)(from - kept) > 0) kept = from;
         tidings__set_release(&s->observers[index].cursor, kept);
-        // An eviction under way ends before `kept`. One that was decided before our cursor stood there expects the word
-        // as it was.
+        // An eviction under way ends before `kept`. An eviction that was decided before our cursor was stored expects
+        // EV as it was, so the new tag makes its CAS fail.
         if (tidings__ev_length(ev) > 0) {
             tidings__barrier_after_rmw();
             tidings__fence_full();
@@ -112,11 +113,13 @@ void tidings__observers_reclaim(tidings__segment *s, const tidings__participant_
     tidings__name_reclaim(s, dead, &own);
 #endif
     for (uint32_t i = 0; i < s->shape.observers; i++) {
-        // Asked again: a participant that only seems dead may give the entry up itself, and another take it.
+        // Checked again: a participant that only seems dead may give the entry up itself, and another participant may
+        // take it.
         if (!tidings__observer_set_has(&own, i) ||
             !tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1))
             continue;
-        // It may sleep, if it only seems dead because its program closed its lock: it hears of that now.
+        // If the participant only seems dead because its program closed its lock, this observer may sleep. The wake-up
+        // lets it find out.
         tidings__doorbell_ring(s, i);
         tidings__observer_release(s, i);
     }

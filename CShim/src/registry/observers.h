@@ -1,45 +1,46 @@
-// Places of observers: a doorbell each, a cursor for those that must not lose anything.
+// Observer entries: each has a doorbell, and a cursor that eviction respects if the observer is lossless.
 #ifndef TIDINGS__OBSERVERS_H
 #define TIDINGS__OBSERVERS_H
 
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// Takes a free place for this participant. -EUSERS: all taken.
+// Takes a free entry for this participant. -EUSERS with the line written: all entries are taken.
 int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *index);
-// Gives it back. Its bits in name entries must be gone already, or its next holder is rung for nothing.
+// Frees the entry. Its bits in name entries must be cleared before, or posters wake its next owner for nothing.
 void tidings__observer_release(tidings__segment *s, uint32_t index);
 
-// From now on eviction stops at this observer's cursor. Returns the position that is certain to be kept (not before
-// `from`).
+// From now on eviction stops at this observer's cursor. Returns the first position that is certainly not evicted (not
+// before `from`).
 uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t from);
 static inline void tidings__lossless_advance(const tidings__segment *s, uint32_t index, uint64_t cursor) {
     tidings__set_release(&s->observers[index].cursor, cursor);
 }
-// Until its cursor is there it needs every record (it reads history, some of which was posted before its name had an
-// entry).
+// Until its cursor is at `until`, the observer needs every record. It reads history, and some of that was posted before
+// its name had an entry.
 static inline void tidings__lossless_history(const tidings__segment *s, uint32_t index, uint64_t until) {
     tidings__set_release(&s->observers[index].history, until);
 }
-// Does its owner live, as far as anybody has found out?
+// True if the owner of the observer entry is alive, as far as any process has found out.
 static inline bool tidings__observer_alive(const tidings__segment *s, uint32_t index) {
     uint32_t participant = tidings__acquire(&s->observers[index].owner) - 1;
     if (participant >= s->shape.participants) return false;
     uint64_t instance = tidings__relaxed(&s->observers[index].instance);
     return instance & 1 && tidings__acquire(&s->participants[participant].instance) == instance;
 }
-// The least cursor of lossless observers, UINT64_MAX if there are none. `*history`: the least of those that need every
-// record, `*holder` is whose that is. `living`: those whose participants are alive, a bit each.
+// The least cursor of lossless observers, or UINT64_MAX if there are none. `*history` is the least cursor of those that
+// need every record, and `*holder` the index of that observer. `living` receives the lossless observers whose
+// participants are alive.
 uint64_t tidings__lossless_least(const tidings__segment *s, tidings__observer_set *living, uint64_t *history,
                                  uint32_t *holder);
 
-// Of `all`, those whose cursor has come to this position; returns where the next of the others stands. A walk along
-// positions asks again there, and not for each position.
+// Of `all`, finds the observers whose cursor is at or before `position`. Returns the least cursor of the remaining ones
+// (UINT64_MAX: none). A walk along positions calls it again only when it comes there.
 uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer_set *all, uint64_t position,
                               tidings__observer_set *here);
 
-// Frees what dead participants observed with, and finishes what they did to names. Call with the locks of their entries
-// held.
+// Frees the observer entries of dead participants, and finishes what these participants did to name entries. Call with
+// the locks of their participant entries held.
 void tidings__observers_reclaim(tidings__segment *s, const tidings__participant_set *dead);
 
 #endif

@@ -1,3 +1,4 @@
+// Participant entries: takes, describes and leaves them, and detects dead participants.
 #include "registry/participants.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include "platform/lock.h"
 #include "platform/process.h"
 
-// OFD locks don't exclude handles that share a descriptor, but every handle has opened its own.
+// OFD locks do not exclude handles that share a descriptor, but every handle opens its own.
 static int take(tidings__segment *s, int fd, uint32_t index, bool *orphans) {
     int error = tidings__lock_try(fd, index, s->writable);
     if (error) return error;
@@ -19,12 +20,12 @@ static int take(tidings__segment *s, int fd, uint32_t index, bool *orphans) {
 int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *orphans) {
     uint32_t count = s->shape.participants;
     const int fd = tidings__segment_locks(s);
-    // First those that look empty, then everybody: a full-looking table may be full of the dead.
+    // First the entries that look empty, then all entries: the participants of a table that looks full may be dead.
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < count; i++) {
             if (round == 0 && tidings__acquire(&s->participants[i].instance) != 0) continue;
-            // Declared dead before its lock is ours, and seems to be held by the dead one: stopped from here on, we
-            // would keep its lossless observers alive.
+            // Declares the old participant dead before taking its lock. If this thread were stopped with the lock
+            // taken, the old participant would seem to hold it, and its lossless observers would count as alive.
             if (round > 0) (void)tidings__participant_dead(s, i, UINT32_MAX);
             int error = take(s, fd, i, orphans);
             if (error == 0) {
@@ -74,8 +75,8 @@ bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32
     if (instance == 0) return false;
     if (!(instance & 1)) return true;
     if (tidings__lock_held(tidings__segment_locks(s), index) != 0) return false;
-    // Whoever took the place meanwhile is described by another number, so only the one whose lock was gone is declared
-    // dead.
+    // A participant that took the entry meanwhile has another instance number. So only the participant whose lock was
+    // free is declared dead.
     if (s->writable) tidings__cas(&s->participants[index].instance, &instance, instance & ~UINT64_C(1));
     return true;
 }

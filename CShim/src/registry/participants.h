@@ -1,4 +1,4 @@
-// Who takes part, and whether they live. A participant is a lock on a byte of the file; the entry only describes it.
+// Participants, and whether they are alive. A participant is a lock on a byte of the file; its entry only describes it.
 // README.md, "Life".
 #ifndef TIDINGS__PARTICIPANTS_H
 #define TIDINGS__PARTICIPANTS_H
@@ -6,16 +6,17 @@
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// Takes the lock of a place nobody holds. `*remains` says whether a dead participant is still described there: tidy up
-// after it, then describe. -EUSERS: all taken.
+// Takes the lock of a free participant entry. `*orphans` says whether the entry still describes a dead participant:
+// reclaim what it left, then describe. -EUSERS with the line written: all entries are taken.
 int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *orphans);
-// Describes this process in its place. Returns the instance number.
+// Describes this process in its entry. Returns the instance number.
 uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index);
-// Leaves: the description first, then the lock.
+// Leaves: clears the description first, then drops the lock.
 void tidings__participant_leave(tidings__segment *s, uint32_t index);
 
-// Is somebody described there who is dead? A system call if anybody is described. Who can write declares it too, so
-// that all stop counting on the dead one at once, whoever comes to tidy up after it, and however long that takes.
+// True if the entry describes a dead participant. Makes a system call if the entry describes a participant that is not
+// declared dead. A participant also declares the death in the entry. So all processes stop counting on the dead
+// participant at once, whichever of them reclaims it, and however long that takes.
 bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32_t own);
 
 #endif

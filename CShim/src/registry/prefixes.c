@@ -1,3 +1,4 @@
+// Prefix entries: walks along their chain, makes room for a new one, and takes unused ones out.
 #include "registry/prefixes.h"
 
 #include <errno.h>
@@ -10,8 +11,8 @@ bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *na
            tidings__text_begins(name, length, entry->key, own);
 }
 
-// The next of all. Who asks again after the last one is told the same again: a walk that has come to its bound stays
-// there.
+// The next entry of the chain. A walk that has come to its end or bound stays there: further calls return
+// TIDINGS__NAME_NONE.
 static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
     const uint32_t index = (uint32_t)walk->link;
     const tidings__name *entry = index >= TIDINGS__NAME_FIRST && walk->steps > 0 ? tidings__name_at(s, index) : NULL;
@@ -24,9 +25,9 @@ static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
     return index;
 }
 
-// An entry that was taken out while somebody stands on it still leads on along this chain: its link is frozen, and no
-// other use of it begins before the positions of its time have been evicted. Who counts a range, or posts at a
-// position, finds out then that what it did is void.
+// An entry that is taken out while a thread stands on it still leads on along this chain. Its link is frozen, and it
+// serves no other name before the positions of its time have been evicted. A thread that counts a range or posts at a
+// position finds out then that its result is void.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk) {
     for (uint32_t index; (index = step(s, walk)) != TIDINGS__NAME_NONE;)
         if (tidings__name_observed(&s->names[index])) return index;
@@ -41,7 +42,8 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
     return index;
 }
 
-// Along the chain: those that somebody looks at are counted, the others too, or taken out. How many are left.
+// Walks along the chain. Counts all prefixes; counts prefixes without members in `*idle`, or, with `take_out`, takes
+// them out. Returns how many are left.
 static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_out, uint32_t *idle) {
     uint32_t left = 0;
     *idle = 0;
@@ -56,8 +58,9 @@ static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_ou
     return left;
 }
 
-// One that was taken out serves nobody before a ring of posts has come and gone, so that a program that is run again
-// and again would use up a quiet center's table: a few stay, to be found by who looks so again.
+// An entry that was taken out serves no other name until a whole ring of posts has come and gone. So a program that is
+// started again and again would use up the table of a quiet center. A few unused prefixes therefore stay, for observers
+// that use them again.
 #define IDLE 8u
 
 uint32_t tidings__prefixes_reclaim(tidings__segment *s, uint32_t participant) {

@@ -1,24 +1,25 @@
-// How many records of a name lie before a position: the pair that makes losses countable. README.md, "Eviction".
+// A tally: how many records of a name lie before a position. The pair makes lost records countable. README.md,
+// "Eviction".
 #ifndef TIDINGS__TALLY_H
 #define TIDINGS__TALLY_H
 
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// Both halves as of one moment. `end` never comes back once it has changed, and each count read at one `end` was its
-// partner, so equal ends around `count` make it one.
+// Reads both halves as of one moment. `end` never returns to an earlier value, and each count read at one `end`
+// belonged to it. So if `end` is the same before and after `count` is read, the two are a pair.
 static inline void tidings__tally_read(const tidings__tally *tally, uint64_t *count, uint64_t *end) {
     uint64_t before = tidings__acquire(&tally->end);
     for (int tries = 0;; tries++) {
         *count = tidings__acquire(&tally->count);
         *end = tidings__acquire(&tally->end);
-        // Bounded: only a hostile peer changes it this often (honest ones once in many posts).
+        // Bounded: only a hostile peer changes it this often (honest peers once in many posts).
         if (*end == before || tries > 1000) return;
         before = *end;
     }
 }
 
-// Adds what an evicted range held, once, whoever and however many try: `end` remembers the ranges that were added.
+// Adds the count of an evicted range, exactly once however many threads try: `end` shows which ranges were added.
 static inline void tidings__tally_add(tidings__tally *tally, uint64_t more, uint64_t range_end) {
     uint64_t count, end;
     do {
@@ -31,8 +32,9 @@ static inline void tidings__tally_add(tidings__tally *tally, uint64_t more, uint
     } while (!tidings__cas_pair(&tally->count, count, end, count + more, range_end));
 }
 
-// For another name: from 0, at `end`, or where it ended if that is later (then the pair is a new one by its count, and
-// both were true). Only a hostile peer or a helper of long ago changes it meanwhile.
+// Restarts the tally for another name: count 0 at `end`, or at the old `end` if that is later. In the latter case the
+// old and the new pair have the same `end`, and both are true there. Only a hostile peer or a late helper of an earlier
+// eviction changes the tally meanwhile.
 static inline void tidings__tally_restart(tidings__tally *tally, uint64_t end) {
     uint64_t count, before;
     for (int tries = 0; tries < 100; tries++) {

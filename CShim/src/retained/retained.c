@@ -1,3 +1,4 @@
+// Retained values: moves them from the ring to name entries, finds them, and frees their chunks.
 #include "retained/retained.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ static bool newer(uint64_t retained, uint64_t position) {
     return (int64_t)((retained & ~UINT64_C(0xffff)) - (position << 16)) >= 0 && retained > TIDINGS__RETAINED_EXPECTED;
 }
 
-// A chunk whose time is over: free it, if it is still what we think.
+// Frees the chunk of a value that was replaced or cleared, if the chunk still holds that value.
 static void free_chunk(tidings__segment *s, uint64_t retained) {
     uint32_t chunk = (uint32_t)(retained & 0xffff);
     if (chunk == 0 || chunk == TIDINGS__RETAINED_EXPECTED) return;
@@ -23,8 +24,8 @@ static void free_chunk(tidings__segment *s, uint64_t retained) {
         if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
 }
 
-// The chunk before the entry: once EV has moved on, "in ring" would mean free. False: there can't be such a chunk, or a
-// helper comes too late.
+// Marks the chunk before the name entry changes: once EV has moved on, the state "in ring" would mean free. False: no
+// such chunk is valid, or this evicting thread comes too late.
 static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
 #ifndef MUTANT_PROMOTED_CHUNK_UNCHECKED  // Found by: fuzz image
     if (chunk >= s->geometry.chunk_count) return false;
@@ -87,12 +88,12 @@ bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t
     return true;
 }
 
-// 1, 0: there is none; -1: it was replaced while we looked.
+// One search. Returns 1: found; 0: there is no value; -1: the value was replaced during the search.
 static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t from, uint64_t limit,
                      uint64_t *position, uint32_t *chunk, tidings__record *record) {
     uint64_t oldest = tidings__oldest(s);
-    // The ring holds what is newer than the entry's. From the newest on; what is evicted meanwhile is in the entry when
-    // we get there.
+    // Records in the ring are newer than the entry's value, so the ring is searched first, from the newest position on.
+    // A value that is evicted meanwhile is in the entry when the search gets there.
     uint64_t end = tidings__frontier(s, oldest);
     if (limit < end) end = limit;
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
@@ -132,13 +133,13 @@ bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, 
                             uint32_t *chunk, tidings__record *record) {
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry) return false;
-    // Each further round meets a value that was replaced while we looked: there is one, and there was one all the time.
+    // Each further round means that the value was replaced during the search: the name had a value all the time.
     for (int round = 0; round < 1000; round++) {
         uint64_t seen = tidings__acquire(&entry->retained);
         int found = find_once(s, entry, index, from, limit, position, chunk, record);
         if (found >= 0) return found;
-        // Not replaced, and not there: no third walk along the ring for it. A chunk is freed after the entry has left
-        // it, so in an honest center the entry differs even after the first walk.
+        // The value was not replaced, and cannot be found: no third search of the ring. A chunk is freed after its
+        // entry has changed, so in an honest center the entry differs after the first search.
         if (tidings__acquire(&entry->retained) == seen && round >= 1) return false;
     }
     return false;
@@ -156,7 +157,8 @@ uint32_t tidings__reclaim_retained(tidings_center *center) {
         tidings__bytes_read(header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
         tidings__name *entry = tidings__name_at(s, (uint32_t)header[3] & 0xffffff);
         uint64_t expected = tidings__chunk_position(word) << 16 | (chunk + 1);
-        // Promotion writes the entry before EV moves on, and EV has: who isn't named there now never will be.
+        // Promotion writes the entry before EV moves on, and EV has moved on. So a chunk that the entry does not name
+        // now never will be named.
         if (entry && tidings__acquire(&entry->retained) == expected) continue;
         if (tidings__cas(&s->chunk_words[chunk], &word, 0)) freed++;
     }
