@@ -93,7 +93,7 @@ extension SharedNotificationCenter {
     /// Promise: what somebody is just at work on, what a center needs, and what is no center's stays.
     ///
     /// - Parameter directory: as in ``staleFiles(in:)``.
-    /// - Returns: what was found; see ``Leftover/isDeleted``.
+    /// - Returns: what was found; see ``StaleFile/isDeleted``.
     /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
     @discardableResult
     public static func deleteStaleFiles(in directory: String? = nil) throws(SharedNotificationError) -> [StaleFile] {
