@@ -161,6 +161,17 @@ static int over(tidings_observer *o) {
     return tidings__end_doubted(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
 }
 
+// After a check of the ring that found nothing. If the center has ended, checks the ring again: a record that was
+// committed after the first check, and before the end, is delivered before -ESTALE.
+static int end_after_check(tidings_observer *o, tidings_delivery *d) {
+    const int ended = over(o);
+    if (__builtin_expect(ended == 0, 1)) return TIDINGS__NOTHING;
+    // Pairs with the release store of `ended`: this check sees each record that was committed before the end.
+    tidings__fence_acquire();
+    const int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
+    return result == TIDINGS__NOTHING ? ended : result;
+}
+
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     *announced = 0;
@@ -168,7 +179,7 @@ int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->sleeper.own_futex));
     if (o->reader) {
         const int found = tidings__reader_announce(o, d);
-        return found == TIDINGS__NOTHING ? over(o) : found;
+        return found == TIDINGS__NOTHING ? end_after_check(o, d) : found;
     }
     const int place = tidings__center_place(o->center);
     if (place) return place;
@@ -184,7 +195,7 @@ int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery
 #ifdef MUTANT_CLAIM_IGNORED_AFTER_ANNOUNCE  // Found by: interleaving one_post
     if (result == TIDINGS__IN_FLIGHT) return TIDINGS__NOTHING;
 #endif
-    return result == TIDINGS__NOTHING ? over(o) : result;
+    return result == TIDINGS__NOTHING ? end_after_check(o, d) : result;
 }
 
 void tidings__withdraw(tidings_observer *o) {
@@ -217,6 +228,7 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
 // TIDINGS__DELIVERED or an error. TIDINGS__IN_FLIGHT: a poster is still at work. TIDINGS__NOTHING: the mark of the end
 // was taken back, by a remover that could not unlink or by a hostile peer.
 static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_delivery *d) {
+    tidings__fence_acquire();
     const int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
     if (result == TIDINGS__DELIVERED || result < 0) return result;
     // A reader can't revoke, and after the end no poster revokes for it.
