@@ -4,7 +4,7 @@
 #include "peer.h"
 #include "privileges.h"
 
-#define PUBLISHER(name)
+#define TOPIC(name)
 #define SCENARIO(name) void name(void);
 #define STEPPED SCENARIO
 #define MOUNTING SCENARIO
@@ -18,7 +18,7 @@ static const struct {
     const char *kind, *name;
     void (*tell)(void);  // NULL: the entry begins a topic
 } scenarios[] = {
-#define PUBLISHER(name) {"topic", #name, NULL},
+#define TOPIC(name) {"topic", #name, NULL},
 #define SCENARIO(name) {"plain", #name, name},
 #define STEPPED(name) {"stepped", #name, name},
 #define MOUNTING(name) {"mounting", #name, name},
@@ -34,12 +34,12 @@ static const struct {
 int main(int count, char **arguments) {
     if (count == 2 && strcmp(arguments[1], "--list") == 0) {
         // KIND SCENARIO TOPIC
-        const char *publisher = "";
+        const char *topic = "";
         for (size_t i = 0; i < SCENARIOS; i++) {
             if (scenarios[i].tell)
-                printf("%s %s %s\n", scenarios[i].kind, scenarios[i].name, publisher);
+                printf("%s %s %s\n", scenarios[i].kind, scenarios[i].name, topic);
             else
-                publisher = scenarios[i].name;
+                topic = scenarios[i].name;
         }
         return 0;
     }

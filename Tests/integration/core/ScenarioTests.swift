@@ -17,9 +17,9 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
 /// What several processes do with one center, and what becomes of it when they stop or die.
 @Suite(.serialized) struct CoreScenarioTests {
     /// So that no scenario is written and then never told.
-    @Test func everyPublisherIsInOneGroup() throws {
-        let grouped = Scenario.Group.allCases.flatMap(\.publishers)
-        let listed = Set(try Scenario.all().filter { [.plain, .stepped, .retold].contains($0.kind) }.map(\.publisher))
+    @Test func everyTopicIsInOneGroup() throws {
+        let grouped = Scenario.Group.allCases.flatMap(\.topics)
+        let listed = Set(try Scenario.all().filter { [.plain, .stepped, .retold].contains($0.kind) }.map(\.topic))
         #expect(grouped.sorted() == listed.sorted())
     }
 
@@ -93,8 +93,8 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
         try await scenario.tell()
     }
 
-    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.plain, .wakeGroups))
-    func wakeGroups(scenario: Scenario) async throws {
+    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.plain, .many))
+    func many(scenario: Scenario) async throws {
         try await scenario.tell()
     }
 

@@ -23,7 +23,8 @@ struct MemoryTests {
             expectEqual(await peer.line(1 + number), "got")
         }
         let most = try #require(Int(await peer.line(5))) << 10
-        #expect(most >= Self.size, "\(most) bytes: the measurement missed the payload")
+        // The kernel's counts are a few hundred KiB inexact, and pages of the program itself come after the peak.
+        #expect(most >= Self.size / 10 * 9, "\(most) bytes: the measurement missed the payload")
         #expect(most <= Self.limit, "\(most) bytes for a payload of \(Self.size)")
         await peer.waitForEnd()
     }

@@ -30,7 +30,7 @@ struct PollableTests {
     ])
     func documentedLoopsEndOnAnError(file: String) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
         #expect(text.contains("pollableObserver") && !text.contains("try? observer.next()"))
     }

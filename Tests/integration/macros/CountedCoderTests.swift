@@ -8,7 +8,7 @@
     @Suite struct CountedCoderTests {
         @Test func whatIsCountedIsWhatIsGenerated() throws {
             let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-                "../../Benchmarks/Regressions/Swift/GeneratedTrack.swift")
+                "../../../Benchmarks/Regressions/Swift/GeneratedTrack.swift")
             let statements = Parser.parse(source: try String(contentsOf: path, encoding: .utf8)).statements
             let structure = try #require(statements.compactMap { $0.item.as(StructDeclSyntax.self) }.first)
                 .trimmedDescription

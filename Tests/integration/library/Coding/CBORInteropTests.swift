@@ -15,7 +15,7 @@ struct CBORInteropTests {
     /// Beside this file's package, wherever that is checked out.
     static let script = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Interop/cbor_check.py").path
+        .deletingLastPathComponent().appendingPathComponent("interop/cbor_check.py").path
 
     @Test func whatWeWrite() throws {
         struct Record: Encodable {

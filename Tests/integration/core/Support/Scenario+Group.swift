@@ -3,30 +3,30 @@ extension Scenario {
     enum Group: CaseIterable {
         // Plain scenarios.
         case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
-        case forks, wakeGroups
+        case forks, many
         // Stepped ones.
         case chains, steppedPosts, steppedObservers, faultedPosts, faultedObservers, faultedLives, faultedCenters
         // Scenarios that are told again under a condition.
         case withoutMembarrier, withoutRobustLists, withoutPartsOfFiles, withoutProc, onAnOldKernel, withoutInotify
         case onOneProcessor, withoutTheWallClock
 
-        var publishers: [String] {
+        var topics: [String] {
             switch self {
-            case .creation: ["births", "strangers", "names_refused", "directories", "removal"]
-            case .access: ["access", "readers", "ill_will"]
+            case .creation: ["births", "foreign_files", "names_refused", "directories", "removal"]
+            case .access: ["access", "readers", "adversarial_peers"]
             case .sealed: ["sealed", "handing"]
             case .ends: ["ends"]
             case .payloads: ["payloads", "bare"]
             case .lossless: ["threads", "lossless", "one_slow"]
-            case .retained: ["retained", "kept"]
+            case .retained: ["retained", "retained_many_names"]
             case .names: ["names"]
             case .loss: ["loss"]
             case .bounds: ["contradictions", "bounds"]
             case .waking: ["wakes", "states"]
-            case .deaths: ["remains", "debris", "leftovers", "kills", "stops"]
+            case .deaths: ["orphan_states", "orphans", "stale_files", "kills", "stops"]
             case .prefixes: ["prefixes"]
             case .forks: ["forks", "descriptors"]
-            case .wakeGroups: ["crowds"]
+            case .many: ["many"]
             case .chains: ["chains"]
             case .steppedPosts: ["stepped_posts"]
             case .steppedObservers: ["stepped_observers"]
