@@ -9,8 +9,8 @@
 
 // True while the last claim's owner may still use the cell. There are two cases:
 // - The owner may still write. Only a claim flips W's phase, and only the owner makes C's phase equal to it again.
-// - The owner has committed, but has not yet noticed that its position was revoked.
-// The caller must load the words in this order: W, C, V.
+// - The owner has committed, but has not yet noticed that its position was revoked. The caller must load the words in
+//   this order: W, C, V.
 static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {
     if (__builtin_expect((((w >> 32) ^ c) & 1) == 0 && v != ((c >> 1) << 2 | TIDINGS__V_DEAD), 1)) return false;
 #ifdef MUTANT_BUSY_SLOT_REUSED  // Found by: interleaving three_laps

@@ -35,8 +35,7 @@ typedef struct tidings__chunk_room {
         *order;  // NULL: all chunks were checked. Otherwise not all were, and one may be free: set this to 0 and retry
 } tidings__chunk_room;
 
-// Takes a free chunk of at least `size` bytes for this participant, and backs it with memory.
-// Returns 0 or:
+// Takes a free chunk of at least `size` bytes for this participant, and backs it with memory. Returns 0 or:
 // - -EMSGSIZE: no chunk is that large.
 // - -ENOSPC, or another error of the file system: the chunk could not be backed.
 // - -EAGAIN: no chunk is free. `*room` says how far to evict. `room->least` 0: eviction frees none, as all chunks are

@@ -1,5 +1,5 @@
-// The record in a cell: its header and body, and how both are read and written. The words are accessed without
-// order. An observer may read while the next lap's claimant writes, and detects that after the copy
+// The record in a cell: its header and body, and how both are read and written. All accesses are relaxed or plain,
+// without order. An observer may read while the next lap's claimant writes, and detects that after the copy
 // (`tidings__slot_valid_after_copy`).
 #ifndef TIDINGS__RECORD_H
 #define TIDINGS__RECORD_H
