@@ -130,9 +130,9 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
         phase = c & 1;
 #endif
         // Prefetches the record's second line while the claim waits for the first one. Also prefetches a cell that a
-        // later post will use: fetching a line from the core that read it takes 100 ns, and a request made this early
-        // hides that. (8 to 32 cells ahead are equally good.) If no observer has read the lines, this core still owns
-        // them, and the prefetch would cost a twentieth of a post for nothing.
+        // later post will use. Fetching a line from the core that read it takes 100 ns. A locked instruction can't hide
+        // that, but a request made this early can. (8 to 32 cells ahead are equally good.) If no observer has read the
+        // lines, this core still owns them, and the prefetch would cost a twentieth of a post for nothing.
         if (followed) {
             tidings__prefetch_own((char *)cell + TIDINGS__LINE);
             char *upcoming = (char *)tidings__cell_at(s, position + 16);

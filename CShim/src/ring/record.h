@@ -70,9 +70,9 @@ typedef struct tidings__16 {
     uint64_t half[2];
 } __attribute__((packed, may_alias)) tidings__16;
 
-// Sizes are small and vary. The last 16 (or 8, or 4) bytes are moved once more, in place of a loop over single bytes:
-// narrow stores that are followed by a wide load of the same bytes are slow. A call to memcpy costs as much as all of
-// this.
+// Sizes are small and vary. The last 16 (or 8, or 4) bytes are moved once more, in place of a loop over single bytes.
+// Such a loop would make narrow stores, and a wide load of the same bytes would follow, which is slow. A call to memcpy
+// costs as much as all of this.
 static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
     uint8_t *to = (uint8_t *)body;
     const uint8_t *from = bytes;

@@ -45,7 +45,7 @@
 #define TIDINGS__BODY_WORDS 25u
 #define TIDINGS__BODY_SIZE (TIDINGS__BODY_WORDS * 8u)  // bytes of payload + name + subject that fit a cell
 
-// One slot of the ring. Words 0 to 6 and 8 bytes of body share the first cache line, so a payload of up to 8 bytes
+// One slot of the ring. Words 0 to 6 and 8 bytes of body share the first cache line. So a payload of up to 8 bytes
 // under an observed name moves one line.
 //
 // - Writers: `claim`: posters, to claim a position or to pass the slot over; the kernel, when the owner dies; a
@@ -209,9 +209,9 @@ typedef struct tidings__name {
 // A chunk word: 63…16 position, 15…4 participant, 3…0 state.
 //
 // - Writers: the participant that owns the chunk; by CAS, a participant that takes a free chunk, an evicting thread
-//   that makes it retained, and a participant that frees it or reclaims a dead owner's chunk.
+//   that makes it retained. Also by CAS, a participant that frees a chunk or reclaims a dead owner's chunk.
 // - No lock: a free chunk is taken by CAS, so a chunk has one owner. "In ring" with an evicted position means free, so
-//   freeing by eviction needs no store.
+//   eviction frees a chunk without a store.
 // - Stale read: the CAS fails. A thread that copies from a chunk reads the word again after the copy.
 #define TIDINGS__CHUNK_FREE 0u
 #define TIDINGS__CHUNK_OWNED 1u  // position TIDINGS__CHUNK_NOWHERE: its record has no position yet
@@ -275,8 +275,8 @@ typedef struct tidings__header {
     // that follows a claim.
     tidings__padded generation;
     tidings__padded names_used;  // participants that add names, by CAS; grows only. Entries below may have been used
-    tidings__padded
-        names_backed;  // participants, by CAS; grows only. Entries below have memory; a hint, a process asks the file
+    // Participants, by CAS; grows only. Entries below have memory. A hint, as each process asks the file itself.
+    tidings__padded names_backed;
     tidings__padded revoked;  // revokers, by atomic addition. For statistics
     // 1: the file has lost its name, and posts return -ESTALE. Removers; participants that saw link count 0. Stale: a
     // post goes to a center that has ended.
@@ -288,8 +288,8 @@ typedef struct tidings__header {
     // the observer. Stale: a set bit costs a load of the doorbell; a missed bit is excluded by full barriers (see
     // README.md, "Doorbell").
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t asleep[TIDINGS__MAP_WORDS];
-    // One bit per lossless observer. Written as `asleep`. Stale: a set bit delays eviction; a missed bit is excluded,
-    // as EV changes after the bit is set, so an eviction decided without the bit fails.
+    // One bit per lossless observer. Written as `asleep`. Stale: a set bit delays eviction; a missed bit is excluded.
+    // EV changes after the bit is set, so an eviction decided without the bit fails.
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t lossless[TIDINGS__MAP_WORDS];
     tidings__name_futex name_futexes[TIDINGS__NAME_FUTEXES];  // used only in a center with a writers file
 } tidings__header;
