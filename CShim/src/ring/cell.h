@@ -1,4 +1,5 @@
-// The three words of a cell: packing, unpacking, and the questions that can be asked of them. README.md, "The cell".
+// The three words of a cell (W claim, C commit, V verdict): how to pack them, unpack them and test them. README.md,
+// "The cell".
 #ifndef TIDINGS__CELL_H
 #define TIDINGS__CELL_H
 
@@ -6,8 +7,10 @@
 #include "segment/position.h"
 #include "segment/segment.h"
 
-// Is this cell still its last owner's? Either it may still write (only a claim flips W's phase, only its owner makes
-// C's equal again), or it has committed but not yet noticed that it was revoked. Read in this order: W, C, V.
+// True while the last claim's owner may still use the cell. There are two cases:
+// - The owner may still write. Only a claim flips W's phase, and only the owner makes C's phase equal to it again.
+// - The owner has committed, but has not yet noticed that its position was revoked. The caller must load the words in
+//   this order: W, C, V.
 static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {
     if (__builtin_expect((((w >> 32) ^ c) & 1) == 0 && v != ((c >> 1) << 2 | TIDINGS__V_DEAD), 1)) return false;
 #ifdef MUTANT_BUSY_SLOT_REUSED  // Found by: interleaving three_laps
@@ -16,7 +19,8 @@ static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {
     return (w & (TIDINGS__W_OWNER_MASK | TIDINGS__W_FOREIGN)) != 0 && !(w & TIDINGS__W_DIED);
 }
 
-// W's lower half, which the kernel, and who sleeps on it, know as a futex. Little endian: its first half.
+// W's lower half. The kernel marks a dead owner in it, and observers sleep on it: both use it as a 32-bit futex. The
+// cast is right on little endian machines, where the lower half is the first half.
 static inline _Atomic uint32_t *tidings__claim_futex(tidings__cell *cell) {
     return (_Atomic uint32_t *)(void *)&cell->claim;
 }

@@ -1,3 +1,4 @@
+// Takes, frees and checks chunks, and finds out which ones eviction frees first.
 #include "ring/chunk.h"
 
 #include <errno.h>
@@ -5,17 +6,17 @@
 #include "platform/error.h"
 #include "ring/verdict.h"
 
-// The chunks that eviction frees first, so that one look at all of a class serves several posts. A sixteenth of it:
-// that much history goes before it must.
+// The chunks of a class that eviction frees first: 1/SHARE of the class. One search of the class then serves several
+// posts. The cost is that this much history is evicted earlier than necessary.
 #define SHARE 16u
 #define SOONEST_MAX 32u
 typedef struct soonest {
     uint32_t count, most;
-    uint32_t first;                  // the chunk of the first
-    uint64_t distance[SOONEST_MAX];  // from the oldest position, in order
+    uint32_t first;                  // the chunk with the least distance
+    uint64_t distance[SOONEST_MAX];  // positions after E (the oldest retained position), ascending
 } soonest;
 
-// From which distance on none is soon enough: `beyond` while there is room for more.
+// Notes a chunk. Returns the distance from which on a chunk need not be noted: `beyond` while `found` has room.
 static uint64_t note(soonest *found, uint32_t chunk, uint64_t distance, uint64_t beyond) {
     uint32_t at = found->count < found->most ? found->count++ : found->most - 1;
     for (; at > 0 && found->distance[at - 1] > distance; at--) found->distance[at] = found->distance[at - 1];
@@ -29,13 +30,15 @@ static uint32_t share_of(const tidings__class *class) {
     return share == 0 ? 1 : share < SOONEST_MAX ? share : SOONEST_MAX;
 }
 
-// Who posts alone goes round the class, and several do nearly: the next few are the oldest. All in the ring, and within
-// a twelfth of how far the class reaches there (in order it is a sixteenth), they will do, without a look at hundreds
-// of others. What the words say is bounded as in the look at all.
+// Tries to find `room` without a search of the whole class. A single poster uses the chunks of a class in turn, and
+// several posters nearly do, so the next few chunks are the oldest ones. They are accepted under two conditions. All
+// are in the ring. All lie within a twelfth of the distance from E to the chunk taken last (in perfect order: a
+// sixteenth). The shared words are untrusted: `reach` is bounded by the number of slots, as in the search of all
+// chunks.
 static bool take_in_order(const tidings__segment *s, const tidings__class *class, uint32_t turn, uint32_t next,
                           uint64_t start, tidings__chunk_room *room) {
     const _Atomic uint64_t *words = &s->chunk_words[class->first];
-    uint64_t word = tidings__acquire(&words[turn ? turn - 1 : class->count - 1]);  // the last we took
+    uint64_t word = tidings__acquire(&words[turn ? turn - 1 : class->count - 1]);  // the chunk this process took last
     const uint64_t reach = (uint64_t)tidings__chunk_distance(word, start);
     if (tidings__chunk_state(word) != TIDINGS__CHUNK_IN_RING || reach >= s->shape.slots) return false;
     uint64_t least = UINT64_MAX, most = 0;
@@ -52,7 +55,7 @@ static bool take_in_order(const tidings__segment *s, const tidings__class *class
     return true;
 }
 
-#define TRUST 15u  // looks at a few for one at all
+#define TRUST 15u  // uses of `take_in_order` for each search of the whole class
 
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, tidings__chunk_turns *turns,
                         uint32_t *chunk, tidings__chunk_room *room) {
@@ -76,9 +79,10 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             uint64_t word = tidings__acquire(&s->chunk_words[candidate]);
             const uint32_t state = tidings__chunk_state(word);
             if (state == TIDINGS__CHUNK_IN_RING) {
-                // 48 bits of a position, before or after start by less than half of what they count.
+                // Negative: evicted. The word holds 48 bits of a position, which is less than 2^47 away from `start`.
                 const int64_t distance = tidings__chunk_distance(word, start);
-                // Before the first that isn't free, others are being filled, or retained.
+                // The shortcut is tried only at the first chunk in the ring that is not free. Any chunks checked before
+                // it are being filled or retained. Relaxed: a stale `order` only decides whether to search all chunks.
                 const uint32_t trust = found.count == 0 && distance >= 0 ? tidings__relaxed(&turns->order[c]) : 0;
                 if (trust && take_in_order(s, class, turn, next, start, room)) {
                     tidings__set_relaxed(&turns->order[c], trust - 1);
@@ -90,8 +94,8 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             next = next + 1 < class->count ? next + 1 : 0;
             if (state == TIDINGS__CHUNK_IN_RING ? !tidings__chunk_before(word, start) : state != TIDINGS__CHUNK_FREE)
                 continue;
-            // Refused once, don't ask for more memory hundreds of times on end (a class has up to 512): only for one
-            // that has its own, given while there was some.
+            // If backing a chunk has failed once, only chunks that already have memory are tried. A class has up to 512
+            // chunks, and asking for memory for each one would be slow.
             if (unbacked && !tidings__chunk_has_memory(s, candidate, size)) continue;
             uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, participant, TIDINGS__CHUNK_OWNED);
             if (!tidings__cas(&s->chunk_words[candidate], &word, owned)) continue;
@@ -101,8 +105,10 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 unbacked = error;
                 continue;
             }
-            // The word before the first byte: who reads a byte of ours and then the word, sees ours.
+            // The release fence orders the chunk word before the first byte. A reading thread that sees a byte of this
+            // owner and then loads the chunk word sees this owner's word.
             tidings__fence_release();
+            // Relaxed: a hint of this process, for speed only.
             tidings__set_relaxed(&turns->next[c], next);
             *chunk = candidate;
             return 0;
@@ -114,7 +120,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             room->most = start + found.distance[found.count - 1] + 1;
             return -EAGAIN;
         }
-        // Everything of this size is being filled, or retained: the next size serves too.
+        // All chunks of this size are being filled or retained: try the next size.
     }
     if (unbacked) return unbacked;
     if (any_class) return -EAGAIN;
@@ -147,8 +153,8 @@ void tidings__chunk_reclaim(tidings__segment *s, const tidings__participant_set 
             continue;
         uint64_t desired = 0;
         if (tidings__chunk_position(word) != TIDINGS__CHUNK_NOWHERE) {
-            // Unfold 48 bits around what is in the ring. Evicted or committed: "in ring" is right for both; otherwise
-            // it was never published.
+            // Extends the 48 bits to a full position near E. If that position is committed, the chunk becomes "in
+            // ring". If it has been evicted, or was never committed, the chunk becomes free.
             uint64_t start = tidings__oldest(s);
             uint64_t distance = (tidings__chunk_position(word) - start) & TIDINGS__CHUNK_NOWHERE;
             bool in_ring = distance < s->shape.slots && tidings__slot_status(s, start + distance) == TIDINGS__VALID;

@@ -1,4 +1,5 @@
-// Out-of-line payloads: who owns which chunk. README.md, "Large payloads". Knows positions, not names.
+// Chunks, which hold payloads that do not fit a cell: their ownership and reuse. README.md, "Large payloads". This
+// layer knows positions, but no names.
 #ifndef TIDINGS__CHUNK_H
 #define TIDINGS__CHUNK_H
 
@@ -10,52 +11,56 @@ static inline uint64_t tidings__chunk_word(uint64_t position, uint32_t participa
 static inline uint32_t tidings__chunk_state(uint64_t word) { return (uint32_t)word & 0xf; }
 static inline uint32_t tidings__chunk_owner(uint64_t word) { return (uint32_t)(word >> 4) & 0xfff; }
 static inline uint64_t tidings__chunk_position(uint64_t word) { return word >> 16; }
-// How far this word's position, of which it has 48 bits, lies behind `start`.
+// The word's position minus `start`, in positions. A word holds 48 bits of a position, so both are compared modulo
+// 2^48.
 static inline int64_t tidings__chunk_distance(uint64_t word, uint64_t start) {
     return (int64_t)((word & ~UINT64_C(0xffff)) - (start << 16)) >> 16;
 }
-// Is it before `start`? NOWHERE is never.
+// True if the word's position is before `start`. False if the word has no position (NOWHERE).
 static inline bool tidings__chunk_before(uint64_t word, uint64_t start) {
     return tidings__chunk_position(word) != TIDINGS__CHUNK_NOWHERE && tidings__chunk_distance(word, start) < 0;
 }
 
-// Where this process looks next, by size of chunk. `order`: how often it may still take the chunks from there on for
-// those that eviction frees first, without a look at all others; some times after each look that found none free.
+// Search state of this process, per chunk size; only hints. `next`: the chunk where the next search starts. `order`:
+// how many more searches may assume that eviction frees the chunks from `next` on first. A search of all chunks that
+// finds none free sets it to TRUST.
 typedef struct tidings__chunk_turns {
     _Atomic uint32_t next[TIDINGS__CLASSES], order[TIDINGS__CLASSES];
 } tidings__chunk_turns;
 
-// Up to which position to evict: that frees one chunk, that a few.
+// How far to evict if no chunk is free. Evicting to before `least` frees one chunk, to before `most` a few.
 typedef struct tidings__chunk_room {
     uint64_t least, most;
     _Atomic uint32_t
-        *order;  // not all were looked at: there may be a free one, which is looked for once this is 0. NULL: all were
+        *order;  // NULL: all chunks were checked. Otherwise not all were, and one may be free: set this to 0 and retry
 } tidings__chunk_room;
 
-// Takes a free chunk of at least `size` bytes for this participant, backed with memory.
-// 0; -EMSGSIZE; -ENOSPC; -EAGAIN: none free, and `*room` says what would help (`least` is 0: nothing, all are being
-// filled).
+// Takes a free chunk of at least `size` bytes for this participant, and backs it with memory. Returns 0 or:
+// - -EMSGSIZE: no chunk is that large.
+// - -ENOSPC, or another error of the file system: the chunk could not be backed.
+// - -EAGAIN: no chunk is free. `*room` says how far to evict. `room->least` 0: eviction frees none, as all chunks are
+//   being filled or retained.
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, tidings__chunk_turns *turns,
                         uint32_t *chunk, tidings__chunk_room *room);
-// Gives an owned chunk back.
+// Frees a chunk that this participant owns. Does nothing if the participant does not own it any more.
 void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t chunk);
 
-// The owner's steps: between claim and commit; after the verdict.
+// The owner's steps: `claimed` between claim and commit, `publish` after the verdict.
 static inline void tidings__chunk_claimed(tidings__segment *s, uint32_t participant, uint32_t chunk,
                                           uint64_t position) {
     tidings__set_release(&s->chunk_words[chunk], tidings__chunk_word(position, participant, TIDINGS__CHUNK_OWNED));
 }
 static inline void tidings__chunk_publish(tidings__segment *s, uint32_t participant, uint32_t chunk,
                                           uint64_t position) {
-    // By CAS: eviction may have promoted it to "retained" already.
+    // A CAS, as eviction may already have promoted the chunk to "retained".
     uint64_t word = tidings__chunk_word(position, participant, TIDINGS__CHUNK_OWNED);
     tidings__cas(&s->chunk_words[chunk], &word, tidings__chunk_word(position, participant, TIDINGS__CHUNK_IN_RING));
 }
 
-// Does this chunk hold the record of `position`, now? To be asked before and after copying from it.
+// True if the chunk holds the record of `position` now. Check before and after copying from the chunk.
 bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t position);
 
-// Frees what dead participants owned. Call with the locks of their entries held.
+// Frees or publishes the chunks that dead participants owned. Call with the locks of their entries held.
 void tidings__chunk_reclaim(tidings__segment *s, const tidings__participant_set *dead);
 
 #endif

@@ -1,3 +1,4 @@
+// The rare ends of a claim: its owner has died, or its owner abandons it.
 #include "ring/claim.h"
 
 void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead) {
@@ -12,8 +13,9 @@ void tidings__claims_reclaim(const tidings__segment *s, const tidings__participa
 
 void tidings__abandon(const tidings__claim *claim, uint32_t owner, tidings__thread *thread) {
     tidings__cell *cell = claim->cell;
-    // As if it had been revoked, and we knew: before the commit, so that nobody ever takes this for a record. Killed
-    // before the commit we leave a tombstone.
+    // The same state as after a revocation that the owner has noticed. The verdict must be stored before C, so that no
+    // observer takes the cell for a record. If this thread is killed between the two stores, the position becomes a
+    // tombstone.
     uint64_t v = tidings__acquire(&cell->verdict), known = tidings__v_of(claim->position, TIDINGS__V_KNOWN);
     while (!tidings__cas(&cell->verdict, &v, known)) {}
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));

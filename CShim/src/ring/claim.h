@@ -1,4 +1,4 @@
-// Getting the next place in the order, and giving it up again by committing. The hot half of a post; inlined there.
+// Claims the next position, and commits or abandons it. This is the hot path of a post, so it is inlined there.
 #ifndef TIDINGS__CLAIM_H
 #define TIDINGS__CLAIM_H
 
@@ -15,16 +15,17 @@ typedef struct tidings__claim {
     uint64_t phase;
 } tidings__claim;
 
-// Marks the claims that dead participants left as foreign, as the kernel does for TIDs. Call with the locks of their
-// entries held.
+// Marks the foreign claims of dead participants with "owner died", as the kernel does for claims with a TID. Call with
+// the locks of the dead participants' entries held.
 void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead);
 
-// Tells the kernel which word to mark if this thread dies from here on. glibc's own robust list head, its one pending
-// operation: free while we are not inside a robust mutex operation, which a post never is (except from a signal
-// handler: see `owner` in post.c).
+// From here on, the kernel marks this word if the thread dies. Uses the one pending operation in glibc's robust list
+// head. It is free while the thread is in no robust mutex operation. Only a post from a signal handler can interrupt
+// such an operation: see `tidings__owner`.
 static inline void tidings__pending_set(tidings__thread *thread, _Atomic uint64_t *word) {
 #ifndef MEASURE_WITHOUT_DEATH_NOTICE  // Measured by: Benchmarks/Regressions/without
-    // Volatile: nothing in this program ever reads it. Little endian: the futex is the word's lower, first half.
+    // Volatile: only the kernel reads the value, so the compiler could drop the store. The offset is right on little
+    // endian machines: the futex is the lower half of the word, and the lower half is the first one.
     *(volatile uintptr_t *)thread->pending = (uintptr_t)word - (uintptr_t)thread->pending_offset;
 #endif
     tidings__fence_compiler();
@@ -36,10 +37,16 @@ static inline void tidings__pending_clear(tidings__thread *thread) {
 #endif
 }
 
-// Claims the next position for `owner` (a TID, or TIDINGS__W_FOREIGN and a participant: then `thread` is not told to
-// the kernel). `followed`: somebody observes what is posted, as far as is known. 0, -EAGAIN: positions must be evicted
-// first (`*hint` is the one that wants room), -EBADMSG: the ring contradicts itself, -EBUSY: a whole lap of slots was
-// held by others. `*held`, 0 before the first call for a claim, counts those.
+// Claims the next position for `owner`: a TID, or TIDINGS__W_FOREIGN with a participant index. A foreign claim is not
+// announced to the kernel through `thread`.
+// - `hint`: where the search starts; the position after the claim on success.
+// - `followed`: true if the posted name probably has observers. May be wrong: it only controls prefetches.
+// - `held`: counts the busy slots that this claim passed over. The caller sets it to 0 before a claim's first call.
+//
+// Returns 0 or:
+// - -EAGAIN: the ring is full; evict until `*hint` can be claimed, then call again.
+// - -EBADMSG: the ring contradicts itself.
+// - -EBUSY: `*held` exceeds the number of slots.
 static inline __attribute__((always_inline)) int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint,
                                                                      uint32_t owner, tidings__thread *thread,
                                                                      bool followed, uint32_t *held,
@@ -52,15 +59,17 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
 #else
     uint64_t position = tidings__relaxed(hint);
 #endif
-    // Cells walked along. 0 is where a word that others write has sent us; our own hint comes from a claim of this
-    // process, so what lies before it was claimed.
+    // `steps` counts the cells checked one after the other. 0 means that the position comes from a shared word, which
+    // is untrusted. `*hint` comes from a claim of this process, so the positions before it are decided.
     uint32_t steps = 1, contradictions = 0;
     for (;;) {
-        // EV before W: then position - slots < E was decided before, and W's lap is at least the one before ours.
+        // EV must be loaded before W. If position - slots < E, that position was decided before, so W's lap is at least
+        // the lap before this one.
         uint64_t start = tidings__oldest(s);
         if ((int64_t)(position - start) < 0) position = start;
         if (position - start >= s->shape.slots) {
-            // Either the hint is ahead of the truth (damaged), or the ring is full of what was not evicted yet.
+            // Either the hint is beyond the frontier (damaged), or the ring is full until its oldest position is
+            // evicted.
             if (position - start > s->shape.slots || steps == 0) {
                 if (++contradictions > 8) return -EBADMSG;
                 position = tidings__frontier(s, start);
@@ -75,10 +84,12 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
         uint64_t w = tidings__acquire(&cell->claim);
         int32_t ahead = tidings__lap_ahead(w, lap);
         if (ahead >= 0) {
-            // Others have posted since we did. A few cells further is cheaper to walk (an observer has them at hand
-            // anyway) than to ask for a line that every poster writes to.
+            // Other posters have claimed positions since `*hint` was stored. Checking the next few cells is cheaper
+            // than loading the shared hint, as every poster writes to that line. An observer has these cells in its
+            // cache anyway.
             position++;
             if (++steps > 5) {
+                // Relaxed: a stale or hostile hint is checked below (`steps == 0`).
                 uint64_t shared = tidings__relaxed(&s->header->frontier_hint.word);
                 position = tidings__frontier(s, (int64_t)(shared - position) > 0 ? shared : position);
                 steps = 0;
@@ -86,7 +97,7 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             continue;
         }
         if (ahead != -1) {
-            // The hint was beyond the frontier (a peer's stale or hostile store): search from what is certain.
+            // The hint was beyond the frontier: a peer's store was stale or hostile. Search from E.
             if (++contradictions > 8) return -EBADMSG;
             position = tidings__frontier(s, start);
             continue;
@@ -95,7 +106,8 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
         steps = 1;
 #endif
         if (position != start && steps == 0) {
-            // Trust in a hint ends here: a claim needs the position before it decided, or the order would have a hole.
+            // Invariant: a position is claimed only if the position before it is decided, so the order has no gap. A
+            // shared hint does not prove that, so the position before is checked.
             uint64_t before = tidings__acquire(&tidings__cell_at(s, position - 1)->claim);
             if (tidings__lap_ahead(before, tidings__lap_at(s, position - 1)) < 0) {
                 if (++contradictions > 8) return -EBADMSG;
@@ -117,10 +129,10 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
 #ifdef MUTANT_PHASE_NOT_FLIPPED  // Found by: interleaving three_laps
         phase = c & 1;
 #endif
-        // The record's second line travels while the claim waits for its first. And a cell some posts ahead: getting a
-        // line from the core that read it takes 100 ns, which a locked instruction can't hide, but a request made this
-        // early can. (8 to 32 ahead are equally good.) Lines that nobody has read are still ours, and asking for them
-        // takes a twentieth of a post.
+        // Prefetches the record's second line while the claim waits for the first one. Also prefetches a cell that a
+        // later post will use. Fetching a line from the core that read it takes 100 ns. A locked instruction can't hide
+        // that, but a request made this early can. (8 to 32 cells ahead are equally good.) If no observer has read the
+        // lines, this core still owns them, and the prefetch would cost a twentieth of a post for nothing.
         if (followed) {
             tidings__prefetch_own((char *)cell + TIDINGS__LINE);
             char *upcoming = (char *)tidings__cell_at(s, position + 16);
@@ -145,7 +157,8 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             claim->position = position;
             claim->phase = phase;
             tidings__set_relaxed(hint, position + 1);
-            // Seldom: every store to a contended line delays the commit behind it.
+            // Only every 64th position: each store to a contended line delays the commit that follows. Relaxed: a stale
+            // hint costs a longer walk.
 #ifdef MUTANT_POSITION_BEFORE_CLAIM
             ticket = UINT64_MAX;
 #else
@@ -157,16 +170,17 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
     }
 }
 
-// Publishes what was written to the claimed cell. True: it is at that position for everybody. False: it was revoked
-// while we were stopped, nobody got it, and it has to be posted anew; the cell is no longer ours either way.
+// Commits the record in the claimed cell. True: the record is delivered at that position. False: the position was
+// revoked meanwhile and is delivered to no observer, so the caller must post again at a new position. In both cases the
+// caller must not use the cell any more.
 static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tidings__thread *thread) {
     tidings__cell *cell = claim->cell;
 #ifdef MUTANT_PENDING_CLEARED_BEFORE_COMMIT  // Found by: interleaving dead_poster
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
 #endif
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
-    // Store before load: the revoker's membarrier does it for us, if the kernel knows of us. Paired with
-    // `tidings__revoke`.
+    // The store of C must come before the load of V. If this process is registered, the revoker's membarrier ensures
+    // that, and only the compiler must keep the order. Paired with `tidings__revoke_all`.
     if (tidings__barrier_registered())
         tidings__fence_compiler();
     else
@@ -177,7 +191,8 @@ static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tiding
     bool counts = __builtin_expect(tidings__acquire(&cell->verdict) >> 2 != claim->position, 1) ||
                   tidings__verdict_of_owner(cell, claim->position);
 #endif
-    // Only now: a death before this frees the slot, whatever the verdict was.
+    // Must come after the verdict was read: if the thread dies before this, the kernel's mark frees the slot whatever
+    // the verdict was.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
 #ifdef MUTANT_OWNER_IGNORES_REVOCATION  // Found by: fault-injection a_revoked_post
     counts = true;
@@ -185,7 +200,7 @@ static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tiding
     return counts;
 }
 
-// Gives a claimed position up: nobody is delivered anything there. The cell is no longer ours.
+// Gives a claimed position up: it is delivered to no observer. The caller must not use the cell any more.
 void tidings__abandon(const tidings__claim *claim, uint32_t owner, tidings__thread *thread);
 
 #endif

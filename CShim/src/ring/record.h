@@ -1,5 +1,6 @@
-// What lies between a claim and a commit: header and body, word by word. All words are relaxed atomics: an observer may
-// read while the next lap's claimant writes, and finds out afterwards (`tidings__slot_valid_after_copy`).
+// The record in a cell: its header and body, and how both are read and written. All accesses are relaxed or plain,
+// without order. An observer may read while the next lap's claimant writes, and detects that after the copy
+// (`tidings__slot_valid_after_copy`).
 #ifndef TIDINGS__RECORD_H
 #define TIDINGS__RECORD_H
 
@@ -7,16 +8,16 @@
 
 #include "ring/cell.h"
 
-// A record's header in the reader's or writer's own memory. From a peer: every length is checked against what holds it
-// before use.
+// A private copy of a record's header. The words come from a peer and are untrusted. Check every length against the
+// size of the cell or chunk before use.
 typedef struct tidings__record {
     uint64_t time;
     uint32_t size, pid, uid;
     uint16_t participant;
-    uint8_t subject_length, name_length;  // name_length 0: the name entry has it
-    uint32_t name, name_subject;          // name entries: of the name, of name and subject; 0: none
+    uint8_t subject_length, name_length;  // bytes; name_length 0: the name entry has the text
+    uint32_t name, name_subject;          // name entries of the name, and of name with subject; 0: none
     uint8_t flags, format;
-    uint32_t chunk;  // if flags say so
+    uint32_t chunk;  // valid only with TIDINGS__RECORD_CHUNK in `flags`
 } tidings__record;
 
 static inline uint64_t tidings__round8(uint64_t size) { return (size + 7) & ~UINT64_C(7); }
@@ -44,9 +45,9 @@ static inline void tidings__record_read(const tidings__cell *cell, tidings__reco
     r->chunk = (uint32_t)tidings__relaxed(&cell->body[0]);
 }
 
-// Copies to and from a cell's body. A reader's copy may mix laps, and it then finds out and throws it away
-// (`tidings__slot_valid_after_copy`), so the bytes need no order among themselves and can be moved as fast as they
-// come. For ThreadSanitizer, which knows no such argument, they are moved as relaxed atomics.
+// Copies to and from a cell's body. An observer's copy may mix two laps. `tidings__slot_valid_after_copy` detects that,
+// and the observer discards the copy. So the bytes need no order among themselves, and plain wide accesses are allowed.
+// ThreadSanitizer would report these accesses as races, so its build uses relaxed atomics.
 #ifdef TIDINGS__TSAN
 static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
     for (size_t done = 0; done < size; done += 8) {
@@ -69,8 +70,9 @@ typedef struct tidings__16 {
     uint64_t half[2];
 } __attribute__((packed, may_alias)) tidings__16;
 
-// Sizes are small and vary: the last 16 (or 8, or 4) bytes are moved once more instead of looping over a rest, whose
-// bytes would meet as narrow stores and a wide load. A call to memcpy costs as much as all of this.
+// Sizes are small and vary. The last 16 (or 8, or 4) bytes are moved once more, in place of a loop over single bytes.
+// Such a loop would make narrow stores, and a wide load of the same bytes would follow, which is slow. A call to memcpy
+// costs as much as all of this.
 static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
     uint8_t *to = (uint8_t *)body;
     const uint8_t *from = bytes;
@@ -91,12 +93,12 @@ static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes
         for (size_t i = 0; i < size; i++) to[i] = from[i];
     }
 }
-// Moves whole 16 bytes: `text` and `body` have room for an odd word's neighbour.
+// Moves units of 16 bytes. So if `words` is odd, `text` and `body` must have room for one more word.
 static inline void tidings__text_write(_Atomic uint64_t *body, const uint64_t *text, size_t words) {
 #pragma GCC unroll 1
     for (size_t i = 0; i < words; i += 2) *(tidings__16 *)(void *)&body[i] = *(const tidings__16 *)&text[i];
 }
-// Moves whole 16 bytes: `bytes` has room up to the next multiple of 16.
+// Moves units of 16 bytes. So `bytes` must have room up to the next multiple of 16.
 static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes, size_t size) {
     const uint8_t *from = (const uint8_t *)body;
     for (size_t done = 0; done < size; done += 16)
@@ -104,13 +106,13 @@ static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes,
 }
 #endif
 
-// A chunk begins with a copy of its record's header (a retained record outlives its cell), then the payload, the name,
-// the subject.
+// Size in bytes of the copy of the record's header at the start of a chunk: a retained record outlives its cell.
+// Payload, name and subject follow.
 #define TIDINGS__CHUNK_HEADER 64u
 
-// Copies from a chunk that its next owner may be writing to already; `tidings__chunk_holds` then tells. That owner may
-// be user code (an encoder), whose plain stores ThreadSanitizer would hold against us: a copy that met them is thrown
-// away, so it need not know.
+// Copies from a chunk. The chunk's next owner may already write to it; `tidings__chunk_holds` detects that after the
+// copy, and the caller discards the copy. The writer may be user code (an encoder) with plain stores. ThreadSanitizer
+// would report them as a race, so this copy is hidden from it.
 #ifdef TIDINGS__TSAN
 __attribute__((no_sanitize("thread"), noinline, unused)) static void tidings__bytes_read(void *to, const uint8_t *from,
                                                                                          size_t size) {

@@ -1,8 +1,10 @@
+// Slot status for the rare cases, and the revocation of claimed positions.
 #include "ring/verdict.h"
 
 #include "platform/barrier.h"
 
-// Committed: is there a verdict on it? Whoever finds the question open, and the commit there, answers it: accepted.
+// The status of a committed position, with its verdict. A participant that finds a pending verdict together with the
+// commit decides it: accepted. A reader can't write, so it gets CLAIMED.
 static tidings__slot_state committed_at(const tidings__segment *s, tidings__cell *cell, uint64_t position) {
     for (;;) {
         uint64_t v = tidings__acquire(&cell->verdict);
@@ -22,26 +24,27 @@ tidings__slot_state tidings__slot_status_slow(const tidings__segment *s, uint64_
     if (ahead < 0) return TIDINGS__UNDECIDED;
     if (ahead > 0) return TIDINGS__LAPPED;
     if (w & TIDINGS__W_SKIPPED) return TIDINGS__VOID;
-    // Its owner may have committed, and even died after that, since we read C. W first, then C: a commit comes before
-    // what W says now.
+    // Since C was loaded, the owner may have committed, and may even have died after that. So C is loaded again after
+    // W: if W says "owner died", a commit before the death is visible now.
     if (tidings__c_is(tidings__acquire(&cell->commit), position)) return committed_at(s, cell, position);
     if (w & TIDINGS__W_DIED) return TIDINGS__VOID;
     uint64_t v = tidings__acquire(&cell->verdict);
     if (tidings__v_void(v, position))
         return tidings__slot_valid_after_copy(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
-    // A verdict on a later position, while W says that there is none: somebody's rubbish. Whatever we call it, it must
-    // not be waited for.
+    // V names a later position, but W says that no later lap has begun: a peer damaged the cell. Any result is wrong,
+    // but CLAIMED would make observers wait.
     if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return TIDINGS__LAPPED;
     return TIDINGS__CLAIMED;
 }
 
-// Opens the question, if nobody has yet. False: it is answered.
+// Makes the verdict of a claimed position pending. True: the verdict is pending, set here or by another revoker. False:
+// nothing to decide, as the position is not claimed any more or already has a verdict.
 static bool ask(const tidings__segment *s, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(s, position);
     const uint64_t pending = tidings__v_of(position, TIDINGS__V_PENDING);
     uint64_t v = tidings__acquire(&cell->verdict);
     while (v >> 2 != position) {
-        // Verdicts of a slot only move forward, so that a late revoker can't reopen an earlier question.
+        // The position in V only grows, so a late revoker can't open the verdict of an earlier lap again.
         if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return false;
         if (tidings__slot_status(s, position) != TIDINGS__CLAIMED) return false;
         if (tidings__cas(&cell->verdict, &v, pending)) return true;
@@ -49,10 +52,12 @@ static bool ask(const tidings__segment *s, uint64_t position) {
     return v == pending;
 }
 
-// After the barrier.
+// Decides a pending verdict. Call after the barrier of `tidings__revoke_all`.
 static void answer(const tidings__segment *s, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(s, position);
-    // "Or later": we may have been stopped since we asked, and the slot may be laps further. Then the commit was there.
+    // A later position in C also counts as committed. This thread may have been stopped since `ask`, while the slot
+    // went on to later laps. A slot does so only after its position was evicted. The outcome was final then, and no
+    // thread reads this verdict any more.
     uint64_t c = tidings__acquire(&cell->commit);
     bool committed = c >> 1 != TIDINGS__C_NEVER >> 1 && (int64_t)((c >> 1) - position) >= 0;
     uint64_t verdict = committed ? TIDINGS__V_ACCEPTED : TIDINGS__V_DEAD;
@@ -65,8 +70,8 @@ void tidings__revoke_all(const tidings__segment *s, uint64_t position, uint64_t 
     bool any = false;
     for (uint64_t p = position; (int64_t)(end - p) > 0; p++) any |= ask(s, p);
     if (!any) return;
-        // Either our next load sees an owner's commit, or the owner's load of V (after its commit) sees `pending`.
-        // Paired with `tidings__commit`. A system call, and one for all.
+        // Either the next load of C here sees the owner's commit, or the owner's load of V after its commit sees
+        // `pending`. Paired with `tidings__commit`. One system call serves all positions.
 #ifndef MUTANT_NO_BARRIER_BEFORE_VERDICT  // Found by: interleaving late_stores
     tidings__heavy_barrier();
 #endif
@@ -80,7 +85,8 @@ bool tidings__verdict_of_owner(tidings__cell *cell, uint64_t position) {
     uint64_t v = tidings__v_of(position, TIDINGS__V_PENDING);
     if (tidings__cas(&cell->verdict, &v, tidings__v_of(position, TIDINGS__V_ACCEPTED))) return true;
     if (v != tidings__v_of(position, TIDINGS__V_DEAD)) return true;
-    // Taken note of. Until here nobody claims the slot, or the next verdict there would hide this one from us.
+    // Frees the slot. While V says dead(position), the slot is busy and can't be claimed. Otherwise the verdict of the
+    // next lap could overwrite this one before its owner has read it.
     tidings__set_release(&cell->verdict, tidings__v_of(position, TIDINGS__V_KNOWN));
     return false;
 }

@@ -1,6 +1,6 @@
-// Memory on demand. The file is sparse; touching a page without memory in a full file system is SIGBUS. So nothing
-// beyond what was reserved at birth is touched before this file has said so, once per region and process: what it has
-// found out it keeps, as backing never shrinks while the center lives.
+// Gives a center's file memory on demand. The file is sparse, and touching a page without memory in a full file system
+// raises SIGBUS. So before a process touches a region that was not reserved at creation, it calls these functions, once
+// per region. The result is cached, as a center's memory never shrinks while its file has a name.
 #include <errno.h>
 #include <string.h>
 
@@ -28,23 +28,23 @@ uint8_t *tidings__chunk_bytes(const tidings__segment *segment, uint32_t chunk, u
 
 static uint64_t pages_of(uint64_t bytes) { return (bytes + TIDINGS__PAGE - 1) / TIDINGS__PAGE; }
 
-// Only ever raises: another thread may have found out more meanwhile. Relaxed, as what is known is about the file, not
-// about other words.
+// Only raises the word: another thread may have stored a higher value. Relaxed: the value says something about the
+// file, and orders no other words.
 static void raise_to(_Atomic uint32_t *word, uint32_t value) {
     uint32_t known = atomic_load_explicit(word, memory_order_relaxed);
     while (known < value &&
            !atomic_compare_exchange_weak_explicit(word, &known, value, memory_order_relaxed, memory_order_relaxed)) {}
 }
 
-// Gives [start, end) memory, without changing what is there. Whole pages, so that neighbours profit.
+// Gives [start, end) memory without changing its contents. Rounds to whole pages.
 static int reserve(tidings__segment *segment, uint64_t start, uint64_t end) {
     start = start / TIDINGS__PAGE * TIDINGS__PAGE;
     end = pages_of(end) * TIDINGS__PAGE;
     const int fd = tidings__segment_descriptor(segment);
     if (fd < 0) return fd;
     const int result = tidings__file_reserve(fd, start, end - start);
-    // Can't reserve here (some network file systems): touching through the kernel takes the memory as well, and reports
-    // failure instead of raising it.
+    // Some network file systems can't reserve. There, a touch by the kernel takes the memory as well, and returns an
+    // error in place of SIGBUS.
     return result == -EOPNOTSUPP ? tidings__map_touch(segment->base + start, end - start, false) : result;
 }
 
@@ -71,7 +71,7 @@ static uint64_t offset_of(const tidings__segment *segment, uint32_t chunk, uint6
     return (uint64_t)(tidings__chunk_bytes(segment, chunk, capacity) - segment->base);
 }
 
-// One question about the file often answers for many chunks that lie one after the other.
+// Notes all chunks from `chunk` on that lie before `hole`: one system call often answers for many chunks.
 static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole) {
     for (; chunk < segment->geometry.chunk_count; chunk++) {
         uint64_t capacity = 0;
@@ -85,7 +85,7 @@ static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole) {
 bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     if (atomic_load_explicit(&segment->chunk_backed[chunk], memory_order_relaxed) >= pages_of(bytes)) return true;
     const uint64_t offset = offset_of(segment, chunk, NULL);
-    // A hole "at the end of the file" says nothing to a writer: so answers a file system that doesn't know of holes.
+    // If the hole is at the end of the file, a writer learns nothing: a file system without holes answers the same.
     const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
     if (hole < offset + bytes || (hole >= segment->size && segment->writable)) return false;
     note_run(segment, chunk, hole);
@@ -100,7 +100,7 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
             "can't use %llu bytes of chunk %u of center \"%s\": there is no such room; the center may be damaged",
             (unsigned long long)bytes, chunk, segment->name);
     }
-    // A writer asks too, before it reserves: it may be about to read what another process reserved, and asking is
+    // A writer checks before it reserves as well: another process may have reserved the memory, and the check is
     // cheaper.
     if (tidings__chunk_has_memory(segment, chunk, bytes)) return 0;
     if (!segment->writable) {
@@ -118,8 +118,8 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
 static void publish_names(tidings__segment *segment, uint32_t count) {
     raise_to(&segment->names_known, count);
     if (!segment->writable) return;
-    // Release: who reads it may go and touch the entries. It is a hint for others all the same, everybody asks the file
-    // itself.
+    // Release: the memory exists before the number says so. The number is only a hint for other processes: each process
+    // asks the file itself before it touches an entry.
     _Atomic uint64_t *backed = &segment->header->names_backed.word;
     uint64_t before = atomic_load_explicit(backed, memory_order_relaxed);
     while (before < count &&
@@ -136,8 +136,8 @@ uint32_t tidings__names_there(tidings__segment *segment, uint32_t count) {
     const uint32_t known = atomic_load_explicit(&segment->names_known, memory_order_relaxed);
     if (known >= count) return count;
     const uint64_t names = segment->geometry.names, hole = names_hole(segment, known);
-    // A hole "at the end of the file" says nothing to a writer: so answers a file system that doesn't know of holes,
-    // and only reserving makes sure.
+    // If the hole is at the end of the file, a writer learns nothing: a file system without holes answers the same.
+    // Only reserving makes sure then.
     if (hole >= segment->size && segment->writable) return tidings__back_names(segment, count) == 0 ? count : known;
     const uint64_t there = hole > names ? (hole - names) / sizeof(tidings__name) : 0;
     if (there <= known) return known;
@@ -167,8 +167,8 @@ int tidings__back_names(tidings__segment *segment, uint32_t count) {
                              "can't read name %u of center \"%s\": nobody has written there; the center may be damaged",
                              count - 1, segment->name);
     }
-    // An eighth more each time: before it grows, who adds a name looks whether an old one can go, which is a walk along
-    // all of them.
+    // Grows by an eighth each time. Before the table grows, a participant that adds a name searches all entries for one
+    // that can be removed, so growth should be rare.
     const uint32_t steps[] = {count + known / 8, count};
     uint32_t target = 0;
     uint64_t end = 0;
@@ -179,8 +179,7 @@ int tidings__back_names(tidings__segment *segment, uint32_t count) {
         end = names + (uint64_t)target * sizeof(tidings__name);
         result = reserve(segment, start, end);
     }
-    // Touched as well, so that a reader who can only ask for holes sees them as backed even where no name has been
-    // written.
+    // Also touched: a reader can only ask for holes, and a page that was reserved but never touched counts as a hole.
     if (result == 0) result = tidings__map_touch(segment->base + start, end - start, true);
     const int fd = tidings__segment_descriptor(segment);
     if (result == 0 && fd >= 0 && !tidings__file_backed(fd, start, end - start))

@@ -1,6 +1,7 @@
-// How a center comes into being: without a name, or under one that no center can have; reserved, written, and only then
-// given its own. So there is never anything half made to be seen, and a creator that is killed on the way leaves
-// nothing (or, where files need a name, a "tidings.<uid>..<random>": leftovers.c).
+// Creates a center. Its file has no name, or a name that no center can have, until its memory is reserved and its
+// contents are written. Only then the file gets the center's name, so no process can open an unfinished center. A
+// creator that is killed before leaves nothing. If the file system needs a name for each file, it leaves a file
+// "tidings.<uid>..<random>" (stale_files.c).
 #include <errno.h>
 #include <string.h>
 
@@ -11,12 +12,12 @@
 #include "segment/internal.h"
 #include "segment/names.h"
 
-// Everything that is not 0 in a new center.
+// Writes all words of a new center that are not 0.
 static void write_contents(tidings__segment *segment) {
     tidings__header *header = segment->header;
-    // Relaxed throughout: the file has no name, so nobody looks. The name is given by a system call, which orders
-    // enough. Cells are born as zeros: W says "the lap before the first, nobody's", C and V say something about
-    // position 0, which lies in slot 0. That one alone must say otherwise.
+    // All stores are relaxed: the file has no name yet, so no other process reads it. The system call that gives it a
+    // name orders the stores. Cells are created as zeros: W says "lap 0, no owner", and C and V name position 0, which
+    // lies in slot 0. So only slot 0 needs other values.
     atomic_store_explicit(&segment->cells[0].commit, TIDINGS__C_NEVER, memory_order_relaxed);
     atomic_store_explicit(&segment->cells[0].verdict, TIDINGS__V_NEVER, memory_order_relaxed);
     atomic_store_explicit(&segment->names[TIDINGS__NAME_ALL].state, TIDINGS__NAME_LINKED, memory_order_relaxed);
@@ -41,7 +42,8 @@ static int give_memory(tidings__segment *segment) {
     result = tidings__file_reserve(segment->fd, 0, base);
     if (result == -EOPNOTSUPP) result = tidings__file_zero(segment->fd, 0, base);
     if (result != 0) return result;
-    // Nothing is touched that has nothing to say: reserved it is, and a page costs as much again on its first use.
+    // Pages of zeros are not touched. They are reserved already, and the first touch of a reserved page costs as much
+    // as its reservation.
     return tidings__map(segment->fd, segment->size, true, &segment->base);
 }
 
@@ -62,7 +64,7 @@ static int explain(const tidings__segment *segment, int error) {
             if (!tidings__file_space(segment->fd, directory, &available))
                 available = UINT64_MAX;
             else if (segment->fd >= 0)
-                available += tidings__file_memory(segment->fd);  // what we have taken ourselves by now is given back
+                available += tidings__file_memory(segment->fd);  // this file is deleted, which frees its memory
             if (available < segment->geometry.base_size) {
                 return tidings__segment_refuse(
                     segment, error, "open", "%s is full (needs %s, %s free); make room there or set TIDINGS_DIRECTORY",
@@ -109,7 +111,7 @@ static int explain(const tidings__segment *segment, int error) {
     }
 }
 
-// From an open, empty file to a finished center without a name. 0 or a negative errno.
+// Makes an open, empty file a finished center without a name. Returns 0 or a negative errno.
 static int make(tidings__segment *segment, uint32_t mode, const uint32_t *group) {
     segment->writable = true;
     int result = give_memory(segment);
@@ -153,7 +155,7 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
     int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
     if (result == 0) result = tidings__file_publish(segment->fd, segment->path);
     if (result == -EOPNOTSUPP) {
-        // Files need a name here, or can't be given one later.
+        // This file system needs a name for each file, or can't name a file later.
         if (segment->writers_file) tidings__writers_file_unlink(segment, segment->instance);
         tidings__segment_close(segment);
         if (tidings__beside_path(segment->path, segment->owner, segment->instance, "", other, sizeof other) != 0)
@@ -164,7 +166,7 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
         if (result == 0) {
             result = tidings__file_rename(other, segment->path);
             if (result == -ENOENT)
-                result = -EAGAIN;  // somebody deleted it (or the directory: then the next attempt says so)
+                result = -EAGAIN;  // a process deleted the file, or the directory: then the next attempt reports that
         }
         if (result != 0 && segment->fd >= 0) (void)tidings__file_unlink(other);
         if (result == 0) tidings__birth_release(segment->fd);
@@ -173,10 +175,11 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
     if (result == 0 && !segment->writers_file) {
         result = tidings__segment_separate(segment);
         if (result == -ESTALE || result == -ENOENT)
-            result = -EEXIST;  // removed already, and perhaps succeeded: look again
+            result = -EEXIST;  // the center is removed already, and may have a successor: try again
     }
     if (result == 0) return 0;
-    // The words come before the descriptor goes: free space is asked of the file system that was full.
+    // Writes the error line before the descriptor is closed: `explain` uses the descriptor to get the free space of the
+    // file system that was full.
     if (result != -EEXIST && result != -EAGAIN) result = explain(segment, -result);
     if (segment->writers_file) tidings__writers_file_unlink(segment, segment->instance);
     tidings__segment_close(segment);

@@ -1,4 +1,5 @@
-// Is this file a center, and one that we may use? Nothing here writes, and nothing is mapped before it has said yes.
+// Checks whether a file is a center that this process may use. These functions write nothing, and nothing is mapped
+// before all checks have passed.
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "platform/process.h"
 #include "segment/internal.h"
 
-// Where files can't be renamed without replacing, a newborn has two names for an instant (file_rename). So that one
-// look doesn't condemn it:
+// If a file system has no rename without replacing, a new center has two names for a moment (tidings__file_rename). So
+// a file with two names is checked again this many times.
 #define LINK_LOOKS 5
 
 static const char *kind_of(mode_t mode) {
@@ -63,7 +64,7 @@ int tidings__segment_check_directory(const tidings__segment *segment, uint32_t f
     const int result = tidings__directory_status(directory, &status);
     if (result != 0) return tidings__segment_unopenable(segment, -result, flags, verb);
     const unsigned mode = (unsigned)status.st_mode & 07777;
-    // With an access control list the group's bits are its mask: what anybody named there may do at most.
+    // With an access control list, the group bits are its mask: the most that any user or group in the list may do.
     if (mode & (S_IWGRP | S_IWOTH) && !(mode & S_ISVTX)) {
         return tidings__segment_refuse(segment, EPERM, verb,
                                        "in %s (mode %04o) %s may rename files, and so replace the center; "
@@ -81,7 +82,8 @@ int tidings__segment_check_directory(const tidings__segment *segment, uint32_t f
                                    directory, (unsigned)owner);
 }
 
-// The fields of the first page, read, not mapped: what passes the checks is then exactly what we go on with.
+// Reads the fields of the first page into private memory. They are not mapped, so a peer can't change them between the
+// checks and their use.
 static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic) {
     uint8_t raw[offsetof(tidings__header, birthplace) + sizeof(uint64_t)];
     const int result = tidings__file_read(fd, raw, sizeof raw, 0);

@@ -1,5 +1,5 @@
-// The eviction word: where the retained part of the order begins, and the range that is being evicted. Side by side
-// ring and registry read it.
+// The eviction word EV: the first retained position E, and the range that is being evicted. The layers ring and
+// registry do not include each other and both read EV, so it is here.
 #ifndef TIDINGS__EVICTION_H
 #define TIDINGS__EVICTION_H
 
@@ -7,7 +7,7 @@
 #include "segment/segment.h"
 
 static inline uint64_t tidings__ev_start(uint64_t ev) { return ev >> TIDINGS__EV_START_SHIFT; }
-// 0: nothing is being evicted.
+// Number of positions that are being evicted; 0: no eviction is under way.
 static inline uint32_t tidings__ev_length(uint64_t ev) {
     return ev & TIDINGS__EV_EVICTING ? (uint32_t)(ev & TIDINGS__EV_LOW_MASK) : 0;
 }
@@ -18,7 +18,7 @@ static inline uint64_t tidings__ev_evicting(uint64_t start, uint32_t length) {
     return start << TIDINGS__EV_START_SHIFT | TIDINGS__EV_EVICTING | length;
 }
 
-// The first position that has not been evicted.
+// E: the first position that has not been evicted.
 static inline uint64_t tidings__oldest(const tidings__segment *s) {
     return tidings__ev_start(tidings__acquire(&s->header->eviction.word));
 }

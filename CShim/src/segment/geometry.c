@@ -1,3 +1,4 @@
+// Computes a center's shape from its configuration, and its geometry from its shape.
 #include "segment/geometry.h"
 
 #include <errno.h>
@@ -11,8 +12,13 @@
 const tidings_configuration tidings_small_configuration = {
     .slots = 512, .participants = 64, .observers = 64, .names = 4096};
 
-// Bounds, and where they come from: a lap must be long enough that eviction by 64 works; 12 bits of participant in a chunk word; the observer maps; names of
-// which every one could be hashed to a bucket of its own; the mapping of all sixteen largest chunks.
+// The bounds of a shape, and their reasons:
+// - slots: a lap must be long enough for eviction of 64 positions at a time
+// - participants: 12 bits in a chunk word
+// - observers: the size of the observer maps
+// - names: a name entry's number must fit 24 bits of a record
+// - buckets: a sixteenth of the names, within these bounds
+// - payload: each process must map all sixteen largest chunks
 #define SLOTS_MIN 256u
 #define SLOTS_MAX (1u << 20)
 #define PARTICIPANTS_MIN 2u
@@ -23,8 +29,8 @@ const tidings_configuration tidings_small_configuration = {
 #define BUCKETS_MAX 16384u
 #define PAYLOAD_MAX (1024 * MIB)
 
-// Sizes by eights, so at most 7/8 of a chunk is wasted; counts so that each size can hold some hundred kilobytes to
-// some tens of megabytes in flight.
+// Sizes grow by a factor of 8, so at most 7/8 of a chunk is wasted. The counts are chosen so that each size can hold
+// some hundred kilobytes to some tens of megabytes in flight.
 static const struct {
     uint64_t size;
     uint32_t count;
@@ -76,7 +82,7 @@ int tidings__shape_from(const tidings_configuration *configuration, tidings__sha
     }
     shape->buckets = BUCKETS_MIN;
     while (shape->buckets < shape->names / 16 && shape->buckets < BUCKETS_MAX) shape->buckets *= 2;
-    // One step of names, or what keeps a small center's memory at 256 KiB.
+    // One step of names. A small center has fewer, which keeps its memory at 256 KiB.
     shape->names_first = shape->slots <= 512 ? NAMES_MIN : TIDINGS__NAMES_STEP;
     if (shape->names_first > shape->names) shape->names_first = shape->names;
     return 0;
@@ -96,7 +102,7 @@ static void lay_out_classes(uint64_t maximum_payload, tidings__geometry *geometr
     geometry->class_count = 0;
     for (uint32_t i = 0; i < TIDINGS__CLASSES - 1; i++) {
         if (class_table[i].size >= last) {
-            last_count = class_table[i].count;  // the last size takes this one's place, so there should be as many
+            last_count = class_table[i].count;  // the last size replaces this one, so it gets the same count
             break;
         }
         geometry->classes[geometry->class_count++] = (tidings__class){.size = class_table[i].size,
@@ -112,8 +118,8 @@ void tidings__geometry_of(const tidings__shape *shape, tidings__geometry *geomet
         geometry->classes[i].first = geometry->chunk_count;
         geometry->chunk_count += geometry->classes[i].count;
     }
-    // Each part begins on a page of its own: parts have different writers, and a hostile or damaged one should not
-    // share a page for nothing.
+    // Each part begins on a page of its own. Parts have different writers, and a hostile or damaged part should not
+    // share a page with another part.
     uint64_t at = round_up(sizeof(tidings__header), TIDINGS__PAGE);
     geometry->participants = at;
     at = round_up(at + (uint64_t)shape->participants * sizeof(tidings__participant), TIDINGS__PAGE);
@@ -172,7 +178,8 @@ uint32_t tidings__layout_stamp(void) {
     return stamp;
 }
 
-// What fields have room for: chunk numbers + 1 in 16 bits, names in 24, everything below the lock bytes.
+// Each number must fit its field: chunk number + 1 in 16 bits, a name entry in 24 bits, all offsets below the lock
+// bytes.
 _Static_assert(512 + 256 + 64 + 32 + 16 + 512 <= 65534,
                "a chunk's number fits the name entry's retained word, whatever the maximum payload");
 _Static_assert(NAMES_MAX < 1u << 24, "a name entry's number fits a record");

@@ -1,4 +1,4 @@
-// Where everything lies: a pure function of the shape.
+// Where each part of a center lies in its file. The geometry is a pure function of the shape.
 #ifndef TIDINGS__GEOMETRY_H
 #define TIDINGS__GEOMETRY_H
 
@@ -8,12 +8,13 @@
 #include "segment/layout.h"
 #include "tidings.h"
 
-#define TIDINGS__NAMES_STEP 256u  // names get memory by this many: 44 pages exactly
-// A chunk holds its payload, its name and its subject, each rounded up to 8: so this much more than the payload at
-// most.
+#define TIDINGS__NAMES_STEP 256u  // name entries that get memory at a time: 44 pages exactly
+// A chunk holds its payload, name and subject, each rounded up to 8 bytes. In addition to the payload it needs at most
+// this many bytes.
 #define TIDINGS__CHUNK_OVERHEAD 528u
 
-// Chunks of one size: numbers `first` to `first + count - 1`, one after the other from `offset` on.
+// The chunks of one size in bytes. Their numbers are `first` to `first + count - 1`. They lie one after the other from
+// `offset` in the file on.
 typedef struct tidings__class {
     uint64_t offset;
     uint64_t size;
@@ -23,24 +24,24 @@ typedef struct tidings__class {
 
 typedef struct tidings__geometry {
     uint64_t participants, observers, buckets, chunk_words, cells, names, chunks;  // offsets in the file
-    uint64_t base_size;  // bytes reserved at birth: up to and including the first `names_first` names, whole pages
+    uint64_t base_size;  // bytes reserved at creation: whole pages, up to and including the first `names_first` names
     uint64_t file_size;
     tidings__class classes[TIDINGS__CLASSES];  // by size, smallest first
     uint32_t class_count, chunk_count;
 } tidings__geometry;
 
-// The shape that a configuration (NULL: the default) asks for, defaults filled in. -EINVAL with an error line that
+// Makes the shape for a configuration (NULL: all defaults), with defaults filled in. -EINVAL with an error line that
 // names the field.
 int tidings__shape_from(const tidings_configuration *configuration, tidings__shape *shape);
 
-// Whether a shape read from a file lies within the bounds that everything else relies on: no offset overflows, no
+// True if a shape read from a file is within the bounds that all other code relies on. Then no offset overflows, and no
 // number is too large for its field.
 bool tidings__shape_valid(const tidings__shape *shape);
 
 void tidings__geometry_of(const tidings__shape *shape, tidings__geometry *geometry);
 
-// Stands for the sizes of all shared structs and the rule by which geometry follows from shape: two builds that
-// disagree refuse each other's centers.
+// A hash of the sizes of the shared structs and of the numbers from which the geometry follows. If two builds differ in
+// these, each refuses the other's centers.
 uint32_t tidings__layout_stamp(void);
 
 #endif

@@ -1,9 +1,13 @@
-// EVERY byte that processes share, and nothing else. Read ../../README.md first: it says who writes what, and what if
-// they die.
+// The layout of shared memory: every byte that processes share, and nothing else. Read ../../README.md first: it
+// defines the terms, the writers of each word, and what happens if a writer dies.
 //
-// The layout is architecture-specific (byte order, 8- and 16-byte atomics) because it is transient: it never leaves the
-// machine. Any change here is a change of TIDINGS__FORMAT_VERSION, unless the layout stamp (struct sizes) already tells
-// the two apart.
+// The layout depends on the architecture (byte order, 8- and 16-byte atomics). That is allowed, as a center is
+// transient and never leaves the machine. A change here needs a new TIDINGS__FORMAT_VERSION, unless the layout stamp
+// (sizes of the structs) already differs.
+//
+// No struct here is protected by a lock in shared memory: a stopped or killed holder would block its peers. Before each
+// struct, a comment states its writers, why it needs no lock, and what a stale read costs. Every word is untrusted: a
+// peer may store any value, so readers bound each index and each loop.
 #ifndef TIDINGS__LAYOUT_H
 #define TIDINGS__LAYOUT_H
 
@@ -11,25 +15,29 @@
 #include <stdint.h>
 
 #define TIDINGS__FORMAT_VERSION 4u
-#define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings", as a little endian machine writes it
-#define TIDINGS__LINE 64u  // x86-64 and most ARM; apart by two where a neighbour prefetch would hurt
+#define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings" in little endian byte order
+// Bytes of a cache line on x86-64 and most ARM. Words are two lines apart where prefetching the neighbour line would
+// hurt.
+#define TIDINGS__LINE 64u
 #define TIDINGS__PAGE 4096u
-#define TIDINGS__CLASSES                                                                                               \
-    6u  // 1 KiB, 8 KiB, 64 KiB, 512 KiB, 4 MiB, the maximum payload: × 8, so at most 7/8 wasted, mostly far less
+// Chunk sizes: 1 KiB, 8 KiB, 64 KiB, 512 KiB, 4 MiB and the maximum payload. The factor is 8, so at most 7/8 of a chunk
+// is wasted, and usually far less.
+#define TIDINGS__CLASSES 6u
 #define TIDINGS__OBSERVERS_MAX 1024u
 #define TIDINGS__PARTICIPANTS_MAX 4096u  // 12 bits of a chunk word
 #define TIDINGS__MAP_WORDS (TIDINGS__OBSERVERS_MAX / 64u)
-#define TIDINGS__GROUP_WAITS 4u    // names whose crowd an observer can sleep in at a time
-#define TIDINGS__NAME_FUTEXES 32u  // one line each, and a word of bits says which
-#define TIDINGS__KEY_MAX 512u      // name, subject, each up to 255 bytes
-#define TIDINGS__LOCK_BASE                                                                                             \
-    (INT64_C(1) << 40)         // participants' lock bytes: beyond any file length we make, so no I/O ever meets them
-#define TIDINGS__NAME_NONE 0u  // entry 0 is nobody's
-#define TIDINGS__NAME_ALL 1u   // entry 1: those who look at all names; its `next` begins the chain of prefixes
+#define TIDINGS__GROUP_WAITS 4u    // names on whose `wake_group` an observer can sleep at a time
+#define TIDINGS__NAME_FUTEXES 32u  // one cache line each; a set of them fits a 32-bit word
+#define TIDINGS__KEY_MAX 512u      // bytes of name and subject, each up to 255
+// Offset of the participants' lock bytes. It is beyond the length of any center, so no I/O reaches these bytes.
+#define TIDINGS__LOCK_BASE (INT64_C(1) << 40)
+#define TIDINGS__NAME_NONE 0u  // entry 0 is not used
+#define TIDINGS__NAME_ALL 1u   // entry 1: observers of all names; its `next` is the head of the chain of prefixes
 #define TIDINGS__NAME_FIRST 2u
 #define TIDINGS__CHUNK_NONE UINT32_MAX
-#define TIDINGS__RETAINED_EXPECTED                                                                                     \
-    UINT64_C(0xffff)  // no value: cleared at the position above it (0: never had one); the ring may hold a newer record
+// In a name's `retained`, in place of a chunk: there is no retained value, but the ring may hold a newer retained
+// record. The position above it is where the value was cleared (0: the name never had one).
+#define TIDINGS__RETAINED_EXPECTED UINT64_C(0xffff)
 
 // MARK: The ring
 
@@ -37,41 +45,51 @@
 #define TIDINGS__BODY_WORDS 25u
 #define TIDINGS__BODY_SIZE (TIDINGS__BODY_WORDS * 8u)  // bytes of payload + name + subject that fit a cell
 
-// Words 0 to 6 and 8 bytes of body share the first line: a payload of up to 8 bytes under an observed name moves one
-// line.
+// One slot of the ring. Words 0 to 6 and 8 bytes of body share the first cache line. So a payload of up to 8 bytes
+// under an observed name moves one line.
+//
+// - Writers: `claim`: posters, to claim a position or to pass the slot over; the kernel, when the owner dies; a
+//   participant that reclaims a dead owner. `commit`: the claim's owner alone. `verdict`: a participant that revokes a
+//   claim or finds a pending verdict; the owner. All other words: the claim's owner, between claim and commit.
+// - No lock: W and V change by CAS (the kernel also uses one), except that the owner alone replaces dead(p). The
+//   release store of C publishes the record.
+// - Stale read: with a stale W, the CAS of a claim fails, or an observer loads it again. A stale C makes a committed
+//   position look claimed; a revoker loads C again after a barrier. A stale or mixed record is detected after the copy,
+//   as W then has a later lap, and is discarded.
 typedef struct tidings__cell {
-    _Alignas(TIDINGS__CELL_SIZE) _Atomic uint64_t
-        claim;                  // W: CAS by posters; its lower half also by the kernel at the owner's death
-    _Atomic uint64_t commit;    // C: plain release store by the claim's owner
-    _Atomic uint64_t verdict;   // V: CAS by whoever waits no longer, and by the owner
-    _Atomic uint64_t time;      // header, by the claim's owner between claim and commit
-    _Atomic uint64_t size_pid;  // 31…0 payload bytes, 63…32 pid
-    _Atomic uint64_t
-        poster;  // 31…0 uid, 47…32 participant, 55…48 subject bytes, 63…56 name bytes (0: the entry has it)
+    _Alignas(TIDINGS__CELL_SIZE) _Atomic uint64_t claim;  // W; its lower half is a futex
+    _Atomic uint64_t commit;                              // C
+    _Atomic uint64_t verdict;                             // V
+    _Atomic uint64_t time;                                // first word of the record's header
+    _Atomic uint64_t size_pid;                            // 31…0 payload bytes, 63…32 pid
+    // 31…0 uid, 47…32 participant, 55…48 subject bytes, 63…56 name bytes (0: the name entry has the text)
+    _Atomic uint64_t poster;
     _Atomic uint64_t route;  // 23…0 name entry, 31…24 flags, 55…32 entry of name and subject, 63…56 format
-    _Atomic uint64_t body[TIDINGS__BODY_WORDS];  // payload, then name, then subject, each from a multiple of 8; or the
-                                                 // chunk's number
+    // Payload, then name, then subject, each from a multiple of 8 bytes; or the chunk's number in body[0].
+    _Atomic uint64_t body[TIDINGS__BODY_WORDS];
 } tidings__cell;
 
-#define TIDINGS__RECORD_RETAIN 1u  // flags in `topic`
-#define TIDINGS__RECORD_CHUNK 2u   // the body is in chunk number body[0]
-#define TIDINGS__RECORD_CLEAR 4u   // retained: but as "there is none any more"
+// Flags in `route`.
+#define TIDINGS__RECORD_RETAIN 1u
+#define TIDINGS__RECORD_CHUNK 2u  // the body is in chunk number body[0]
+#define TIDINGS__RECORD_CLEAR 4u  // with RETAIN: clears the retained value
 #define TIDINGS__RECORD_IMMEDIATE 8u
 
 // W
 #define TIDINGS__W_LAP_SHIFT 33
 #define TIDINGS__W_PHASE (UINT64_C(1) << 32)
-#define TIDINGS__W_SKIPPED (UINT64_C(1) << 31)  // FUTEX_WAITERS: the one bit the kernel keeps when it marks a death
-#define TIDINGS__W_DIED (UINT64_C(1) << 30)     // FUTEX_OWNER_DIED: written by the kernel
-#define TIDINGS__W_FOREIGN                                                                                             \
-    (UINT64_C(1) << 29)  // no TID has it (they end at 2^22), so no kernel takes such a claim for its own thread's
+#define TIDINGS__W_SKIPPED (UINT64_C(1) << 31)  // FUTEX_WAITERS: the only bit that the kernel keeps at a death
+#define TIDINGS__W_DIED (UINT64_C(1) << 30)     // FUTEX_OWNER_DIED: set by the kernel
+// No TID has this bit (TIDs end at 2^22), so no kernel takes such a claim for a claim of its own thread.
+#define TIDINGS__W_FOREIGN (UINT64_C(1) << 29)
 #define TIDINGS__W_OWNER_MASK (TIDINGS__W_FOREIGN - 1)
 // C
-#define TIDINGS__C_NEVER                                                                                               \
-    (~UINT64_C(                                                                                                        \
-        1))  // a position that never comes, phase 0. Slot 0 is born so, others with 0: position 0 never comes to them
+//
+// A position that never comes, with phase 0. Slot 0 is created with it. The other slots are created with 0, as position
+// 0 never lies in them.
+#define TIDINGS__C_NEVER (~UINT64_C(1))
 // V
-#define TIDINGS__V_KNOWN UINT64_C(0)  // dead, and its poster has taken note
+#define TIDINGS__V_KNOWN UINT64_C(0)  // dead, and its poster has noticed
 #define TIDINGS__V_PENDING UINT64_C(1)
 #define TIDINGS__V_DEAD UINT64_C(2)
 #define TIDINGS__V_ACCEPTED UINT64_C(3)
@@ -80,14 +98,21 @@ typedef struct tidings__cell {
 #define TIDINGS__EV_START_SHIFT 12  // 52 bits of position: seven years at 20 million posts a second
 #define TIDINGS__EV_EVICTING UINT64_C(0x800)
 #define TIDINGS__EV_LOW_MASK UINT64_C(0x7ff)  // while evicting: the range's length; otherwise a tag
-#define TIDINGS__EV_LENGTH_MAX                                                                                         \
-    64u  // long enough to spread the cost of a tally over many posts, short enough to lose little history
+// Most positions evicted at a time: long enough to spread the cost of a tally over many posts, short enough to lose
+// little history.
+#define TIDINGS__EV_LENGTH_MAX 64u
 
 // MARK: Participants, observers, names
 
+// Describes one opened center of one process. The proof of life is not here: it is the file lock on this entry's byte.
+//
+// - Writers: the process that holds the file lock of this entry's byte. One exception: a participant that finds the
+//   lock gone declares the participant dead, by a CAS of `instance` from odd to even.
+// - No lock in memory: the file lock admits one writer, and the kernel releases it when that process dies.
+// - Stale read: a dead participant counts as alive until the next check of its lock. The other words only serve
+//   messages and lists.
 typedef struct tidings__participant {
-    _Alignas(128) _Atomic uint64_t instance;  // random, odd; even: declared dead; 0: tidied. Written under the lock of
-                                              // this entry's byte, but for the declaration: a CAS of the odd value
+    _Alignas(128) _Atomic uint64_t instance;  // odd: random, in use; even: declared dead; 0: free or reclaimed
     _Atomic uint32_t pid;
     _Atomic uint32_t uid;
     _Atomic uint64_t pid_namespace;
@@ -95,42 +120,77 @@ typedef struct tidings__participant {
     _Atomic uint64_t executable[12];  // text, 79 bytes and NULs used
 } tidings__participant;
 
+// One observer.
+//
+// - Writers: `doorbell`: its observer's process; a participant or a remover that wakes the observer. `owner`: by CAS
+//   the participant that takes the entry; to free the entry, that participant or one that reclaims it. `instance`:
+//   likewise. `cursor`, `history` and `group_waits`: the owning participant.
+// - No lock: `owner` is taken by CAS, so all other words but the doorbell have one writer. The doorbell changes by
+//   atomic read-modify-write only, and its epoch makes a late CAS fail.
+// - Stale read: at registration, EV changes after `cursor` and `history` are set, so an eviction decided on older
+//   values fails. Later, stale values make eviction keep more than it must, or a poster wait for up to 1 ms more. A
+//   stale doorbell can't lose a wake-up: sleeper and poster each have a full barrier before their check. A stale
+//   `group_waits` belongs to an earlier epoch of the doorbell.
 typedef struct tidings__observer_entry {
-    _Alignas(TIDINGS__LINE) _Atomic uint32_t doorbell;  // bit 0 asleep, above it the epoch; a futex. Where there is a
-                                                        // companion: not this one, its copy there
-    _Atomic uint32_t owner;     // participant + 1, 0: free. CAS to take, owner or tidier to free
-    _Atomic uint64_t cursor;    // lossless only: the first position it still needs
-    _Atomic uint64_t instance;  // of the owner, so that a stale owner number says nothing
-    _Atomic uint64_t history;   // lossless only: before this it needs every record, by whatever name
-    _Atomic uint32_t group_waits[TIDINGS__GROUP_WAITS];  // while asleep: the name entries whose `crowd` it sleeps on as
-                                                         // well; the owner's, before it announces
+    // Bit 0 asleep, above it the epoch; a futex. In a center with a writers file, this word is unused: its counterpart
+    // is in the writers file.
+    _Alignas(TIDINGS__LINE) _Atomic uint32_t doorbell;
+    _Atomic uint32_t owner;     // participant + 1; 0: free
+    _Atomic uint64_t cursor;    // lossless observers only: the first position that it still needs
+    _Atomic uint64_t instance;  // the owner's instance; tells a stale `owner` from a live one
+    _Atomic uint64_t history;   // lossless observers only: before this position it needs the records of every name
+    // While asleep: the name entries on whose `wake_group` it also sleeps. Written before the sleep is announced.
+    _Atomic uint32_t group_waits[TIDINGS__GROUP_WAITS];
     uint64_t unused[2];
 } tidings__observer_entry;
 
-// One line of the companion, for the observer of the same number. Participants alone map the companion, so participants
-// alone sleep on these words.
+// One line of the writers file, for the observer of the same number. Only participants can map the writers file, so
+// only participants can sleep on these words.
+//
+// - Writers: `doorbell`: as in the observer entry. `waiting_posters`: a poster that waits for this lossless observer
+//   sets bit 0; the observer counts the epoch up.
+// - No lock: both words change by atomic read-modify-write only.
+// - Stale read: a poster sleeps up to 1 ms longer, or the observer makes a needless system call.
 typedef struct tidings__writers_file_line {
-    _Alignas(TIDINGS__LINE) _Atomic uint32_t doorbell;  // as the observer entry's
-    _Atomic uint32_t waiting_posters;                   // as the header's, but of posters that wait for this observer
+    _Alignas(TIDINGS__LINE) _Atomic uint32_t doorbell;
+    _Atomic uint32_t waiting_posters;  // bit 0: posters wait; above it the epoch; a futex
 } tidings__writers_file_line;
 
-// How many records of a name lie before `end`. Changed together by a 16-byte CAS; `end` never goes back, so that
-// reading end, count, end again gives a pair.
+// How many records of a name lie before position `end`.
+//
+// - Writers: each evicting thread; a participant that gives the name entry to a new name.
+// - No lock: both words change together, by one 16-byte CAS. `end` never goes back, so reading end, count, end again
+//   gives a consistent pair.
+// - Stale read: the CAS fails and is tried again. An observer that reads an older pair gets the count up to an older
+//   position.
 typedef struct tidings__tally {
     _Alignas(16) _Atomic uint64_t count;
     _Atomic uint64_t end;
 } tidings__tally;
 
+// One observed or retained name, or one prefix. `buckets` (not in a struct) holds the heads of the chains, in the
+// format of `next`.
+//
+// - Writers: `tally`: see above. `next`, `state` and the buckets: participants that add or remove a name, by CAS; in
+//   the state PREPARING, `next` is the preparing participant's. `hash`, `lengths`, `key`: the preparing participant.
+//   `retained`: by CAS, evicting threads, and a participant that is about to post a retained record. `birth`: the
+//   preparing participant, and by CAS the one that removes the name. `members` and `wake_group`: observers that join or
+//   leave, and participants that reclaim; posters count `wake_group` up.
+// - No lock: `state` gives the entry to one preparing participant. Links change by CAS, and their tags make a late CAS
+//   fail. Bits change by atomic read-modify-write.
+// - Stale read: a poster's lookup may be stale, but the poster checks G after its claim, and G moves after each change.
+//   A stale member bit causes a needless wake-up. A reused entry is detected by its `state`, which has a generation.
 typedef struct tidings__name {
-    _Alignas(TIDINGS__LINE) tidings__tally tally;  // eviction
-    _Atomic uint64_t next;                         // 31…0 next entry, 32 marked (being unlinked), 63…33 tag
-    _Atomic uint64_t state;       // 3…0 state, 19…4 participant that prepares it, 63…20 generation
-    _Atomic uint64_t hash;        // of the key; written before the entry is linked
-    _Atomic uint64_t retained;    // 63…16 position, 15…0 chunk + 1; 0: none
-    _Atomic uint64_t birth;       // no record before this position carries this entry's number
-    _Atomic uint32_t lengths;     // 14…0 name bytes, 15 it is a prefix, 31…16 subject bytes + 1 (0: no subject)
-    _Atomic uint32_t wake_group;  // 15…0 which words of `members` may be other than 0; above, counts up as all who
-                                  // sleep on it are rung: a futex
+    _Alignas(TIDINGS__LINE) tidings__tally tally;
+    _Atomic uint64_t next;      // 31…0 next entry, 32 marked (being unlinked), 63…33 tag
+    _Atomic uint64_t state;     // 3…0 state, 19…4 participant that prepares or removes it, 63…20 generation
+    _Atomic uint64_t hash;      // of the key; written before the entry is linked
+    _Atomic uint64_t retained;  // 63…16 position, 15…0 chunk + 1; 0: no value
+    _Atomic uint64_t birth;     // no record before this position carries this entry's number
+    _Atomic uint32_t lengths;   // 14…0 name bytes, 15 it is a prefix, 31…16 subject bytes + 1 (0: no subject)
+    // A futex. 15…0: which words of `members` may be other than 0. Above: a count of the times that all its sleepers
+    // were woken.
+    _Atomic uint32_t wake_group;
     _Atomic uint64_t members[TIDINGS__MAP_WORDS];  // one bit per observer entry
     _Atomic uint64_t key[TIDINGS__KEY_MAX / 8];    // name, then subject
 } tidings__name;
@@ -138,66 +198,100 @@ typedef struct tidings__name {
 #define TIDINGS__NAME_FREE 0u
 #define TIDINGS__NAME_PREPARING 1u
 #define TIDINGS__NAME_LINKED 2u
-#define TIDINGS__NAME_LEAVING 3u  // somebody checks whether it may go; a new member turns it back
-#define TIDINGS__NAME_GONE 4u     // decided: being unlinked; `birth` is where its quarantine ends
+#define TIDINGS__NAME_LEAVING 3u  // a participant checks whether the name is unused; a new member sets LINKED again
+#define TIDINGS__NAME_GONE 4u     // decided: being unlinked; `birth` then becomes the end of its quarantine
 #define TIDINGS__NEXT_MARK (UINT64_C(1) << 32)
 #define TIDINGS__LENGTHS_PREFIX UINT32_C(0x8000)
 #define TIDINGS__WAKE_GROUP_RUNG UINT32_C(0x10000)
 
 // MARK: Chunks
 
+// A chunk word: 63…16 position, 15…4 participant, 3…0 state.
+//
+// - Writers: the participant that owns the chunk; by CAS, a participant that takes a free chunk, an evicting thread
+//   that makes it retained. Also by CAS, a participant that frees a chunk or reclaims a dead owner's chunk.
+// - No lock: a free chunk is taken by CAS, so a chunk has one owner. "In ring" with an evicted position means free, so
+//   eviction frees a chunk without a store.
+// - Stale read: the CAS fails. A thread that copies from a chunk reads the word again after the copy.
 #define TIDINGS__CHUNK_FREE 0u
-#define TIDINGS__CHUNK_OWNED 1u  // position 0xffffffffffff: not claimed yet
+#define TIDINGS__CHUNK_OWNED 1u  // position TIDINGS__CHUNK_NOWHERE: its record has no position yet
 #define TIDINGS__CHUNK_IN_RING 2u
 #define TIDINGS__CHUNK_RETAINED 3u
 #define TIDINGS__CHUNK_NOWHERE UINT64_C(0xffffffffffff)
 
 // MARK: The header
 
-// What a center is made from; its creator's, checked against bounds by everybody else. All offsets follow from it
-// (geometry.h).
+// The numbers from which all offsets of a center follow (geometry.h).
+//
+// - Writer: the creator, before the center has its name; never changed after that, so no lock and no stale read. A peer
+//   may damage it: each process checks it against bounds when it opens the center, and keeps a copy.
 typedef struct tidings__shape {
     uint64_t maximum_payload;
     uint32_t slots, participants, observers, names, buckets, names_first;
 } tidings__shape;
 
+// One word alone on a pair of cache lines, so that its writers do not slow down users of its neighbours. Writers: see
+// each use in the header.
 typedef struct tidings__padded {
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t word;
 } tidings__padded;
 
-// A futex that counts the posts under the names that hash to it: what those sleep on who may not write, and so can't
-// say that they sleep.
+// Counts the posts under the names that hash to it. Readers sleep on it: they have no write access, so they can't
+// announce that they sleep.
+//
+// - Writers: posters, before each commit in an observable center; a remover. Both count up and wake.
+// - No lock: the word changes by atomic addition only.
+// - Stale read: the kernel compares the value when a reader goes to sleep, so a reader with a stale value does not
+//   sleep.
 typedef struct tidings__name_futex {
     _Alignas(TIDINGS__LINE) _Atomic uint32_t word;
 } tidings__name_futex;
 
+// The start of the file. Page 0 is constant; page 1 holds the words that all participants share.
+//
+// - Writers: page 0: the creator, before the center has its name. Page 1: see each word.
+// - No lock: the words are independent of each other. Each changes by atomic read-modify-write, or is a hint, or is set
+//   by a plain atomic store of a constant (`removed`).
+// - Stale read: see each word.
 typedef struct tidings__header {
-    // Page 0: written at birth, never again.
+    // Page 0
     uint64_t magic;
     uint32_t version;
     uint32_t layout_stamp;  // folds in the sizes of the structs above
     uint64_t file_size;
-    uint64_t instance;        // random: tells one center from its successor of the same name
-    uint64_t home_namespace;  // pid namespace whose TIDs stand in claims; 0: unknown, everybody is foreign
+    uint64_t instance;        // random: tells a center from its successor of the same name
+    uint64_t home_namespace;  // pid namespace of the TIDs in claims; 0: unknown, so all claims are foreign
     uint64_t born_at;
-    uint64_t writers_file;  // inode of the file of those who may write, 0: there is none, locks and doorbells are in
-                            // this one
+    uint64_t writers_file;  // inode of the writers file; 0: none, so locks and doorbells are in this file
     tidings__shape shape;
-    uint64_t birthplace;  // the inode it was born in; another one's is a copy, 0: unknown
-    // Page 1: one word, one line pair.
-    _Alignas(TIDINGS__PAGE) tidings__padded eviction;  // EV
-    tidings__padded frontier_hint;                     // relaxed; wrong means a longer walk
-    tidings__padded generation;                        // G
-    tidings__padded names_used;                        // entries below this may have been used; grows only
-    tidings__padded names_backed;                      // entries below this have memory; grows only
-    tidings__padded revoked;                           // statistics
-    tidings__padded removed;                           // 1: the file has lost its name, post says -ESTALE
-    // Futex in its lower half: bit 0 says that posters wait for a lossless observer, above it the epoch. A hint:
-    // posters wait in steps of a millisecond. Not used where there is a companion.
+    uint64_t birthplace;  // inode of the file it was created in; any other inode: a copy; 0: unknown
+    // Page 1: one word for each pair of lines.
+    //
+    // EV. By CAS: evicting threads; participants that change its tag alone, so that a decided eviction can't begin.
+    // Stale: the CAS fails, or an evicted position is found to be lapped.
+    _Alignas(TIDINGS__PAGE) tidings__padded eviction;
+    tidings__padded frontier_hint;  // posters, relaxed. Stale or wrong: a longer walk
+    // G. Participants, by atomic addition after each change of names or members. Stale: excluded by the full barrier
+    // that follows a claim.
+    tidings__padded generation;
+    tidings__padded names_used;  // participants that add names, by CAS; grows only. Entries below may have been used
+    // Participants, by CAS; grows only. Entries below have memory. A hint, as each process asks the file itself.
+    tidings__padded names_backed;
+    tidings__padded revoked;  // revokers, by atomic addition. For statistics
+    // 1: the file has lost its name, and posts return -ESTALE. Removers; participants that saw link count 0. Stale: a
+    // post goes to a center that has ended.
+    tidings__padded removed;
+    // A futex in the lower half: bit 0 says that posters wait for a lossless observer, above it the epoch. A hint, as
+    // posters wait in steps of a millisecond. Unused in a center with a writers file. Writers: posters and observers.
     tidings__padded waiting_posters;
+    // One bit per observer that sleeps. Set and cleared by its observer; also cleared by a participant that reclaims
+    // the observer. Stale: a set bit costs a load of the doorbell; a missed bit is excluded by full barriers (see
+    // README.md, "Doorbell").
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t asleep[TIDINGS__MAP_WORDS];
+    // One bit per lossless observer. Written as `asleep`. Stale: a set bit delays eviction; a missed bit is excluded.
+    // EV changes after the bit is set, so an eviction decided without the bit fails.
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t lossless[TIDINGS__MAP_WORDS];
-    tidings__name_futex name_futexes[TIDINGS__NAME_FUTEXES];  // only where there is a companion
+    tidings__name_futex name_futexes[TIDINGS__NAME_FUTEXES];  // used only in a center with a writers file
 } tidings__header;
 
 _Static_assert(sizeof(tidings__cell) == TIDINGS__CELL_SIZE, "a cell is four lines");

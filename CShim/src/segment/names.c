@@ -1,3 +1,4 @@
+// Checks names, and makes the paths of centers and of the files beside them.
 #include "segment/names.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@
 #include "platform/process.h"
 #include "tidings.h"
 
-// Bytes of the character at the start of `bytes`, 0 if there is no valid one. Table 3-7 of the Unicode standard.
+// The length in bytes of the first character of `bytes`; 0 if it is invalid or NUL. Follows table 3-7 of the Unicode
+// standard.
 static size_t character_length(const uint8_t *bytes, size_t length) {
     const uint8_t first = bytes[0];
     if (first < 0x80) return first != 0;
@@ -131,7 +133,7 @@ int tidings__center_path(const char *name, const char *directory, uint32_t owner
     return 0;
 }
 
-// By hand rather than by printf: forked children use it, before they may do more than a signal handler.
+// Does not use printf: forked children call this function, and they may call only async-signal-safe functions.
 int tidings__beside_path(const char *center_path, uint32_t owner, uint64_t number, const char *suffix, char *path,
                          size_t size) {
     static const char prefix[] = "/tidings.";
@@ -164,7 +166,7 @@ static bool list_one(void *context, const char *file) {
     const listing *all = context;
     if (strncmp(file, all->prefix, all->prefix_length) != 0) return true;
     const char *name = file + all->prefix_length;
-    // A leading '.' is a temporary file's (birth.c), never a center's.
+    // A name with a leading '.' is a writers file or a center that is not finished (tidings__beside_path).
     const size_t length = strlen(name);
     if (length == 0 || length > TIDINGS_CENTER_NAME_MAX || name[0] == '.' ||
         tidings__valid_prefix(name, length) != length)

@@ -1,4 +1,4 @@
-// Opening, and the life of the mapping.
+// Opens a center, maps its file, and closes both again.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 
 _Static_assert(TIDINGS__LOCK_FIRST == TIDINGS__LOCK_BASE, "platform/lock.h and layout.h mean the same bytes");
 
-// How often a center may vanish between "not there" and "somebody was quicker" before we take it that the directory is
-// being played with.
+// How often an opening may find no center and then fail to create it because another process was faster. After that
+// many attempts, it reports that the file keeps appearing and disappearing.
 #define ATTEMPTS 100
 
 int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...) {
@@ -52,14 +52,14 @@ int tidings__segment_attach(tidings__segment *segment) {
     segment->doorbells = (void *)segment->observers;
     segment->slot_mask = segment->shape.slots - 1;
     segment->slot_shift = (uint32_t)__builtin_ctz(segment->shape.slots);
-    // Both callers have made sure of all of base_size.
+    // Both callers have made sure that all of base_size has memory. Relaxed: no other thread uses the segment yet.
     atomic_store_explicit(&segment->names_known, segment->shape.names_first, memory_order_relaxed);
     segment->chunk_backed = calloc(geometry->chunk_count, sizeof *segment->chunk_backed);
     return segment->chunk_backed ? 0 : -ENOMEM;
 }
 
-// Everything up to `base_size` has had memory since birth. It may have none in a copy that somebody made of a center's
-// file. (Asking takes a walk along all its pages.)
+// Everything up to `base_size` has memory since the center's creation. A copy of a center's file may have holes there.
+// The check is made only in copies, as it makes the kernel walk all these pages.
 static int ensure_base(tidings__segment *segment, uint64_t birthplace) {
     const uint64_t base = segment->geometry.base_size;
     if (birthplace == segment->inode || tidings__file_backed(segment->fd, 0, base)) return 0;
@@ -76,9 +76,9 @@ static int ensure_base(tidings__segment *segment, uint64_t birthplace) {
                                    segment->path, strerror(-result));
 }
 
-// The descriptor that was mapped is not the one that locks. A mapping keeps its open file description alive, and a
-// forked child inherits the mapping: were it the same description, a child would keep its dead parent's locks, whatever
-// it does with the descriptor.
+// The descriptor for locks must not be the one that was mapped. A mapping keeps its open file description alive, and a
+// forked child inherits the mapping. With one description for both, a child would keep the locks of its dead parent,
+// even after it has closed the descriptor.
 int tidings__segment_separate(tidings__segment *segment) {
     const int locking = tidings__file_reopen(segment->fd, segment->writable, segment->path);
     if (locking < 0) return locking;
@@ -121,23 +121,23 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags) {
     int result = tidings__segment_identify(segment, segment->fd, flags, "open", &identity);
     if (result == 0) result = tidings__segment_validate(segment, "open", &identity);
     if (result == 0) result = tidings__segment_map(segment, &identity);
-    // Also to false: the center that was looked at before this one may have been another, removed meanwhile.
+    // Also set to false: an earlier attempt may have opened another center of this name, which was removed meanwhile.
     segment->observable = result == 0 && identity.writers_file != 0;
     if (segment->observable) {
         segment->writers_file = (ino_t)identity.writers_file;
         if (segment->writable) result = tidings__writers_file_join(segment, "open");
     } else if (result == 0 && segment->writable) {
         result = tidings__segment_separate(segment);
-        // Stale: it has lost its name to another meanwhile (and there is no /proc to find it without). Then so it was
-        // when we came.
+        // -ESTALE: the path leads to another file now, and there is no /proc through which to open this one. The caller
+        // sees this as a center that was removed before.
         if (result == -ESTALE || result == -ENOENT)
             result = -ENOENT;
         else if (result != 0)
             (void)tidings__segment_unopenable(segment, -result, flags, "open");
     }
     if (result == 0 && atomic_load_explicit(&segment->header->removed.word, memory_order_acquire) != 0) {
-        // Its remover was killed, or is just between marking the file and deleting the name. Finish that, then it isn't
-        // there.
+        // The remover was killed, or is between marking the file and deleting the name. This process completes the
+        // removal. After that there is no center.
         result = segment->writable
                      ? tidings__segment_unlink(segment, segment->fd, segment->writers_file_fd, false, "open")
                      : 0;
@@ -171,7 +171,7 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
     segment->owner = c->flags & TIDINGS_OPEN_OWNER ? c->owner : tidings__user_id();
     result = tidings__center_path(name, c->directory, segment->owner, segment->path, sizeof segment->path);
     if (result != 0) return result;
-    // Nobody makes a file that is another's.
+    // A process creates only centers of its own user.
     const bool create = !(c->flags & (TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_READ_ONLY)) &&
                         segment->owner == tidings__user_id();
     if (!create && c->flags & TIDINGS_OPEN_EXCLUSIVE)
@@ -212,7 +212,8 @@ int tidings__segment_descriptor(const tidings__segment *segment) {
 
 void tidings__segment_close_files(tidings__segment *segment) {
     tidings__writers_file_close(segment);
-    // Not what has got its number since. A birth or an opening that fails early doesn't know its inode yet.
+    // The descriptor is closed only if it still is the center's file: its number may belong to another file now. A
+    // creation or an opening that fails early does not know the inode yet.
     if (segment->inode == 0 || tidings__segment_descriptor(segment) >= 0) tidings__file_close(segment->fd);
     segment->fd = -1;
     segment->inode = 0;
@@ -228,11 +229,11 @@ void tidings__segment_close(tidings__segment *segment) {
 }
 
 int tidings__segment_reopen(tidings__segment *segment) {
-    if (!segment->writable) return 0;  // it locks nothing
+    if (!segment->writable) return 0;  // a reader holds no lock
     if (segment->writers_file) return tidings__writers_file_reopen(segment);
     const int inherited = tidings__segment_descriptor(segment);
     const int again = inherited < 0 ? inherited : tidings__file_reopen(inherited, segment->writable, segment->path);
-    // Also without a new one: a child that kept the inherited description would keep its parent's locks alive.
+    // Closed even if there is no new descriptor: a child with the inherited description would keep its parent's locks.
     if (inherited >= 0) tidings__file_close(inherited);
     segment->fd = again < 0 ? -1 : again;
     return again < 0 ? again : 0;

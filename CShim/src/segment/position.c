@@ -1,9 +1,11 @@
+// The search for the frontier, and walks of the whole ring.
 #include "segment/position.h"
 
-// Decided positions are a prefix, so galloping and then halving finds its end; at most 2 log2(slots) looks.
+// Decided positions are a prefix. So an exponential search, followed by a binary search, finds the end of the prefix.
+// It reads at most 2 log2(slots) cells.
 uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
     uint64_t start = tidings__oldest(s);
-    uint64_t limit = start + s->shape.slots;  // never decided: it would need E beyond start
+    uint64_t limit = start + s->shape.slots;  // undecided: it can be claimed only after E has moved beyond start
     uint64_t low = (int64_t)(from - start) < 0 || from - start > s->shape.slots ? start : from;
     uint64_t step = 1;
     uint64_t high = limit;
@@ -26,7 +28,8 @@ uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
     return low;
 }
 
-// Names of which the record at a position may be; how many. ANY: it is being written.
+// Stores the name entries of the record at a position, and returns their number. ANY: the record is being written, so
+// its names are not known.
 #define ANY 3
 static uint32_t names_at(const tidings__segment *s, uint64_t position, bool retained, uint32_t names[2]) {
     const tidings__cell *cell = tidings__cell_at(s, position);
@@ -34,6 +37,7 @@ static uint32_t names_at(const tidings__segment *s, uint64_t position, bool reta
     if (tidings__lap_ahead(w, tidings__lap_at(s, position)) != 0 || w & (TIDINGS__W_SKIPPED)) return 0;
     const bool written = tidings__acquire(&cell->commit) >> 1 == position;
     if (!written) return w & TIDINGS__W_DIED ? 0 : ANY;
+    // Relaxed: ordered after the acquire load of C.
     const uint64_t route = tidings__relaxed(&cell->route);
     if (retained && !((route >> 24) & TIDINGS__RECORD_RETAIN)) return 0;
     names[0] = (uint32_t)route & 0xffffff;
@@ -41,11 +45,12 @@ static uint32_t names_at(const tidings__segment *s, uint64_t position, bool reta
     return 2;
 }
 
-// What is evicted while we look has been given to the entry before.
+// The positions to walk: from `*oldest` to before the result. If a position is evicted during the walk, its retained
+// value has been stored in the name entry before.
 static uint64_t span(const tidings__segment *s, uint64_t *oldest) {
     *oldest = tidings__oldest(s);
     const uint64_t end = tidings__frontier(s, *oldest);
-    // Once round at most, whatever a peer does to EV in between.
+    // At most one lap, even if a hostile peer changes EV between the two loads.
     if (end - *oldest > s->shape.slots) *oldest = end - s->shape.slots;
     return end;
 }

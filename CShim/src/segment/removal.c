@@ -1,4 +1,4 @@
-// Taking a center's name away.
+// Removes a center: marks it as removed, deletes its name, and wakes its observers.
 #include <errno.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "segment/internal.h"
 #include "segment/names.h"
 
-// A remover holds its lock for some ten microseconds, or, without a processor on a busy machine, for a tenth of a
-// second. One that is stopped there must not hold us for ever.
+// Attempts to get the removal lock. A remover holds it for some ten microseconds, or for a tenth of a second if it gets
+// no processor on a busy machine. The bound is for a remover that is stopped while it holds the lock.
 #define LOCK_LOOKS 2000
 
 static int take_lock(const tidings__segment *segment, int fd, const char *verb) {
@@ -27,10 +27,10 @@ static int take_lock(const tidings__segment *segment, int fd, const char *verb) 
 }
 
 static int mark_removed(int fd, uint64_t value) {
-    // Mapped, not written: a write could meet the process's limit on file sizes, which kills.
+    // Mapped, not written: at the process's limit on file sizes, a write raises SIGXFSZ, which kills the process.
     uint8_t *bytes = NULL;
     if (!tidings__file_backed(fd, 0, sizeof(tidings__header)))
-        return 0;  // holes where every center has memory: then nobody looks there either
+        return 0;  // a hole in the header: a copy that no process has opened yet, so none would see the mark
     const int result = tidings__map(fd, sizeof(tidings__header), true, &bytes);
     if (result != 0) return result;
     tidings__header *header = (void *)bytes;
@@ -39,9 +39,9 @@ static int mark_removed(int fd, uint64_t value) {
     return 0;
 }
 
-// Deletes only what was checked. The path could lead to a successor by now, and between looking and deleting it could
-// come to: but the name of an inode is only ever taken by who holds this lock on that inode, so while we hold it and
-// the name is ours, it stays ours.
+// Deletes only the file that was checked. The path may lead to a successor by now, or may do so between the check and
+// the unlink. The removal lock excludes that: a remover takes a name away only while it holds the lock on that name's
+// file. So if this thread holds the lock and the name leads to this file, the name keeps leading to it.
 int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers_file, bool mark, const char *verb) {
     const int locks = writers_file >= 0 ? writers_file : fd;
     int result = take_lock(segment, locks, verb);
@@ -49,11 +49,11 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers
     if (tidings__file_same(fd, segment->path)) {
         char directory[TIDINGS__PATH_SIZE];
         tidings__segment_directory(segment, directory);
-        // Of somebody else's center in a directory like /dev/shm, one who may write to it can't delete the file, and
-        // must not say that it is gone before it is.
+        // In a directory like /dev/shm, a user with write access to another user's center can't delete its file. Such a
+        // remover must not mark the center before it is deleted.
         const bool kept = tidings__file_kept(fd, directory);
-        // Marked first. Killed in between, posters hear of it all the same, and the next to open the name finishes
-        // this. The other way round nobody would tell them.
+        // The mark comes before the unlink. If this process is killed between the two, posters see the mark, and the
+        // next process that opens the name completes the removal. In the other order, no mark would inform the posters.
         if (mark && !kept) result = mark_removed(fd, 1);
         if (result == 0) {
             result = tidings__file_unlink(segment->path);
@@ -69,33 +69,35 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers
             (void)tidings__segment_unopenable(segment, -result, TIDINGS__OPEN_ANY_OWNER, verb);
         }
     } else if (mark) {
-        (void)mark_removed(fd, 1);  // somebody used `rm`: those who have it open should know
+        (void)mark_removed(fd, 1);  // the name was deleted by `rm` or replaced: informs the participants
     }
     if (result == 0 && segment->writers_file) tidings__writers_file_unlink(segment, segment->instance);
     (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);
     return result;
 }
 
-#define READERS_WOKEN 1024  // on each bell; any more are told by the kernel (README.md, "End of a center")
+// Readers woken on each name futex. Further ones are informed by the kernel (README.md, "End of a center").
+#define READERS_WOKEN 1024
 
 static void ring_all(uint8_t *doorbells, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         _Atomic uint32_t *doorbell = (void *)(doorbells + (uint64_t)i * TIDINGS__LINE);
-        // Bit 0: asleep. By 2, as the sleeper may not have reached its futex yet.
+        // Bit 0: asleep. The epoch is counted up as well: if the sleeper has not reached the kernel yet, it finds
+        // another value and does not sleep.
         if (!(atomic_load(doorbell) & 1)) continue;
         atomic_fetch_add(doorbell, 2);
         (void)tidings__futex_wake(doorbell, 2);
     }
 }
 
-// Whether a mapping of the first `length` bytes can be touched. Pages that were reserved at birth and never touched
-// count as holes: reserving them again changes nothing, and says so.
+// True if the first `length` bytes can be touched in a mapping. Pages that were reserved at creation and never touched
+// count as holes. Reserving them again changes nothing, and succeeds.
 static bool has_memory(int fd, uint64_t length) {
     return tidings__file_backed(fd, 0, length) || tidings__file_reserve(fd, 0, length) == 0;
 }
 
-// Wakes all who sleep in a center that was just marked. Only a hint: an observer that isn't woken here is told by its
-// own process.
+// Wakes the sleeping observers of a center that was just marked. This only makes the news faster: the process of an
+// observer that is not woken here informs it.
 static void wake_observers(int fd, int writers_file, const tidings__identity *identity) {
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);
@@ -141,12 +143,12 @@ static int remove_once(const char *name, const tidings_configuration *configurat
         (void)tidings__segment_refuse(&segment, ENOENT, "remove", "there is none (%s); check name and directory",
                                       segment.path);
     if (result == 0) {
-        // Of another version nothing but the magic is known: no word to mark in it.
+        // In a center of another version only the magic has a known offset, so it can't be marked.
         const bool ours = tidings__identity_is_ours(&identity);
         if (ours) result = tidings__segment_validate(&segment, "remove", &identity);
         char directory[TIDINGS__PATH_SIZE];
         tidings__segment_directory(&segment, directory);
-        // Before the mark is set, as posters look at it at once.
+        // Checked before the mark is set, as posters act on the mark at once.
         if (result == 0) {
             result = tidings__directory_writable(directory);
             if (result != 0) result = tidings__segment_unopenable(&segment, -result, TIDINGS__OPEN_ANY_OWNER, "remove");

@@ -1,5 +1,5 @@
-// Centers without a file: memory whose size is sealed, handed from process to process. Nobody can cut it short under
-// others, so not even SIGBUS is left to make.
+// Centers without a file name: memory (memfd) whose size is sealed, passed from process to process as descriptors. No
+// peer can truncate it, so no peer can cause SIGBUS.
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "segment/internal.h"
 #include "segment/names.h"
 
-// For messages, and for where a file would be opened by its path: nothing is ever there.
+// Starts a segment. Its path serves error messages, and attempts to open the file by its path: no file has this path.
 static int begin(const char *name, tidings__segment *segment) {
     memset(segment, 0, sizeof *segment);
     segment->fd = segment->writers_file_fd = -1;
@@ -52,8 +52,8 @@ int tidings__segment_create_sealed(const char *name, const tidings_configuration
     return result;
 }
 
-// What each kind of peer gets: descriptions of its own, as its locks must be nobody else's. What is mapped doesn't lock
-// (tidings__segment_separate).
+// Opens the descriptors that a peer gets. Each has an open file description of its own, as no two processes may share
+// locks. The one for mapping is not the one for locks (tidings__segment_separate).
 int tidings__segment_hand(const tidings__segment *segment, bool writable, int descriptors[3], int *count) {
     *count = 0;
     const int center = tidings__segment_descriptor(segment), locks = tidings__segment_locks(segment);
@@ -69,7 +69,7 @@ int tidings__segment_hand(const tidings__segment *segment, bool writable, int de
     return 0;
 }
 
-// Its sender chose the size: a receiver may have to give that many addresses, and that much memory.
+// The sender chose the size. It may cost the receiver that much address space and memory, so the receiver sets a limit.
 static int check_size(const tidings__segment *segment, const tidings__identity *identity, uint64_t largest) {
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);
@@ -82,7 +82,7 @@ static int check_size(const tidings__segment *segment, const tidings__identity *
         tidings__amount(geometry.file_size, size), tidings__amount(largest, most));
 }
 
-// Takes over the descriptors, also on failure.
+// Takes the descriptors over, also on failure.
 int tidings__segment_adopt(const char *name, const int *descriptors, int count, uint64_t largest,
                            tidings__segment *segment) {
     tidings__identity identity;
@@ -107,7 +107,7 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
         segment->writers_file = (ino_t)identity.writers_file;
         if (segment->writable) result = tidings__writers_file_adopt(segment, descriptors[1], descriptors[2]);
     } else if (result == 0 && segment->writable) {
-        // The first was for mapping.
+        // descriptors[0] was for mapping, descriptors[1] is for locks.
         if (!tidings__file_is(descriptors[1], segment->device, segment->inode))
             result = tidings__segment_refuse(
                 segment, EBADMSG, "receive",

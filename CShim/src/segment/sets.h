@@ -1,5 +1,5 @@
-// Sets of entries, a bit each. What is done for each member of a set is done in one walk of a table: a table may be
-// large, and its dead may be many.
+// Sets of observers and of participants, with one bit per table entry. Work for all members of a set takes one walk of
+// the table: a table may be large and have many dead participants.
 #ifndef TIDINGS__SETS_H
 #define TIDINGS__SETS_H
 
@@ -8,7 +8,7 @@
 
 #include "segment/layout.h"
 
-// Observers by entry, as in the members of a name.
+// A set of observer entries, in the format of a name's `members`.
 typedef struct tidings__observer_set {
     uint64_t words[TIDINGS__MAP_WORDS];
 } tidings__observer_set;
@@ -20,14 +20,14 @@ static inline bool tidings__observer_set_has(const tidings__observer_set *set, u
     return set->words[observer / 64] >> observer % 64 & 1;
 }
 
-// Which words have a member: a bit each, as in a name's `crowd`.
+// One bit for each word that has a member, as in the lower half of a name's `wake_group`.
 static inline uint32_t tidings__observer_set_used(const tidings__observer_set *set) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) used |= (uint32_t)(set->words[i] != 0) << i;
     return used;
 }
 
-// Participants by entry.
+// A set of participant entries.
 typedef struct tidings__participant_set {
     uint64_t words[TIDINGS__PARTICIPANTS_MAX / 64];
 } tidings__participant_set;
@@ -35,7 +35,7 @@ typedef struct tidings__participant_set {
 static inline void tidings__participant_set_add(tidings__participant_set *set, uint32_t participant) {
     set->words[participant / 64] |= UINT64_C(1) << participant % 64;
 }
-// A number from shared memory may be anything.
+// `participant` may come from shared memory, so it may have any value.
 static inline bool tidings__participant_set_has(const tidings__participant_set *set, uint64_t participant) {
     return participant < TIDINGS__PARTICIPANTS_MAX && set->words[participant / 64] >> participant % 64 & 1;
 }

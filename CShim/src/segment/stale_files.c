@@ -1,5 +1,5 @@
-// Files that nobody needs: of creators and removers that were killed half-way. Who is still at work on a file holds the
-// lock of its removal.
+// Finds and deletes stale files: those of creators and removers that were killed before they were done. A process that
+// still works on a file holds the file's removal lock.
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 #include "segment/internal.h"
 #include "segment/names.h"
 
-#define NUMBER_LENGTH 16  // of the random part, in hexadecimal
+#define NUMBER_LENGTH 16  // hexadecimal digits of the random number in a file name
 
 int tidings__birth_hold(int fd, const char *path) {
     int result = tidings__lock_try(fd, TIDINGS__LOCK_REMOVAL, true);
-    // Where files can't be locked, joining says so.
+    // If the file system has no locks, the participant reports that when it joins.
     if (result != 0 && result != -EAGAIN) return 0;
     if (result == 0 && !tidings__file_same(fd, path)) result = -EAGAIN;
     return result;
@@ -32,13 +32,14 @@ typedef struct search {
     bool (*each)(void *context, const tidings_stale_file *stale_file);
     void *context;
     uint32_t count;
-    // While looking whose companion it is.
+    // Used while the center of a writers file is searched.
     uint64_t instance;
     ino_t inode;
     bool needed;
 } search;
 
-// The file of that name, if it is one of ours that can be looked at. Its identity, with magic 0 if it is no center.
+// Opens the file of that name, if it is a regular file of this user. Returns its descriptor, or -1. Reads its identity;
+// version 0: it is no center.
 static int open_one(const search *search, const char *file, tidings__segment *segment, tidings__identity *identity,
                     struct stat *status) {
     memset(segment, 0, sizeof *segment);
@@ -63,7 +64,8 @@ static bool tell(search *search, int kind, const char *file, const struct stat *
     return search->each(search->context, &stale_file);
 }
 
-// Does this center need that companion? Of a center of another version nobody knows.
+// Sets `needed` if the center in this file may need the writers file. A center of another version may, as its format is
+// unknown.
 static bool needs(void *context, const char *file) {
     search *search = context;
     const size_t length = strlen(search->prefix);
@@ -73,7 +75,7 @@ static bool needs(void *context, const char *file) {
     struct stat status;
     const int fd = open_one(search, file, &segment, &identity, &status);
     if (fd < 0) {
-        // One that can't be looked at now (its mode, too many open files) may be the one.
+        // A file that can't be opened now (its mode, too many open files) may be the center.
         search->needed = tidings__path_status(segment.path, &status) == 0 && S_ISREG(status.st_mode) &&
                          status.st_uid == segment.owner;
         return !search->needed;
@@ -100,9 +102,9 @@ static bool look_beside(search *search, const char *file, const char *rest) {
     if (tidings__lock_try(fd, TIDINGS__LOCK_REMOVAL, true) == 0) {
         search->inode = status.st_ino;
         search->needed = false;
-        // Under the lock: a creator holds it until its center has a name and can be found.
+        // Searched while the lock is held: a creator holds the lock until its center has a name and can be found.
         if (writers_file && tidings__list(search->directory, needs, search) != 0)
-            search->needed = true;  // nobody knows
+            search->needed = true;  // the directory can't be listed, so the answer is unknown
         if (!search->needed && tidings__file_same(fd, segment.path)) {
             const bool deleted = search->delete_them && tidings__file_unlink(segment.path) == 0;
             go_on = tell(search, writers_file ? TIDINGS_STALE_FILE_WRITERS_FILE : TIDINGS_STALE_FILE_UNFINISHED, file,
@@ -114,7 +116,7 @@ static bool look_beside(search *search, const char *file, const char *rest) {
     return go_on;
 }
 
-// Marked as removed, and its name is still there.
+// Handles a center that is marked as removed but still has its name.
 static bool look_at_center(search *search, const char *file, const char *name) {
     tidings__segment segment;
     tidings__identity identity;

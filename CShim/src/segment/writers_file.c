@@ -1,7 +1,7 @@
-// A second file beside a center that more may read than write. Only who may write can open it; in it are the locks that
-// prove life, and the doorbells. A descriptor for reading is enough for a shared lock, which would keep a writer's off
-// its byte for ever, and a mapping for reading is enough for FUTEX_REQUEUE, which moves a sleeper to where nobody wakes
-// it: so neither is where readers are. README.md, "Access".
+// The writers file: a second file beside an observable center. Only users with write access can open it. It has the
+// participants' locks and the doorbells, out of the readers' reach, for two reasons. README.md, "Access".
+// - A shared lock needs only a descriptor for reading. It would keep a participant's lock off its byte for ever.
+// - FUTEX_REQUEUE needs only a mapping for reading. It moves a sleeper to a futex that no process wakes.
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 bool tidings__mode_observable(uint32_t mode) { return (mode & 0444) >> 1 & ~mode & 0222; }
 
-// Read goes where write doesn't.
+// The mode of the writers file: each class of users that may write may also read, and no other class may.
 static uint32_t writers_only(uint32_t mode) { return (mode & 0222) | (mode & 0222) << 1; }
 
 static uint64_t writers_file_size(const tidings__segment *segment) {
@@ -36,7 +36,7 @@ static int give_memory(tidings__segment *segment, int fd, uint32_t mode, const u
     return result;
 }
 
-// What is mapped doesn't lock: see tidings__segment_separate.
+// The description that is mapped must not hold locks: see tidings__segment_separate.
 static int separate(tidings__segment *segment, int fd, const char *path) {
     struct stat status;
     int result = tidings__file_status(fd, &status);
@@ -90,7 +90,7 @@ int tidings__writers_file_birth(tidings__segment *segment, uint32_t mode, const 
     if (result == -EOPNOTSUPP) {
         tidings__writers_file_close(segment);
         tidings__file_close(fd);
-        // Nobody looks for it before the center has its name, so it may have its own while it is unfinished.
+        // The writers file may have its name while it is unfinished: no process opens it before the center has a name.
         fd = tidings__file_create_named(path);
         result = fd < 0 ? fd : give_memory(segment, fd, mode, group);
     }
@@ -112,7 +112,7 @@ int tidings__writers_file_open(const tidings__segment *segment, uint64_t instanc
     const int fd = tidings__file_open(path, true);
     if (fd < 0) return fd;
     result = tidings__file_status(fd, &status);
-    // The center says which inode it is. Another one is somebody else's work.
+    // The center's header has the inode of its writers file. A file with another inode is foreign.
     if (result == 0 && (!S_ISREG(status.st_mode) || status.st_uid != segment->owner || status.st_ino != inode))
         result = -EBADMSG;
     if (result == 0) return fd;
@@ -141,7 +141,7 @@ int tidings__writers_file_join(tidings__segment *segment, const char *verb) {
     tidings__file_close(fd);
     if (result == 0) return 0;
     tidings__writers_file_close(segment);
-    // Its remover deletes the center's name first.
+    // A remover deletes the center's name before the writers file. So if the center's name is gone, it was removed.
     if ((result == -ENOENT || result == -ESTALE) && !tidings__file_same(segment->fd, segment->path)) return -ENOENT;
     (void)path_of(segment, segment->instance, path);
     const char *reason = result == -EBADMSG || result == -ESTALE ? "it is another one" : strerror(-result);
@@ -174,7 +174,7 @@ int tidings__writers_file_reopen(tidings__segment *segment) {
     char path[TIDINGS__PATH_SIZE];
     const int inherited = tidings__segment_locks(segment);
     int again = inherited < 0 ? inherited : tidings__file_reopen(inherited, true, "");
-    // Only where there is no /proc.
+    // By its path, if there is no /proc.
     if (inherited >= 0 && again < 0 && path_of(segment, segment->instance, path) == 0)
         again = tidings__file_reopen(inherited, true, path);
     if (inherited >= 0) tidings__file_close(inherited);
