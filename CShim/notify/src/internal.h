@@ -86,8 +86,8 @@ typedef struct notify__view {
 } notify__view;
 
 struct notify__domain {
-    _Atomic(tidings_center *)
-        center;                 // replaced after its removal; the old handle stays open, as other threads may use it
+    // Replaced after its removal. The old handle stays open, as other threads may use it.
+    _Atomic(tidings_center *) center;
     _Atomic uint64_t position;  // all posts before it have been counted; written under `reading`
     _Atomic uint32_t stale;     // this is a forked child; the observers are its parent's
     _Atomic uintptr_t reading;  // a lock: the thread that takes posts; 0: free
@@ -102,7 +102,7 @@ struct notify__domain {
     uint32_t push_idle;                  // names in the push view that have no deliveries any more
     uint32_t idle_most, push_idle_most;  // raised thresholds after idle names could not be removed; otherwise 0
     uint32_t names_most;                 // limit of the names of one view; 0: not read yet
-    _Atomic uint32_t pushing;            // incremented each time the push observer is replaced
+    _Atomic uint32_t pushing;            // incremented when the current dispatcher thread has to end
 
     notify__name **buckets;  // changed under both locks
     uint32_t bucket_count, name_count;
@@ -171,11 +171,10 @@ void notify__names_each(notify__domain *domain, void (*each)(notify__name *name)
 
 // MARK: What observers look at (looking.c). Under notify__lock
 
-#define NOTIFY__NAMES_FEW                                                                                              \
-    1024u  // an observer with at most so many names removes them one by one: up to some 20 µs each
-#define NOTIFY__IDLE_MOST                                                                                              \
-    64u  // this many names without tokens are kept, so that registering and canceling one name repeatedly is
-         // cheap
+// An observer with at most so many names removes them one by one: up to some 20 µs each.
+#define NOTIFY__NAMES_FEW 1024u
+// This many names without tokens are kept, so that registering and canceling one name repeatedly is cheap.
+#define NOTIFY__IDLE_MOST 64u
 int notify__look_at(notify__domain *domain, notify__view *view, const notify__name *name, uint32_t flags,
                     uint32_t *subscription);
 bool notify__look_away(notify__view *view, uint32_t *subscription);  // false: too many names; removed later, together
@@ -228,17 +227,16 @@ void notify__token_publish(notify__token *token, int *number);
 void notify__token_free(notify__token *token);
 void notify__tokens_each(void (*each)(notify__token *token));
 
-uint32_t notify__register(const char *name, int *number,
-                          notify__token *like);   // copies signal, pipe and handler of `like`, which is no token itself
+// Copies signal, pipe and handler of `like`, which is no token itself.
+uint32_t notify__register(const char *name, int *number, notify__token *like);
 extern uint32_t notify__process_suspensions;      // of notify_suspend_pid. Under notify__lock
 void notify__deliver(notify__token *token);       // if it is suspended, marks it as due
 uint32_t notify__push_begin(notify__name *name);  // from now on its posts are delivered
 void notify__push_again(notify__name *name);  // the same in another center; if it fails, the worker retries each second
 void notify__deliver_all(notify__name *name);  // delivers to each of its tokens, regardless of posts
 void notify__push_end(notify__name *name);
-void notify__push_forget(
-    notify__domain *domain,
-    bool child);  // drops the push observer; its thread ends. A child closes it: it has no such thread
+// Drops the push observer; its thread ends. A forked child closes the observer, as it does not have the thread.
+void notify__push_forget(notify__domain *domain, bool child);
 void notify__pipe_write(notify__token *token);
 void notify__pipe_leave(notify__token *token);
 void notify__pipes_forget(void);  // a child closes its copies of the parent's pipes

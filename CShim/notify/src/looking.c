@@ -56,7 +56,7 @@ bool notify__view_move(notify__domain *domain, notify__view *from, notify__view 
         const uint64_t border = tidings_observer_position(to->observer);
         bool beyond = false;
         while ((error = tidings_next(from->observer, 0, &delivery)) == 0 || error == -EINTR) {
-            if (error != 0) continue;  // the dispatcher may be interrupted twice
+            if (error != 0) continue;  // the observer may be interrupted more than once
             const bool missed = delivery.kind == TIDINGS_DELIVERY_MISSED;
             if (!missed && !beyond && delivery.sequence >= border) return true;
             // The missed posts may lie on both sides of the border: posts go on while the misses of all names are

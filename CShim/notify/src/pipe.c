@@ -49,7 +49,8 @@ static notify__pipe *make(void) {
     return pipe;
 }
 
-// True: written, or the pipe has no reader any more. The calling thread has SIGPIPE blocked.
+// True: written, or the pipe has no reader any more. The dispatcher and the worker have SIGPIPE blocked. A thread that
+// resumes a token, or renews a domain, may not have.
 static bool written(const notify__pipe *pipe, const notify__token *token) {
     const uint32_t bytes = htonl(atomic_load_explicit(&token->number, memory_order_relaxed));
     ssize_t count;

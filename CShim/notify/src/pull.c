@@ -6,9 +6,8 @@
 #include "internal.h"
 
 #define SPINS 64
-#define MOST                                                                                                           \
-    (1u << 22)  // deliveries and retries of one call: more than any ring has. Ends the loop if posters are faster than
-                // it
+// Deliveries and retries of one call. More than any ring has, so it only ends a loop whose posters are faster.
+#define MOST (1u << 22)
 
 static _Thread_local char self __attribute__((tls_model("initial-exec")));
 
