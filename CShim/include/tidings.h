@@ -361,7 +361,8 @@ enum {
 
 /// Opens an observer without names. It starts at the end of the order, or where `tidings_observer_seek` puts it.
 ///
-/// -EUSERS: all observer entries of the center are taken. -ESTALE: the center has ended.
+/// -EUSERS: all observer entries of the center are taken. -ESTALE: the center has ended. -EACCES: the handle is
+/// read-only, and either a lossless observer was asked for, or the center's `mode` admits no readers.
 ///
 /// The first observer of a process starts one helper thread, for all centers. The thread sleeps until one of their
 /// files is deleted or replaced. If the kernel refuses it (the user's inotify instances, threads, kernels before 5.9),
@@ -377,7 +378,8 @@ enum {
     /// Delivers the retained notification of this name first, if there is one. For many names: that of each, in the
     /// order in which they were posted.
     TIDINGS_ADD_RETAINED = 1,
-    /// Also delivers what is already in the ring, from the observer's cursor on (`tidings_observer_seek`).
+    /// Also delivers what is already in the ring, from the observer's cursor on (`tidings_observer_seek`). Only before
+    /// the first `tidings_next`: -EBUSY later.
     TIDINGS_ADD_HISTORY = 2,
     /// Observes every name that begins with `name`, compared by bytes, and `name` itself.
     TIDINGS_ADD_PREFIX = 4,
@@ -393,7 +395,7 @@ enum {
 /// Promise: every matching notification posted after this returned is delivered. Another thread may wait in
 /// `tidings_next` meanwhile.
 ///
-/// -ENOSPC: no room for more names. -ESTALE: the center has ended.
+/// -ENOSPC: no room for more names. -ESTALE: the center has ended. -ECHILD: the observer was opened before a fork.
 ///
 /// A subscription to many names (TIDINGS_ADD_PREFIX, or all names) takes no subject: -EINVAL. Read the delivery's
 /// subject instead. What such a subscription missed is reported under `name` as given here, exactly. A reader can't
