@@ -1,22 +1,24 @@
 /// Tidings: notifications between processes on one machine, through a ring in shared memory.
 ///
-/// A *center* is one ring in one file. A *poster* adds notifications to it; an *observer* receives those that match its
-/// names and subjects. A *reader* is an observer whose process may not write to the center. A notification's *position*
-/// is its number in the center's one order; the ring stores it in a *slot*. A payload that does not fit a slot takes a
-/// *chunk* of the center's payload memory.
+/// A *center* is one ring in shared memory: a file, or, if it is *sealed*, memory without a name. A *poster* adds
+/// notifications to it; an *observer* receives those that match its names and subjects. A *reader* is an observer whose
+/// process may not write to the center. A notification's *position* is its number in the center's one order; the ring
+/// stores it in a *slot*. A payload that does not fit a slot takes a *chunk* of the center's payload memory.
 ///
 /// # Promises
 ///
 /// The same promises, in full: Docs/Guarantees.md.
 ///
 /// - **Order.** A center has one order. Every observer receives its matching notifications in that order, regardless of
-///   their posters.
+///   their posters. The sequence number grows by one with each post. It skips a number if a poster died before its
+///   commit, or was revoked.
 /// - **Delivery.** An observer receives each matching notification posted after its registration returned, once.
 /// - **Loss.** An observer that falls a whole ring behind receives the exact number of matching notifications it
-///   missed, before the next notification. Nothing is dropped silently.
+///   missed, before the next notification. A post that the death of its poster cut short may count as one. Nothing is
+///   dropped silently.
 /// - **Posting.** A post never waits for another process, unless it waits for a lossless observer. A poster that is
-///   killed at any instruction delays no other process. A poster that is stopped in the middle of a post delays
-///   observers once, by a few milliseconds. It does not delay other posters.
+///   killed at any instruction delays no other process and corrupts nothing. A poster that is stopped in the middle of
+///   a post delays observers once, by a few milliseconds. It does not delay other posters, and corrupts nothing.
 /// - **Cost.** An awake observer costs posters nothing. A sleeping observer costs a post on its names one wake-up. A
 ///   post on other names costs it nothing.
 /// - **Lossless observers.** An observer can be lossless, if it asks for that. Then posters are held back, or receive
