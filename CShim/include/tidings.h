@@ -1,47 +1,90 @@
-/// Tidings: notifications between processes on one machine, through a named ring in shared memory.
+/// Tidings: notifications between processes on one machine, through a ring in shared memory.
 ///
-/// | | promise |
-/// |---|---|
-/// | order | one order per center; every observer sees its matching notifications in that order, whoever posted them |
-/// | delivery | each observer gets every matching notification posted after its registration returned, once |
-/// | loss | an observer that falls a whole ring behind is told exactly how many matching notifications it missed, before the next one; nothing is dropped silently |
-/// | posting | never waits for another process; a poster killed at any instruction delays nobody, one stopped mid-post delays observers by a few milliseconds once, other posters not at all |
-/// | observers | cost posters nothing while awake; one wake-up while asleep; none when asleep on other names |
-/// | lossless observers | opt-in: posters are held back (or told -EAGAIN, -ETIMEDOUT) rather than lap such an observer; a dead one is noticed at once |
-/// | late comers | a retained notification is delivered to whoever registers later; history still in the ring can be asked for |
-/// | end of a center | if a center is removed, unlinked or replaced, each of its observers wakes and is told -ESTALE, after what was posted before; each post is -ESTALE. Observers and posters learn it within a second. An idle process sleeps without a timer where the kernel offers inotify; a reader wakes once a second. The limit: a directory that is moved away takes its centers along, and another center at the old path is no end |
-/// | death, fork, exec | nothing to clean up; a forked child can post through the same center; an observer belongs to the process that opened it (-ECHILD elsewhere). The limit: a child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent dies, others take it for alive until that child calls `exec` or ends |
-/// | trust | a center is its owner's (mode 0600) unless asked otherwise; a peer with write access can spoil the center's data but never make a process crash, hang or over-read (truncating the file under others, or punching holes into it, is the one exception, and a *sealed* center rules that out too); an observer can be given read-only access |
-/// | time | every call has an upper bound of processor time, whatever a peer has written: see *Bounds* below |
+/// A *center* is one ring in shared memory: a file, or, if it is *sealed*, memory without a name. A *poster* adds
+/// notifications to it; an *observer* receives those that match its names and subjects. A *reader* is an observer whose
+/// process may not write to the center. A notification's *position* is its number in the center's one order; the ring
+/// stores it in a *slot*. A payload that does not fit a slot takes a *chunk* of the center's payload memory.
 ///
-/// Bounds. Each function says in a line that begins with *Bound* what it takes at most and whether it waits. The
-/// classes:
+/// # Promises
 ///
-/// | class | processor time | what it does at most |
+/// The same promises, in full: Docs/Guarantees.md.
+///
+/// - **Order.** A center has one order. Every observer receives its matching notifications in that order, regardless of
+///   their posters. The sequence number grows by one with each post. It skips a number if a poster died before its
+///   commit, or was revoked.
+/// - **Delivery.** An observer receives each matching notification posted after its registration returned, once.
+/// - **Loss.** An observer that falls a whole ring behind receives the exact number of matching notifications it
+///   missed, before the next notification. A post that the death of its poster cut short may count as one. Nothing is
+///   dropped silently.
+/// - **Posting.** A post never waits for another process, unless it waits for a lossless observer. A poster that is
+///   killed at any instruction delays no other process and corrupts nothing. A poster that is stopped in the middle of
+///   a post delays observers once, by a few milliseconds. It does not delay other posters, and corrupts nothing.
+/// - **Cost.** An awake observer costs posters nothing. A sleeping observer costs a post on its names one wake-up. A
+///   post on other names costs it nothing.
+/// - **Lossless observers.** An observer can be lossless, if it asks for that. Then posters are held back, or receive
+///   -EAGAIN or -ETIMEDOUT, rather than overwrite what the observer has not received. A dead lossless observer is
+///   noticed at once.
+/// - **Late registration.** A new observer can first receive the retained notification of its name, if there is one. On
+///   request it also receives the notifications that are still in the ring.
+/// - **End of a center.** If a center is removed, unlinked or replaced, each of its observers wakes and receives
+///   -ESTALE, after the notifications posted before. Each post returns -ESTALE. Posters and observers learn of it
+///   within a second. An idle process sleeps without a timer where the kernel offers inotify; a reader wakes once a
+///   second. The limit: a directory that is moved away takes its centers along. Another center at the old path is no
+///   end of them.
+/// - **Death, fork and exec.** After a process dies, nothing has to be cleaned up. A forked child can post through the
+///   same center. An observer belongs to the process that opened it (-ECHILD in every other process). The limit: a
+///   child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent
+///   dies, other processes take the parent for alive until that child calls `exec` or ends.
+/// - **Trust.** A center belongs to its owner (mode 0600), unless its creator asks for another mode. A peer with write
+///   access can spoil the center's data. It can never make another process crash, hang or over-read. There is one
+///   exception: it can truncate the center's file, or punch holes into it. A *sealed* center rules that out too. An
+///   observer can be given read-only access.
+/// - **Time.** Every function states an upper bound of processor time, whatever the shared memory contains.
+///
+/// # Bounds
+///
+/// Each function has a line that begins with *Bound*. It states what the function costs at most, and whether it waits.
+/// The classes:
+///
+/// | class | processor time | what the function does at most |
 /// |---|---|---|
-/// | *constant* | microseconds | looks at some words |
+/// | *constant* | microseconds | reads some words |
 /// | *copy* | as `memcpy` of what it moves | constant, and the payload or text |
-/// | *walk* | 20 ms in a center of the default shape, 250 ms in the largest (2^20 slots, 4,096 participants, 2^20 names) | one walk or a few along the tables: participants, observers, names, slots |
-/// | *rare walk* | constant otherwise | a walk when room is needed: the ring is evicted, a table is full, a participant died |
+/// | *walk* | 20 ms, 250 ms in the largest center | one or a few walks along the tables (see below) |
+/// | *rare walk* | constant otherwise | a walk when room is needed: evict, table full, participant died |
 ///
-/// The two figures hold for optimized code on a machine of 2026, in spoiled centers too. A test allows four times as much
-/// (Docs/Testing.md). All dead participants are reclaimed in one walk, so their number
-/// adds nothing. Copying a payload, and the kernel's time to give or take back memory, come on top.
-/// An opening that creates a center keeps other openings and closings and `fork` of its process waiting while the kernel
-/// gives it memory: 60 to 79 ms for 2^20 slots.
-/// *Waits*: the call may sleep, for as long as its line says, and holds no lock of the process
-/// meanwhile. *Never waits*: the call waits for no other process, and only for threads that change the same handle.
+/// The tables are: participants, observers, names, slots. The 20 ms are for a center of the default shape. The largest
+/// center has 2^20 slots, 4,096 participants and 2^20 names. A rare walk happens when the ring is evicted, a table is
+/// full, or a participant died.
 ///
-/// Caveats first. A payload is at most `maximum_payload` bytes of the center (16 MiB unless configured). A name is 1 to 255
-/// bytes of UTF-8 without NUL, a subject 0 to 255 likewise, a center's name also without '/' and not starting with '.', up to 200 bytes. A notification stays in
-/// the ring until the ring has gone round (4,096 notifications unless configured), or, for payloads that don't fit a slot, until their place is needed (16 of the largest, 512 of 1 KiB).
+/// The two figures hold for optimized code on a machine of 2026, in spoiled centers too. A test allows four times as
+/// much (Docs/Testing.md). One walk reclaims all dead participants, so their number adds nothing. Two costs come on
+/// top: copying a payload, and the kernel's time to give or take back memory.
 ///
-/// Memory of an observer for payloads: at most the largest payload so far, 12 % and a page. With `tidings_observer_lend`
-/// large payloads lie in memory of the caller instead.
+/// If an opening creates a center, other openings, closings and `fork` of its process wait while the kernel gives the
+/// memory: 60 to 79 ms for 2^20 slots.
 ///
-/// Every function returns 0 or a negative `errno` unless it says otherwise; `tidings_last_error()` then has one line that says what was
-/// tried on what, why it failed, and what to do. Handles are opaque. All functions may be called from any thread; an observer's
-/// `tidings_next` and `tidings_wait` from one thread at a time. Only functions marked *async-signal-safe* may be called in a signal handler.
+/// *Waits*: the call may sleep, for as long as its line says. It holds no lock of the process meanwhile.
+/// *Never waits*: the call waits for no other process. It waits only for threads that change the same handle.
+///
+/// # Limits
+///
+/// - A payload has at most the center's `maximum_payload` bytes (16 MiB unless configured).
+/// - A name has 1 to 255 bytes of UTF-8 without NUL. A subject has 0 to 255 bytes, likewise.
+/// - A center's name has 1 to 200 bytes of UTF-8 without NUL and '/', and does not begin with '.'.
+/// - A notification stays in the ring until the ring has gone round (4,096 notifications unless configured). If its
+///   payload does not fit a slot, it stays until its chunk is needed (16 chunks of the largest size, 512 of 1 KiB).
+/// - An observer uses memory for payloads: at most the largest payload so far, 12 % and a page. With
+///   `tidings_observer_lend`, large payloads go to memory of the caller instead.
+///
+/// # Conventions
+///
+/// Every function returns 0 or a negative `errno`, unless it says otherwise. After a failure `tidings_last_error()` is
+/// one line: what was tried on what, why it failed, and what to do. Handles are opaque.
+///
+/// All functions may be called from any thread. Only one thread at a time may call `tidings_next` or
+/// `tidings_observer_await_successor` of one observer. A signal handler may call only functions marked
+/// *async-signal-safe*.
 #ifndef TIDINGS_H
 #define TIDINGS_H
 
@@ -58,142 +101,185 @@ extern "C" {
 #define TIDINGS_CENTER_NAME_MAX 200  ///< bytes in a center's name (a file name is 255 at most, and ours has a prefix)
 #define TIDINGS_EXECUTABLE_MAX 79    ///< bytes kept of a participant's executable name
 
-typedef struct tidings_center tidings_center;      ///< an open center: one participant
-typedef struct tidings_publisher tidings_publisher;        ///< a name, with or without a subject, prepared for posting
-typedef struct tidings_observer tidings_observer;  ///< a place in the order, and the names it looks at
+typedef struct tidings_center tidings_center;        ///< an open center: one participant
+typedef struct tidings_publisher tidings_publisher;  ///< a name, with or without a subject, prepared for posting
+typedef struct tidings_observer tidings_observer;    ///< a cursor in the order, and subscriptions to names
 
 // MARK: Opening
 
-/// Sizes and access of a center. All zero is the default. Sizes matter to whoever creates the center; who opens an existing one takes its sizes.
+/// Sizes and access of a center. All zero is the default. The creator's sizes count; a process that opens an existing
+/// center takes that center's sizes.
 typedef struct tidings_configuration {
-    const char *directory;     ///< where centers live; NULL: $TIDINGS_DIRECTORY, or /dev/shm
+    const char *directory;     ///< the directory of centers; NULL: $TIDINGS_DIRECTORY, or /dev/shm
     uint64_t maximum_payload;  ///< bytes, 1 to 1 GiB; 0: 16 MiB
     uint32_t slots;            ///< notifications in the ring: a power of two, 256 to 2^20; 0: 4,096
     uint32_t participants;     ///< processes at a time, 2 to 4,096; 0: 512
     uint32_t observers;        ///< observer handles at a time, 2 to 1,024; 0: 1,024
     uint32_t names;            ///< observed names, 64 to 2^20; 0: 131,072
-    uint32_t mode;             ///< permission bits of the file; 0: 0600. Who may read and not write may observe (0644: everyone, 0640: the group), see TIDINGS_OPEN_READ_ONLY
-    uint32_t flags;            ///< TIDINGS_OPEN_…
-    uint32_t owner;            ///< with TIDINGS_OPEN_OWNER: the user whose center it is
-    uint32_t group;            ///< with TIDINGS_OPEN_GROUP: the group that its file is given to
+    /// Permission bits of the file; 0: 0600. A user with permission to read and not to write may observe (0644: every
+    /// user, 0640: the group). See TIDINGS_OPEN_READ_ONLY.
+    uint32_t mode;
+    uint32_t flags;  ///< TIDINGS_OPEN_…
+    uint32_t owner;  ///< with TIDINGS_OPEN_OWNER: the user that owns the center
+    uint32_t group;  ///< with TIDINGS_OPEN_GROUP: the group that the center's file is given to
 } tidings_configuration;
 
 enum {
     TIDINGS_OPEN_EXISTING = 1,   ///< do not create: -ENOENT if there is no such center
     TIDINGS_OPEN_EXCLUSIVE = 2,  ///< create only: -EEXIST if there is one
-    TIDINGS_OPEN_OWNER = 4,      ///< the center of user `owner`, not this process's (effective) user's. If they differ, it is never created
-    TIDINGS_OPEN_GROUP = 8,      ///< if it is created, its file belongs to `group`: -EPERM if this process isn't in it
-    /// Maps the center for reading, and needs no more than permission to read. Observers work (not lossless ones), where `mode` lets somebody read who may not write; state and statistics can
-    /// be read; posting is -EACCES. Nothing such a process does can stop or harm others, whatever code it runs (but it can use up the memory that the file may ever take).
+    /// Opens the center of user `owner`, not that of this process's (effective) user. If the two differ, the center is
+    /// never created.
+    TIDINGS_OPEN_OWNER = 4,
+    TIDINGS_OPEN_GROUP = 8,  ///< if it is created, its file belongs to `group`: -EPERM if this process isn't in it
+    /// Maps the center for reading, and needs permission to read only. Observers work, except lossless ones, if `mode`
+    /// gives a user read access without write access. State and statistics can be read; posting is -EACCES. Such a
+    /// process cannot stop or damage other processes, whatever code it runs. It can use up the memory that the file may
+    /// ever take.
     TIDINGS_OPEN_READ_ONLY = 16,
-    /// Opens it also in a directory where another user may rename files, and so put another center in its place: one
-    /// that its group or every user may write to without the sticky bit, or that belongs to a user other than root,
-    /// this process's (effective) user and `owner`. Without this flag: -EPERM. The directory's own mode and owner are
-    /// looked at, when a center is opened; its parents' are not.
+    /// Opens the center also in a directory where another user may rename files, and so replace the center. Such a
+    /// directory is writable for its group or every user without the sticky bit. Or it belongs to a user other than
+    /// root, this process's (effective) user and `owner`. Without this flag: -EPERM. Opening checks the directory's own
+    /// mode and owner, and not those of its parents.
     TIDINGS_OPEN_SHARED_DIRECTORY = 32,
 };
 
-/// A configuration for tight places: 512 slots and 256 KiB of memory in all (plus payloads that do not fit a slot).
+/// A configuration for little memory: 512 slots and 256 KiB in all (plus payloads that do not fit a slot).
 extern const tidings_configuration tidings_small_configuration;
 
-/// Opens the center of that name, creating it first if there is none, and makes this process a participant of it.
-/// Blocks for no other process. Fails with -EINVAL (name or configuration), -ENOSPC (directory full; the error says how much is needed), -EACCES,
-/// -EPERM (another user's, or in a directory where another user may rename files: TIDINGS_OPEN_SHARED_DIRECTORY), -ESTALE (somebody has been removing it for two seconds), -EBADMSG (not a center, or damaged), -EPROTO (another format version), -ENOENT, -EEXIST, -EROFS, -EUSERS (all participant places taken), -ENOMEM, -EMFILE.
+/// Opens the center of that name, and makes this process a participant of it. If there is no such center, creates it
+/// first.
+///
+/// - -EINVAL: the name or the configuration is invalid.
+/// - -ENOSPC: the directory's file system is full; the error line states how much is needed.
+/// - -EACCES: no permission.
+/// - -EPERM: it is another user's center, or another user may rename files in the directory
+///   (TIDINGS_OPEN_SHARED_DIRECTORY).
+/// - -ESTALE: another process has been removing the center for two seconds.
+/// - -EBADMSG: the file is not a center, or is damaged. -EPROTO: another format version.
+/// - -ENOENT, -EEXIST: see TIDINGS_OPEN_EXISTING and TIDINGS_OPEN_EXCLUSIVE.
+/// - -EUSERS: all participant entries are taken.
+/// - -EROFS, -ENOMEM, -EMFILE: as the kernel reports them.
+///
+/// Not async-signal-safe.
 /// Bound: walk. Waits up to two seconds while another process removes that center, without holding up other openings,
-/// closings or forks. Not async-signal-safe.
+/// closings or forks.
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
 
-/// Leaves the center. Topics and observers of this handle must be closed before. NULL is ignored.
-/// Bound: walk along the places for payloads; the kernel unmaps the file. Never waits.
+/// Leaves the center. The caller must close the publishers and observers of this handle before. NULL is ignored.
+/// Bound: walk along the chunks; the kernel unmaps the file. Never waits.
 void tidings_close(tidings_center *center);
 
-/// Deletes the center's file: no process can open it any more. Processes that have it open are told -ESTALE by their next post; observers wake and are told by `tidings_next`, after what
-/// was posted before. Never touches a file that is not a center.
+/// Deletes the center's file: no process can open it any more. In processes that have it open, the next post returns
+/// -ESTALE. Observers wake, and `tidings_next` returns -ESTALE after the notifications posted before. Never touches a
+/// file that is not a center.
 /// Bound: constant; the kernel frees the file with its last user. Waits up to two seconds while another process removes
 /// it.
 int tidings_remove(const char *name, const tidings_configuration *configuration);
 
-/// Creates a center without a file: memory that has no name, for peers that it is sent to. Its size is sealed: nobody, whatever code they run, can cut it short under others, which is the one way to
-/// make a process crash that a file leaves open. `name` is for messages; nobody finds it by that. It is gone with the last process that has it. `configuration->directory` is ignored. Fails like `tidings_open`.
+/// Creates a center without a file: unnamed memory, for peers that receive it by `tidings_send`. Its size is sealed, so
+/// no peer can truncate it, whatever code the peer runs. Truncation is the one way in which a center with a file can
+/// make a process crash. `name` is for messages only; it cannot be opened. The center ends with the last process that
+/// has it. `configuration->directory` is ignored. Fails like `tidings_open`.
 /// Bound: walk (the kernel gives the memory). Never waits.
 int tidings_create_sealed(const char *name, const tidings_configuration *configuration, tidings_center **center);
 
 enum {
-    TIDINGS_SEND_READ_ONLY = 1,  ///< the receiver may observe and not post (TIDINGS_OPEN_READ_ONLY); where `mode` lets somebody read who may not write
+    /// The receiver may observe and not post (TIDINGS_OPEN_READ_ONLY), if `mode` gives a user read access without write
+    /// access.
+    TIDINGS_SEND_READ_ONLY = 1,
 };
 
-/// Hands a sealed center to the process at the other end of a Unix socket, which needs no access to anything else: not to a directory, not to /proc (only a child that it forks does, to go on with
-/// the center; it needs permission to open it, too, by `mode`, and is told -ECHILD otherwise). Waits as `sendmsg` on that socket does. Needs /proc here. A receiver for reading alone that runs as another user, or without /proc, has no way to get more.
-/// -EINVAL: not a sealed one; -EACCES: more than this process has itself; and what sendmsg says.
+/// Sends a sealed center to the process at the other end of a Unix socket.
+///
+/// The sender needs /proc. The receiver needs access to nothing else: no directory, and no /proc. A child that the
+/// receiver forks needs /proc to continue with the center, and permission to open it, by `mode`. Otherwise the child
+/// receives -ECHILD. A read-only receiver that runs as another user, or without /proc, cannot gain write access.
+///
+/// -EINVAL: the center is not sealed. -EACCES: more access than this process has itself. Other errors are those of
+/// `sendmsg`.
 /// Bound: constant. Waits as `sendmsg` does on that socket.
 int tidings_send(tidings_center *center, int socket, uint32_t flags);
 
-/// Waits for a center sent by `tidings_send`, as `recvmsg` on that socket does (-EAGAIN, if it doesn't wait), and becomes a participant of it. Whoever sent it: what isn't sealed is refused (-EPERM), and all of
-/// what `tidings_open` checks is checked. -EBADMSG, -EMSGSIZE: something else was sent; -EMFILE: more
-/// descriptors came than this process may have, and they are gone; -ECONNRESET: nothing, and the other end is closed.
-/// -EFBIG: the center has more than TIDINGS_RECEIVE_MAX bytes. The sender chooses its size, and the receiver reserves that much address space.
+/// Receives a center sent by `tidings_send`, and becomes a participant of it. Waits as `recvmsg` does on that socket
+/// (-EAGAIN, if the socket does not wait).
+///
+/// Trusts no sender: a center that is not sealed is refused (-EPERM), and all checks of `tidings_open` apply.
+///
+/// - -EBADMSG, -EMSGSIZE: the message is something else.
+/// - -EMFILE: more descriptors came than this process may have; they are lost.
+/// - -ECONNRESET: nothing came, and the other end is closed.
+/// - -EFBIG: the center has more than TIDINGS_RECEIVE_MAX bytes. The sender chooses the size, and the receiver reserves
+///   that much address space.
 /// Bound: walk. Waits as `recvmsg` does on that socket.
 int tidings_receive(int socket, tidings_center **center);
 
 #define TIDINGS_RECEIVE_MAX (UINT64_C(1) << 30)  ///< bytes
 
-/// Like `tidings_receive`, with a limit of the receiver's own: a center of more than `largest` bytes is refused (-EFBIG) before anything of it is mapped.
+/// Like `tidings_receive`, with a limit of the receiver's own. A center of more than `largest` bytes is refused
+/// (-EFBIG) before any of it is mapped.
 /// Bound: walk. Waits as `recvmsg` does on that socket.
 int tidings_receive_at_most(int socket, uint64_t largest, tidings_center **center);
 
-/// The directory that centers are in where a configuration names none: $TIDINGS_DIRECTORY (not in a program that runs with
-/// more rights than its caller), or /dev/shm. As it was written: one that does not begin with '/' counts from the current
-/// directory. Valid until the program changes its environment. Never fails.
+/// The directory of centers if a configuration names none: $TIDINGS_DIRECTORY, or /dev/shm. A program that runs with
+/// more rights than its caller ignores the variable. The text is as written: if it does not begin with '/', it counts
+/// from the current directory. Valid until the program changes its environment. Never fails.
 /// Bound: constant. Never waits.
 const char *tidings_default_directory(void);
 
-/// The file behind this center, for messages ("/memfd:<name>" for a sealed one). Valid as long as the handle.
+/// The path of the center's file, for messages ("/memfd:<name>" for a sealed center). Valid as long as the handle.
 /// Bound: constant. Never waits.
 const char *tidings_path(const tidings_center *center);
 
-/// The center's incarnation: a random number, other than 0, that tells a center from its successors of the same name. Constant for the handle's life.
-/// Bound: constant. Never waits. Async-signal-safe.
+/// The center's incarnation: a random number other than 0 that distinguishes a center from its successors of the same
+/// name. Constant for the handle's life. Async-signal-safe.
+/// Bound: constant. Never waits.
 uint64_t tidings_incarnation(const tidings_center *center);
 
-/// 0 while the center goes on; -ESTALE once this process knows that it has ended: it was removed, its file was
-/// unlinked, or, in the directory that it was opened in, its path leads to another file or to none. If that directory
-/// itself is moved away, the center goes on there: another center that then gets the path is no end of this one.
-/// Asks the kernel at once, with at most three `stat` calls; never blocks. A sealed center has no file and never ends
-/// this way. What was posted before can still be received; statistics and participants can still be read.
-/// Async-signal-safe while it returns 0.
+/// 0 while the center continues; -ESTALE once this process knows that the center has ended.
+///
+/// A center ends when it is removed, or its file is unlinked. It also ends when, in the directory it was opened in, its
+/// path leads to another file or to none. If that directory itself is moved away, the center continues there. Another
+/// center that then gets the path is no end of this one. A sealed center has no file and never ends this way.
+///
+/// Asks the kernel at once, with at most three `stat` calls; never blocks. After -ESTALE, notifications posted before
+/// can still be received; statistics and participants can still be read. Async-signal-safe while it returns 0.
 /// Bound: constant. Never waits.
 int tidings_ended(tidings_center *center);
 
-/// One line about the last failure of a tidings function on this thread; "" if there was none. Valid until the thread's next call.
+/// One line about the last failure of a tidings function on this thread; "" if there was none. Valid until the thread's
+/// next call.
 /// Bound: constant. Never waits.
 const char *tidings_last_error(void);
 
-/// Replaces that line on this thread: for libraries over this one, so that their callers look in one place.
+/// Replaces the error line of this thread. For libraries over this one, so that their callers read one error line.
 /// Bound: copy of the line. Never waits.
 void tidings_last_error_set(const char *line);
 
 // MARK: Posting
 
-/// Prepares a name (and a subject, or NULL) for posting. Blocks for no other process. -EINVAL for a name or subject that is empty (name only), too long, holds a NUL, or isn't UTF-8.
+/// Prepares a name (and a subject, or NULL) for posting. -EINVAL: the name is empty; or the name or subject is too
+/// long, holds a NUL, or isn't UTF-8.
 /// Bound: constant. Never waits.
-int tidings_publisher_open(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length,
-                       tidings_publisher **publisher);
+int tidings_publisher_open(tidings_center *center, const char *name, size_t name_length, const char *subject,
+                           size_t subject_length, tidings_publisher **publisher);
+/// Closes a publisher.
 /// Bound: constant. Never waits.
 void tidings_publisher_close(tidings_publisher *publisher);
 
-/// The same in memory of the caller's, for who has no heap at hand (a signal handler) or wants it on the stack: `memory` is aligned to 8 bytes and holds `tidings_publisher_size` ones, or -EINVAL.
-/// Never closed: it ends with its memory. Async-signal-safe, as long as it succeeds.
+/// Prepares a name in memory of the caller, for a caller without a heap (a signal handler) or with stack memory.
+/// `memory` must be aligned to 8 bytes and hold `tidings_publisher_size` bytes, or -EINVAL. The publisher is never
+/// closed: it ends with its memory. Async-signal-safe, as long as it succeeds.
 /// Bound: constant. Never waits.
-int tidings_publisher_place(tidings_center *center, const char *name, size_t name_length, const char *subject, size_t subject_length, void *memory,
-                        size_t size, tidings_publisher **publisher);
-/// Bytes that a topic with a name and subject of these lengths takes; at most TIDINGS_PUBLISHER_SIZE_MAX. Async-signal-
-/// safe.
+int tidings_publisher_place(tidings_center *center, const char *name, size_t name_length, const char *subject,
+                            size_t subject_length, void *memory, size_t size, tidings_publisher **publisher);
+/// The size in bytes of a publisher with a name and subject of these lengths; at most TIDINGS_PUBLISHER_SIZE_MAX.
+/// Async-signal-safe.
 /// Bound: constant. Never waits.
 size_t tidings_publisher_size(size_t name_length, size_t subject_length);
 #define TIDINGS_PUBLISHER_SIZE_MAX 768
 
 enum {
-    TIDINGS_FORMAT_BYTES = 0,    ///< whatever both sides agreed on
+    TIDINGS_FORMAT_BYTES = 0,    ///< any bytes that poster and observer agreed on
     TIDINGS_FORMAT_CBOR = 1,     ///< RFC 8949
     TIDINGS_FORMAT_BITWISE = 2,  ///< 8 bytes of layout fingerprint, then the value as it lies in memory
     TIDINGS_FORMAT_JSON = 3,     ///< RFC 8259
@@ -201,99 +287,141 @@ enum {
 };
 
 enum {
-    TIDINGS_POST_RETAIN = 1,     ///< keep it for observers that register later, until the next retained one of the same name. Not with a subject: -EINVAL
-    TIDINGS_POST_IMMEDIATE = 2,  ///< told to observers (TIDINGS_DELIVERY_IMMEDIATE), not interpreted: for those who put off what comes meanwhile
+    /// Keeps the notification for observers that register later, until the next retained one of the same name replaces
+    /// it. Not with a subject: -EINVAL.
+    TIDINGS_POST_RETAIN = 1,
+    /// Reported to observers (TIDINGS_DELIVERY_IMMEDIATE), not interpreted: for observers that defer deliveries.
+    TIDINGS_POST_IMMEDIATE = 2,
 };
 
 /// How to post. All zero is the default.
 typedef struct tidings_post_options {
-    uint8_t format;       ///< TIDINGS_FORMAT_…, told to observers, not interpreted
-    uint8_t flags;        ///< TIDINGS_POST_…
-    uint16_t reserved;    ///< zero
-    int64_t deadline_ns;  ///< how long a lossless observer may hold this post back: 0 not at all (-EAGAIN), > 0 nanoseconds (-ETIMEDOUT), -1 without end
+    uint8_t format;     ///< TIDINGS_FORMAT_…, reported to observers, not interpreted
+    uint8_t flags;      ///< TIDINGS_POST_…
+    uint16_t reserved;  ///< zero
+    /// How long a lossless observer may hold this post back: 0 not at all (-EAGAIN), > 0 nanoseconds (-ETIMEDOUT), -1
+    /// without end.
+    int64_t deadline_ns;
 } tidings_post_options;
 
-/// Posts. `sequence` (or NULL) gets its place in the center's order.
-/// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On failure nothing was posted.
-/// Fails with -EMSGSIZE (over the maximum), -ENOSPC (no memory for a payload that does not fit a slot; in a center that others may only read, also: no
-/// place for one more name), -EAGAIN, -ETIMEDOUT, -ESTALE (the center was removed, unlinked or replaced; looked for about four times a second, as posts come), -EBUSY (as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times), -EBADMSG (somebody has damaged the center).
-/// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes together, without TIDINGS_POST_RETAIN.
-/// Bound: copy, and a rare walk. It wakes each observer that sleeps on the name: four or more of a group of 64 observers
-/// may share one system call, each other one takes its own. Waits only for lossless observers, until the deadline. Dead
-/// ones cost it one walk together, however many a peer makes meanwhile.
-int tidings_post(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options, uint64_t *sequence);
+/// Posts a notification. `sequence` (or NULL) receives its position in the center's order.
+///
+/// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was
+/// given. If it fails, nothing was posted.
+///
+/// - -EMSGSIZE: the payload is larger than the center's maximum.
+/// - -ENOSPC: no memory for a payload that does not fit a slot. In a center that readers may observe, also: no entry
+///   for one more name.
+/// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`deadline_ns`).
+/// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
+/// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
+/// - -EBADMSG: a peer has damaged the center.
+///
+/// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes
+/// together, without TIDINGS_POST_RETAIN.
+/// Bound: copy, and a rare walk. It wakes each observer that sleeps on the name: four or more of a group of 64
+/// observers may share one system call, each other one takes its own. Waits only for lossless observers, until the
+/// deadline. Dead ones cost it one walk together, however many a peer makes meanwhile.
+int tidings_post(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options,
+                 uint64_t *sequence);
 
 /// Memory of the center to build a payload in, private to the caller until it is posted. Two threads can't share one.
 typedef struct tidings_reservation {
-    void *bytes;        ///< where to write
-    size_t capacity;    ///< how much fits
-    uint64_t internal;  ///< not yours
+    void *bytes;        ///< write the payload here
+    size_t capacity;    ///< bytes that fit
+    uint64_t internal;  ///< private to the library
 } tidings_reservation;
 
-/// Reserves at least `capacity` bytes. -EMSGSIZE, -ENOSPC as for `tidings_post`, -EAGAIN when all places of that size are being filled by others.
+/// Reserves at least `capacity` bytes. -EMSGSIZE, -ENOSPC: as `tidings_post`. -EAGAIN: other posters are filling all
+/// chunks of that size.
 /// Bound: rare walk. Never waits.
 int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation);
-/// Makes it hold at least `capacity` bytes, keeping the first `used`; `bytes` may change. On failure the reservation is as before.
+/// Enlarges a reservation to at least `capacity` bytes. Keeps the first `used` bytes; `bytes` may change. If it fails,
+/// the reservation is as before.
 /// Bound: copy of `used` bytes, and a rare walk. Never waits.
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity);
-/// Posts the first `size` bytes. The reservation is used up, also on failure. Small ones are moved into a slot, others stay where they are.
+/// Posts the first `size` bytes of a reservation. The reservation is used up, also on failure. A small payload is moved
+/// into a slot; a larger one stays in its chunk.
 /// Bound and waiting: as `tidings_post`; a large payload is not copied.
-int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size, const tidings_post_options *options,
-                          uint64_t *sequence);
-/// Gives it back unposted.
+int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
+                          const tidings_post_options *options, uint64_t *sequence);
+/// Gives a reservation back unposted.
 /// Bound: constant. Never waits.
 void tidings_abandon(tidings_center *center, tidings_reservation *reservation);
 
 // MARK: Observing
 
 enum {
-    TIDINGS_OBSERVE_LOSSLESS = 1,  ///< posters are held back rather than lap this observer. Its names are added before the first `tidings_next` (-EBUSY later)
-    /// Only that something was posted matters: deliveries say how large the payload was (`size`), and `payload` is "". Where the center can be written to, `tidings_next` with time-out 0 is
-    /// async-signal-safe then, once it has been called after the last change of names (but still one call at a time).
+    /// Posters are held back rather than overwrite what this observer has not received. Its names are added before the
+    /// first `tidings_next` (-EBUSY later).
+    TIDINGS_OBSERVE_LOSSLESS = 1,
+    /// The observer receives no payloads: a delivery states the payload's size (`size`), and `payload` is "". If the
+    /// center can be written to, `tidings_next` with time-out 0 is async-signal-safe for such an observer. The
+    /// condition: it has been called once after the last change of names. Still one call at a time.
     TIDINGS_OBSERVE_BARE = 2,
 };
 
-/// Opens an observer that looks at nothing yet; it starts at the end of the order, or where `tidings_observer_seek` puts it. -EUSERS: all observer places of the center are taken. -ESTALE: the center
-/// has ended. The first observer of a process starts one helper thread, for all centers, which sleeps until one of their files is deleted or replaced. Where the kernel refuses that (inotify
-/// instances of the user, threads, kernels before 5.9), a waiting observer looks twice a second instead.
-/// Bound: constant; when all places are taken, a walk that reclaims those of all the dead. Never waits.
+/// Opens an observer without names. It starts at the end of the order, or where `tidings_observer_seek` puts it.
+///
+/// -EUSERS: all observer entries of the center are taken. -ESTALE: the center has ended. -EACCES: the handle is
+/// read-only, and either a lossless observer was asked for, or the center's `mode` admits no readers.
+///
+/// The first observer of a process starts one helper thread, for all centers. The thread sleeps until one of their
+/// files is deleted or replaced. If the kernel refuses it (the user's inotify instances, threads, kernels before 5.9),
+/// a waiting observer checks the file twice a second instead.
+/// Bound: constant; when all entries are taken, a walk that reclaims those of all dead participants. Never waits.
 int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer);
-/// Bound: constant for each name it looks at; a walk along the prefixes for each prefix. Waits until the
+/// Closes an observer.
+/// Bound: constant for each name it observes; a walk along the prefixes for each prefix. Waits until the
 /// helper thread of `tidings_observer_descriptor` has ended.
 void tidings_observer_close(tidings_observer *observer);
 
 enum {
-    TIDINGS_ADD_RETAINED = 1,  ///< deliver the retained notification of this name first, if there is one; of many names each one's, in the order they were posted in
-    TIDINGS_ADD_HISTORY = 2,   ///< also what is in the ring already (from the observer's cursor on, see `tidings_observer_seek`)
-    TIDINGS_ADD_PREFIX = 4,    ///< every name that begins with `name`, byte by byte, itself too
+    /// Delivers the retained notification of this name first, if there is one. For many names: that of each, in the
+    /// order in which they were posted.
+    TIDINGS_ADD_RETAINED = 1,
+    /// Also delivers what is already in the ring, from the observer's cursor on (`tidings_observer_seek`). Only before
+    /// the first `tidings_next`: -EBUSY later.
+    TIDINGS_ADD_HISTORY = 2,
+    /// Observes every name that begins with `name`, compared by bytes, and `name` itself.
+    TIDINGS_ADD_PREFIX = 4,
 };
 
-/// Prefixes that a center's observers can look at, all together. The same one of several observers counts once.
+/// The limit of prefixes that all observers of a center can observe together. Equal prefixes count once.
 #define TIDINGS_PREFIXES_MAX 256u
 
-/// Looks at this name from now on; NULL for `name`: at all names. With a subject only those posted with that subject.
-/// `interest` gets a number, unique in this observer, that deliveries refer to; the same name may be added more than once.
-/// Promise: everything posted after this returned is delivered. May be called while another thread waits in `tidings_next`. -ENOSPC: no room for more names. -ESTALE: the center has ended.
+/// Subscribes to a name; if `name` is NULL, to all names. With a subject, only to notifications posted with that
+/// subject. `subscription` receives a number, unique in this observer, that deliveries refer to. The same name may be
+/// added more than once.
 ///
-/// Many names, by TIDINGS_ADD_PREFIX or all: there is no subject to it (-EINVAL; look at the delivery's). What they missed is told
-/// under `name` as it is given here, exactly. Who may only read the center can't look by prefix: -EACCES, as nobody would count what it misses.
+/// Promise: every matching notification posted after this returned is delivered. Another thread may wait in
+/// `tidings_next` meanwhile.
+///
+/// -ENOSPC: no room for more names. -ESTALE: the center has ended. -ECHILD: the observer was opened before a fork.
+///
+/// A subscription to many names (TIDINGS_ADD_PREFIX, or all names) takes no subject: -EINVAL. Read the delivery's
+/// subject instead. What such a subscription missed is reported under `name` as given here, exactly. A reader can't
+/// subscribe to a prefix (-EACCES): no writer would count what it misses.
 /// Bound: walk along the ring, with TIDINGS_ADD_RETAINED of many names also along the names, and a copy of the names
 /// that it observes. Waits up to 100 ms in all for unfinished posts in the ring, which are then revoked. Waits for a
 /// `tidings_next` under way only while that reads the names.
-int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject, size_t subject_length,
-                         uint32_t flags, uint32_t *subscription);
-/// No longer looks at it: nothing of this interest is delivered after this returned. -ENOENT.
+int tidings_observer_add(tidings_observer *observer, const char *name, size_t name_length, const char *subject,
+                         size_t subject_length, uint32_t flags, uint32_t *subscription);
+/// Ends a subscription. After this returned, nothing is delivered for it. -ENOENT: there is no such subscription.
 /// Bound: a copy of the names that it observes, and as `tidings_observer_close` for this one. Waits for
-/// the moments in which `tidings_next` looks at the names.
+/// a `tidings_next` under way only while that reads the names.
 int tidings_observer_remove(tidings_observer *observer, uint32_t subscription);
 
-/// Moves the cursor: UINT64_MAX to the end, 0 to the oldest that is still there, otherwise to that sequence (or the oldest after it). Before the first
-/// `tidings_observer_add` only: -EBUSY later. -ERANGE: a sequence beyond the end, which belongs to another center or was never posted.
+/// Moves the cursor: UINT64_MAX to the end, 0 to the oldest notification in the ring, otherwise to that sequence (or
+/// the oldest after it). Only before the first `tidings_observer_add`: -EBUSY later. -ERANGE: the sequence is beyond
+/// the end; it belongs to another center or was never posted.
 /// Bound: constant. Never waits.
 int tidings_observer_seek(tidings_observer *observer, uint64_t sequence);
 
-/// Moves the cursor to what follows a sequence of that incarnation (`tidings_incarnation`), or the oldest after it: how to go on where an earlier observer stopped. Before the first
-/// `tidings_observer_add` only: -EBUSY later. -ESTALE: the incarnation is another center's, so the sequence says nothing here. -ERANGE: the sequence is beyond the end.
+/// Moves the cursor behind a sequence of that incarnation (`tidings_incarnation`), or to the oldest after it. Use it
+/// to continue where an earlier observer stopped. Only before the first `tidings_observer_add`: -EBUSY later.
+/// -ESTALE: the incarnation is another center's, so the sequence has no meaning here. -ERANGE: the sequence is beyond
+/// the end.
 /// Bound: constant. Never waits.
 int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation, uint64_t sequence);
 
@@ -303,70 +431,88 @@ enum {
 };
 
 enum {
-    TIDINGS_DELIVERY_RETAINED = 1,  ///< posted before the observer looked, kept for it
-    TIDINGS_DELIVERY_OWN = 2,       ///< posted through this process's own handle of the center
+    TIDINGS_DELIVERY_RETAINED = 1,   ///< a retained notification, posted before the subscription
+    TIDINGS_DELIVERY_OWN = 2,        ///< posted through this process's own handle of the center
     TIDINGS_DELIVERY_IMMEDIATE = 4,  ///< posted with TIDINGS_POST_IMMEDIATE
-    TIDINGS_DELIVERY_CLEARED = 8,    ///< the value kept for the name was cleared (`tidings_state_set`): there is no payload
+    TIDINGS_DELIVERY_CLEARED = 8,    ///< the name's retained value was cleared (`tidings_state_set`): no payload
 };
 
-/// What `tidings_next` found. Pointers are valid until the observer's next call.
+/// What `tidings_next` delivers. Pointers are valid until the observer's next call.
 typedef struct tidings_delivery {
-    int32_t kind;               ///< TIDINGS_DELIVERY_MESSAGE or …_MISSED
-    uint32_t flags;             ///< TIDINGS_DELIVERY_RETAINED, …_OWN, …_IMMEDIATE, …_CLEARED
-    uint64_t sequence;          ///< its place in the order (of a MISSED: where delivery goes on)
-    uint64_t missed;            ///< how many (MISSED only)
+    int32_t kind;                   ///< TIDINGS_DELIVERY_MESSAGE or …_MISSED
+    uint32_t flags;                 ///< TIDINGS_DELIVERY_RETAINED, …_OWN, …_IMMEDIATE, …_CLEARED
+    uint64_t sequence;              ///< its position in the order (of a MISSED: the position where delivery continues)
+    uint64_t missed;                ///< how many (MISSED only)
     const uint32_t *subscriptions;  ///< the subscriptions it matches
     size_t subscription_count;      ///< at least 1
-    const char *name;           ///< UTF-8, NUL-terminated too
+    const char *name;               ///< UTF-8, NUL-terminated too
     size_t name_length;
     const char *subject;  ///< UTF-8, NUL-terminated too; "" if none
     size_t subject_length;
-    const void *payload;  ///< a copy of ours, aligned to 16 bytes; or in memory of the caller (`tidings_observer_lend`)
+    const void *payload;  ///< the observer's copy, aligned to 16 bytes; or the caller's (`tidings_observer_lend`)
     size_t size;
-    uint64_t posted_at_ns;  ///< CLOCK_REALTIME; exact for a thread's first post in a kernel tick, that same time for others of the tick
-    int32_t pid;            ///< the poster's, in its own pid namespace, as it says itself
-    uint32_t uid;           ///< the poster's, as it says itself
-    uint32_t participant;   ///< the poster's place, for `tidings_participant`
-    uint8_t format;         ///< TIDINGS_FORMAT_…
+    /// CLOCK_REALTIME. Exact for a thread's first post in a kernel tick; later posts of the tick carry the same time.
+    uint64_t posted_at_ns;
+    int32_t pid;           ///< the poster's, in its own pid namespace, as the poster states it
+    uint32_t uid;          ///< the poster's, as the poster states it
+    uint32_t participant;  ///< the index of the poster's entry, for `tidings_participant`
+    uint8_t format;        ///< TIDINGS_FORMAT_…
 } tidings_delivery;
 
-/// The next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While waiting it sleeps: no CPU, no timer.
-/// -EAGAIN (nothing there, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`) (these three leave the error line as it was), -ECHILD (opened before a fork), -ENOMEM (no memory for the payload; it counts as missed), -EBADF (the program closed the center's descriptor, and others took it for dead: open the center again),
-/// -ESTALE (the center was removed, unlinked or replaced, and all that it still had has been delivered; so is each later call. Close the observer).
-/// Bound: copy, a walk along the records in the ring that are not for this observer and, when it was lapped, along its names. Waits up
-/// to `timeout_ns`; with 0 never, but for a post in the ring that is not finished: a few
-/// milliseconds until it is revoked.
+/// Takes the next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While it waits it sleeps:
+/// no CPU, no timer.
+///
+/// - -EAGAIN (nothing to deliver, with 0), -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`): these three leave the
+///   error line unchanged.
+/// - -ECHILD: the observer was opened before a fork.
+/// - -ENOMEM: no memory for the payload; the notification counts as missed.
+/// - -EBADF: the program closed the center's descriptor, and other processes took this one for dead. Open the center
+///   again.
+/// - -ESTALE: the center was removed, unlinked or replaced, and everything in it has been delivered. Each later call
+///   returns -ESTALE too. Close the observer.
+/// Bound: copy, a walk along the records in the ring that are not for this observer and, when it was lapped, along its
+/// names. Waits up to `timeout_ns`; with 0 never, but for a post in the ring that is not finished: a few milliseconds
+/// until it is revoked.
 int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
 
-/// Gives memory of `size` bytes, aligned to 16, or NULL. See `tidings_observer_lend`.
+/// Returns memory of `size` bytes, aligned to 16, or NULL. See `tidings_observer_lend`.
 typedef void *(*tidings_allocate)(void *context, size_t size);
 
 #define TIDINGS_LEND_MIN 4096u  ///< bytes: smaller payloads always go to the observer's own memory
 
-/// From the next delivery on, the observer copies each payload of `from` bytes or more into memory of the caller, who can
-/// keep a large payload without a second copy. NULL for `allocate`: into the observer's own memory, as in the beginning.
-/// Promise: `tidings_next` calls `allocate` with `context` for each such payload, and returns the payload at the address
-/// that it got. `size` is the payload's size and at most 528 bytes more. The memory is the caller's: the observer never
-/// frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a payload is lost while it is
-/// copied, one `tidings_next` calls `allocate` more than once. The observer frees its own memory for payloads first: it
-/// never has both.
+/// From the next delivery on, the observer copies each payload of `from` bytes or more into memory of the caller. The
+/// caller can then keep a large payload without a second copy. If `allocate` is NULL, payloads go to the observer's own
+/// memory, as in the beginning.
+///
+/// Promise: `tidings_next` calls `allocate` with `context` for each such payload, and returns the payload at the
+/// address that `allocate` returned. `size` is the payload's size and at most 528 bytes more. The memory is the
+/// caller's. The observer never frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a
+/// payload is lost during its copy, one `tidings_next` calls `allocate` more than once. The observer frees its own
+/// memory for payloads first: it never has both.
+///
 /// -EINVAL: `from` is less than TIDINGS_LEND_MIN. If `allocate` returns NULL, the payload counts as missed, and
-/// `tidings_next` returns -ENOMEM. `allocate` must return, and must call no function of this library. An observer without
-/// payloads (TIDINGS_OBSERVE_BARE) never calls it. For the thread that calls `tidings_next`, between two calls.
+/// `tidings_next` returns -ENOMEM. `allocate` must return, and must call no function of this library. An observer
+/// without payloads (TIDINGS_OBSERVE_BARE) never calls it. Only the thread that calls `tidings_next` may call this,
+/// between two calls.
 /// Bound: constant. Never waits.
 int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_allocate allocate, void *context);
 
-/// Where the observer looks next: everything before this place in the order has been delivered, told as missed, or was of other names. For the thread that calls `tidings_next`, between two calls.
+/// The observer's cursor. Everything before this position was delivered, was reported as missed, or has other names.
+/// Only the thread that calls `tidings_next` may call this, between two calls.
 /// Bound: constant. Never waits.
 uint64_t tidings_observer_position(const tidings_observer *observer);
 
-/// True: nothing has been posted at this place in the order, or after it. One look at one word: how to ask often, and cheaply, whether `tidings_next` would find anything at all. Async-signal-safe.
+/// True: nothing has been posted at this position or after it. Reads one word: a cheap way to ask often whether
+/// `tidings_next` would find anything. Async-signal-safe.
 /// Bound: constant. Never waits.
 bool tidings_nothing_since(const tidings_center *center, uint64_t sequence);
 
-/// Once the center of this observer has ended (-ESTALE): waits up to `timeout_ns` (-1: without end) until another file has its path, which `tidings_open` can open then. While
-/// waiting it sleeps: no CPU, and no timer where the kernel offers inotify. What comes to be there may be anything; opening checks it.
-/// -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`), -ECHILD (opened before a fork), -EINVAL (a sealed center has no path). From one thread at a time, like `tidings_next`.
+/// After the observer's center has ended (-ESTALE): waits up to `timeout_ns` (-1: without end) until another file has
+/// its path. `tidings_open` can then open that file. While it waits it sleeps: no CPU, and no timer where the kernel
+/// offers inotify. The new file may be anything; opening checks it.
+///
+/// -ETIMEDOUT, -EINTR (`tidings_observer_interrupt`), -ECHILD (opened before a fork), -EINVAL (a sealed center has no
+/// path). Call it from one thread at a time, like `tidings_next`.
 /// Bound: constant for each file that comes into the directory. Waits up to `timeout_ns`.
 int tidings_observer_await_successor(tidings_observer *observer, int64_t timeout_ns);
 
@@ -374,32 +520,41 @@ int tidings_observer_await_successor(tidings_observer *observer, int64_t timeout
 /// Bound: constant. Never waits.
 void tidings_observer_interrupt(tidings_observer *observer);
 
-/// A descriptor that is readable while there may be something for `tidings_next` (for poll, epoll, Dispatch), and for ever once the center has ended. Call `tidings_next` with time-out 0 until -EAGAIN, which makes it unreadable again. After any other error it stays readable: end the loop.
-/// It belongs to the observer: don't close or read it. Starts one helper thread.
+/// Returns a descriptor that is readable while `tidings_next` may have something to deliver, and for ever once the
+/// center has ended. For poll, epoll, Dispatch. Call `tidings_next` with time-out 0 until -EAGAIN, which makes the
+/// descriptor unreadable again. After any other error it stays readable: end the loop. The descriptor belongs to the
+/// observer: don't close or read it. Starts one helper thread.
 /// Bound: constant. Never waits.
 int tidings_observer_descriptor(tidings_observer *observer, int *descriptor);
 
-/// How many nanoseconds to look for new notifications before going to sleep: 0 never, UINT32_MAX without end (benchmarks only). Default: adaptive,
-/// at most 20 µs, never on a machine or in a process with one processor.
+/// Sets how many nanoseconds the observer spins for new notifications before it sleeps: 0 never, UINT32_MAX without end
+/// (benchmarks only). Default: adaptive, at most 20 µs, never on a machine or in a process with one processor.
 /// Bound: constant. Never waits.
 void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 
 // MARK: State
 
-/// Keeps a value for the topic's name, and tells observers: `tidings_post` with TIDINGS_POST_RETAIN. Size 0 with payload NULL clears it; observers are told (TIDINGS_DELIVERY_CLEARED).
-/// A name has one value. A topic with a subject has none: -EINVAL, here, of a retained post and of `tidings_state_get`. Values that stand side by side have names of their own.
+/// Sets the retained value of the publisher's name, and notifies observers: `tidings_post` with TIDINGS_POST_RETAIN.
+/// Size 0 with payload NULL clears the value; observers receive TIDINGS_DELIVERY_CLEARED.
+///
+/// A name has one value. A publisher with a subject has none: -EINVAL, from this function, a retained post and
+/// `tidings_state_get`. Values that exist side by side need names of their own.
 /// Bound and waiting: as `tidings_post`.
-int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options);
-/// Copies the kept value of a name. `size` holds the buffer's size, and gets the value's: -ENOBUFS if it doesn't fit (buffer may be NULL). -ENOENT: none was set, or it was cleared. `format` and `sequence` may be NULL.
+int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size,
+                      const tidings_post_options *options);
+/// Copies the retained value of a name. `size` holds the buffer's size, and receives the value's size. -ENOBUFS: the
+/// value doesn't fit (buffer may be NULL). -ENOENT: no value was set, or it was cleared. `format` and `sequence` may be
+/// NULL.
 /// Bound: copy, and a walk along the ring. Never waits.
 int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);
 
 // MARK: Looking at a center
 
+/// The figures of a center.
 typedef struct tidings_statistics {
-    uint64_t posted;           ///< positions used since birth
-    uint64_t retained_from;    ///< the oldest still in the ring
-    uint64_t revoked;          ///< posts whose poster was stopped too long, and posted anew
+    uint64_t posted;           ///< positions used since the center was created
+    uint64_t retained_from;    ///< the oldest position still in the ring
+    uint64_t revoked;          ///< posts that were revoked because their poster was stopped too long, and posted again
     uint64_t file_size;        ///< bytes, sparse
     uint64_t memory;           ///< bytes of memory taken
     uint64_t maximum_payload;  ///< bytes
@@ -413,79 +568,99 @@ typedef struct tidings_statistics {
     uint32_t format_version;
 } tidings_statistics;
 
+/// Reads the center's figures.
 /// Bound: walk. Never waits.
 int tidings_statistics_get(tidings_center *center, tidings_statistics *statistics);
 
-/// Counts the names with a retained value, and the center's chunks; each value takes one chunk. Approximate while peers post. Does not
-/// walk along the names. -ENOMEM: no memory to count.
+/// Counts the names with a retained value, and the center's chunks; each value takes one chunk. Approximate while peers
+/// post. Does not walk along the names. -ENOMEM: no memory to count.
 /// Bound: walk along the slots and the chunks. Never waits.
 int tidings_values(tidings_center *center, uint32_t *values, uint32_t *values_max);
 
+/// One participant: a process that has the center open.
 typedef struct tidings_participant_info {
     uint32_t index;
     int32_t pid;
     uint32_t uid;
-    bool alive;  ///< its lock is held. Of everybody where that can't be asked: in a center that others may only read, by one of them
-    bool own;    ///< it is this handle
+    /// The participant's lock is held. True for every participant if the lock can't be checked: for a reader of a
+    /// center that it may only read.
+    bool alive;
+    bool own;  ///< it is this handle
     uint64_t joined_at_ns;
     char executable[TIDINGS_EXECUTABLE_MAX + 1];
 } tidings_participant_info;
 
-/// The participant at an index below `participants_max`: -ENOENT if nobody ever was there or it has been tidied up, -ERANGE beyond (both without a line).
+/// Reads the participant at an index below `participants_max`. -ENOENT: the entry was never used or has been reclaimed.
+/// -ERANGE: beyond the last. Both set no error line.
 /// Bound: constant. Never waits.
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info);
 
+/// The observers of one participant.
 typedef struct tidings_participant_observers {
-    uint32_t observers;  ///< places it has taken
+    uint32_t observers;  ///< observer entries that it has taken
     uint32_t lossless;   ///< how many of them are lossless
-    uint64_t behind;     ///< of the one of these that is furthest behind: how many posts there are, of whatever name, from the first that it has still to take. Posters are held back when that is the whole ring
+    /// Of its lossless observer that is furthest behind: the number of posts, of any name, from the first that it has
+    /// still to receive. Posters are held back when this number is the whole ring.
+    uint64_t behind;
 } tidings_participant_observers;
 
-/// What the participant at that index observes with; nothing, if there is none. It looks along the ring once; where
-/// very many prefixes are observed, `behind` may be more than it is.
+/// Reads what observers the participant at that index has; all 0, if there is no participant. Walks along the ring
+/// once. If very many prefixes are observed, `behind` may be too large.
 /// Bound: walk. Never waits.
-void tidings_participant_observers_get(tidings_center *center, uint32_t index, tidings_participant_observers *observers);
+void tidings_participant_observers_get(tidings_center *center, uint32_t index,
+                                       tidings_participant_observers *observers);
 
+/// One name that is observed or has a retained value.
 typedef struct tidings_name_info {
-    uint32_t observers;  ///< how many observer handles look at it
+    uint32_t observers;  ///< how many observer handles observe it
     bool retained;
-    bool prefix;  ///< they look at every name that begins with `name`
+    bool prefix;  ///< they observe every name that begins with `name`
     char name[TIDINGS_NAME_MAX + 1];
     char subject[TIDINGS_SUBJECT_MAX + 1];
 } tidings_name_info;
 
-/// The observed or retained name at an index below `names_max`: -ENOENT if there is none, -ERANGE beyond the last (both without a line).
+/// Reads the observed or retained name at an index below `names_max`. -ENOENT: there is none. -ERANGE: beyond the last.
+/// Both set no error line.
 /// Bound: walk along the ring. Never waits.
 int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info);
 
-/// What participants that died, or stand still, have left in a center. It harms nobody: whom it concerns tidies it up in passing. True only approximately while others are at work.
+/// What dead or stopped participants have left in a center. It does no damage: a process that needs an orphan's
+/// resource reclaims it in passing. Approximate while other processes use the center.
 typedef struct tidings_orphans {
-    uint32_t participants;        ///< dead ones, whose places nobody has taken yet
-    uint32_t observers;           ///< observers of theirs, and
-    uint32_t observers_lossless;  ///< how many of these were lossless. They hold no post back: who meets one asks whether it lives
-    uint32_t names;               ///< that only the dead observe, or that they had half-way in or out of the table
-    uint32_t payloads;            ///< places for payloads that they had taken and not posted
-    uint32_t claims;              ///< slots that an unfinished post of theirs holds; observers wait 2 ms at each, once
-    uint32_t evictions;           ///< 1: the oldest notifications were being counted out, and nobody has finished that; the next post that needs room does
-    uint32_t verdicts;            ///< posts that somebody was about to revoke; the next to look finishes that
-    uint32_t slots_held;          ///< slots of posts that were revoked because their poster stood still; they are free as soon as it goes on, or dies. Not mended by `tidings_reclaim`
-    int32_t holder;               ///< of one of these: its thread, or (from another pid namespace) its process
+    uint32_t participants;        ///< dead participants whose entries have not been taken again
+    uint32_t observers;           ///< observers of dead participants
+    uint32_t observers_lossless;  ///< how many of these were lossless. They hold no post back: a poster checks for life
+    uint32_t names;               ///< entries observed by the dead alone, or left by them half-way in the table
+    uint32_t payloads;            ///< chunks that dead participants had taken and not posted
+    uint32_t claims;              ///< slots held by their unfinished posts; observers wait 2 ms at each, once
+    uint32_t evictions;           ///< 1: an eviction is unfinished; the next post that needs room finishes it
+    uint32_t verdicts;            ///< unfinished revocations; the next process that reads the slot finishes it
+    /// Slots of posts that were revoked because their poster stood still. A slot is free as soon as its poster
+    /// continues or dies. `tidings_reclaim` does not free them.
+    uint32_t slots_held;
+    int32_t holder;  ///< of one of these slots: the poster's thread, or (from another pid namespace) its process
 } tidings_orphans;
 
-/// Bound: walk. Waits 10 ms if something may be half-way, to look at it twice.
+/// Counts the orphans of a center.
+/// Bound: walk. Waits 10 ms if something may be half-way, to read it twice.
 int tidings_orphans_get(tidings_center *center, tidings_orphans *orphans);
 
-/// Tidies up all of that but slots of posters that live. Happens by itself whenever it matters; returns how many participants were tidied, or a negative errno. Others go on undisturbed.
+/// Reclaims all orphans, except slots of living posters. This also happens automatically whenever it matters. Returns
+/// how many participants were reclaimed, or a negative errno. Other processes continue undisturbed.
 /// Bound: walk. Never waits.
 int tidings_reclaim(tidings_center *center);
 
 enum {
-    TIDINGS_STALE_FILE_UNFINISHED = 1,  ///< a creator was killed before its center was finished, on a file system without unnamed files
-    TIDINGS_STALE_FILE_WRITERS_FILE = 2,   ///< the second file of a center (its `mode` lets somebody read who may not write) that is gone, or was never finished
-    TIDINGS_STALE_FILE_REMOVED = 3,     ///< a center that was being removed; who opens the name finishes that
+    /// A creator was killed before its center was finished, on a file system without unnamed files.
+    TIDINGS_STALE_FILE_UNFINISHED = 1,
+    /// The second file of a center with readers (`mode` gives a user read access without write access). The center is
+    /// gone, or was never finished.
+    TIDINGS_STALE_FILE_WRITERS_FILE = 2,
+    /// A center that was being removed. The next process that opens the name completes the removal.
+    TIDINGS_STALE_FILE_REMOVED = 3,
 };
 
-/// A file that nobody needs any more.
+/// A file that no process needs any more.
 typedef struct tidings_stale_file {
     int32_t kind;      ///< TIDINGS_STALE_FILE_…
     bool deleted;      ///< by this call
@@ -493,10 +668,12 @@ typedef struct tidings_stale_file {
     const char *file;  ///< its name in the directory; valid during the call
 } tidings_stale_file;
 
-/// Finds files that creators and removers of this user's centers left when they were killed, and deletes them if asked to. What somebody is just at work on is left alone.
-/// `directory` as in a configuration. Calls `each` for every one until that returns false; returns how many, or a negative errno.
-/// Bound: for each file of the directory constant, for each companion a walk along the directory. Never waits.
-int tidings_stale_files(const char *directory, bool delete_them, bool (*each)(void *context, const tidings_stale_file *stale_file), void *context);
+/// Finds files that killed creators and removers of this user's centers left, and deletes them if asked to. A file that
+/// a process is working on is not touched. `directory` is as in a configuration. Calls `each` for every stale file
+/// until that returns false. Returns how many, or a negative errno.
+/// Bound: for each file of the directory constant, for each writers file a walk along the directory. Never waits.
+int tidings_stale_files(const char *directory, bool delete_them,
+                        bool (*each)(void *context, const tidings_stale_file *stale_file), void *context);
 
 #ifdef __cplusplus
 }

@@ -1,21 +1,23 @@
 /**
  * notify(3) on Linux: Apple's C interface, over Tidings' centers, without a daemon.
  *
- * A *name* is a C string of 1 to 511 bytes; by convention a reversed domain, "com.example.player.track". Posting a name tells everybody
- * who has registered for it, whatever process they are in, that something has happened; a notification carries no data, but each name has
- * a 64-bit *state* that anybody who may post it can set and read.
+ * A *name* is a C string of 1 to 511 bytes. By convention it is a reversed domain, "com.example.player.track". A post
+ * of a name notifies every process that has registered for it. A notification carries no data. Each name has a 64-bit
+ * *state*: each process that may post the name can set and read it.
  *
- * A registration is a *token*. How it hears of posts is its kind: it is asked (`notify_check`), or it gets a signal, four bytes through a
- * descriptor, or a block on a queue. Each token has its own memory of what it was told. Posts that come faster than they are heard of may
- * be heard of together, but none goes by unheard.
+ * A registration is a *token*. Its kind decides how posts reach it: by a check (`notify_check`), a signal, four bytes
+ * through a descriptor, or a block on a queue. Each token remembers on its own which posts it has reported. Several
+ * posts in quick succession may be reported as one. No post goes unreported.
  *
- * Where a name lives is in the name: `self.` names stay in this process; `user.uid.501.` names are user 501's; all others are the
- * system's, as far as its administrator makes one for all (Docs/Notify.md), otherwise this user's. They are names of that center for users
- * of `tidings.h` and of the Swift library too: a post there is heard here, and the other way round.
+ * The name decides which center it lives in. `self.` names stay in this process. `user.uid.501.` names belong to user
+ * 501. All other names are the system's, if the administrator configures one center for all users (Docs/Notify.md).
+ * Otherwise they are this user's. `tidings.h` and the Swift library see the same names of that center. Their posts
+ * reach the tokens here, and posts from here reach their observers.
  *
- * After a fork all of this goes on in the child: its tokens can be checked, canceled and used for state. What delivers (signals,
- * descriptors, blocks) delivers in the process that registered it. `notify_post`, `notify_check` and `notify_get_state` are
- * async-signal-safe once this process (a child: after the fork) has made a call for a name of the same place; posts of names up to 128 bytes.
+ * After a fork all of this continues in the child: its tokens can be checked, canceled and used for state. Signals,
+ * descriptors and blocks deliver in the process that registered them, only. `notify_post`, `notify_check` and
+ * `notify_get_state` are async-signal-safe after this process has made a call for a name of the same center. A child
+ * must make that call after the fork. The limit: posts of names up to 128 bytes.
  */
 #ifndef NOTIFY_H
 #define NOTIFY_H
@@ -24,7 +26,7 @@
 #include <stdint.h>
 #include <sys/cdefs.h>
 
-/** Not for Swift: it has no way to hand over a queue of its own here, and packages have no library with the function. */
+/** Not for Swift: Swift cannot pass a queue of its own here, and packages have no library with the function. */
 #if defined(__BLOCKS__) && defined(__has_include) && !defined(__swift__)
 #if __has_include(<dispatch/dispatch.h>)
 #include <dispatch/dispatch.h>
@@ -38,59 +40,77 @@ extern "C" {
 
 #define NOTIFY_STATUS_OK 0
 #define NOTIFY_STATUS_INVALID_NAME 1      /**< NULL, empty, or longer than 511 bytes */
-#define NOTIFY_STATUS_INVALID_TOKEN 2     /**< never registered, or canceled; NULL where a token is to be put */
+#define NOTIFY_STATUS_INVALID_TOKEN 2     /**< never registered, or canceled; or out_token is NULL */
 #define NOTIFY_STATUS_INVALID_PORT 3      /**< there are no Mach ports here */
-#define NOTIFY_STATUS_INVALID_FILE 4      /**< not a descriptor of an earlier registration that is still there */
+#define NOTIFY_STATUS_INVALID_FILE 4      /**< not the descriptor of a live registration */
 #define NOTIFY_STATUS_INVALID_SIGNAL 5    /**< no such signal */
-#define NOTIFY_STATUS_INVALID_REQUEST 6   /**< what can't be done with such a token, or file */
-#define NOTIFY_STATUS_NOT_AUTHORIZED 7    /**< another user's name, one of no user, one that this user may only observe, or one that root alone may post */
-#define NOTIFY_STATUS_OPT_DISABLE 8       /**< `notify_set_options` has switched all of it off */
-#define NOTIFY_STATUS_SERVER_NOT_FOUND 9  /**< the name's center isn't there, or was removed */
-#define NOTIFY_STATUS_NULL_INPUT 10       /**< an argument that is needed is NULL (a name, token, port or descriptor: INVALID_NAME and so on) */
-#define NOTIFY_STATUS_FAILED 1000000      /**< no memory, no descriptor, no room; `tidings_last_error()` says which */
+#define NOTIFY_STATUS_INVALID_REQUEST 6   /**< impossible with such a token, or file */
+/** another user's name, one of no user, one that this user may only observe, or one that root alone may post */
+#define NOTIFY_STATUS_NOT_AUTHORIZED 7
+#define NOTIFY_STATUS_OPT_DISABLE 8       /**< `notify_set_options` has disabled notify(3) */
+#define NOTIFY_STATUS_SERVER_NOT_FOUND 9  /**< the name's center does not exist, or was removed */
+/** a required argument is NULL (for a name, token, port or descriptor: INVALID_NAME and so on) */
+#define NOTIFY_STATUS_NULL_INPUT 10
+#define NOTIFY_STATUS_FAILED 1000000      /**< no memory, no descriptor, no room; see `tidings_last_error()` */
 
-#define NOTIFY_REUSE 0x00000001  /**< use the descriptor that is passed in */
+#define NOTIFY_REUSE 0x00000001  /**< use the descriptor that the caller passes */
 #define NOTIFY_TOKEN_INVALID -1  /**< no registration has this token */
 
-/** Says that `name` has happened. It waits for nobody, and doesn't fail because nobody listens. */
+/** Posts `name`. Waits for no other process. It does not fail if no process has registered for the name. */
 uint32_t notify_post(const char *name);
 
-/** A token to ask with `notify_check`. Costs those who post nothing, and this process no thread. */
+/** Registers a token for `notify_check`. It costs posters nothing, and this process no thread. */
 uint32_t notify_register_check(const char *name, int *out_token);
 
-/** A token that sends this process the signal `sig`. Several posts may make one signal, as signals do. */
+/** Registers a token that sends this process the signal `sig`. Several posts may coalesce into one signal. */
 uint32_t notify_register_signal(const char *name, int sig, int *out_token);
 
 typedef unsigned int mach_port_t;
-/** NOTIFY_STATUS_INVALID_PORT: Linux has no Mach ports. Here so that a program that falls back to something else compiles, and does. */
+/**
+ * Always returns NOTIFY_STATUS_INVALID_PORT: Linux has no Mach ports. Declared so that a program with a fallback
+ * compiles and uses it.
+ */
 uint32_t notify_register_mach_port(const char *name, mach_port_t *notify_port, int flags, int *out_token);
 
 /**
- * A token that writes itself (as a 32-bit integer in network byte order) to a pipe, whose other end `*notify_fd` becomes; with NOTIFY_REUSE, to that of the earlier registration whose
- * descriptor `*notify_fd` is. Posts that find the pipe full are delivered together as soon as there is room. It is closed with the last of its tokens. Closed on exec.
+ * Registers a token that is written (as a 32-bit integer in network byte order) to a pipe at each post. `*notify_fd`
+ * receives the pipe's reading end. With NOTIFY_REUSE, `*notify_fd` is the descriptor of an earlier registration, and
+ * the token uses its pipe. If the pipe is full, posts are delivered together as soon as there is room. The pipe is
+ * closed with the last of its tokens, and on exec.
  */
 uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int flags, int *out_token);
 
 #ifdef NOTIFY_HAS_DISPATCH
 typedef void (^notify_handler_t)(int token);
-/** A token that calls a block on a queue: one run at a time, whatever the queue. The block may cancel its own token. It doesn't begin to run after `notify_cancel` has returned. (Library tidings-notify-dispatch.) */
+/**
+ * Registers a token that calls a block on a queue: one run at a time, on every kind of queue. The block may cancel its
+ * own token. The block does not begin to run after `notify_cancel` has returned. (Library tidings-notify-dispatch.)
+ */
 uint32_t notify_register_dispatch(const char *name, int *out_token, dispatch_queue_t queue, notify_handler_t handler);
 #endif
 
 /**
- * Sets `*check` to 1 if the token's name was posted since the last look (the first look: always), otherwise to 0. For tokens of every kind. Sees what was posted before the call, by anybody. With
- * nothing new in its center one load from shared memory, no system call.
+ * Sets `*check` to 1 if the token's name was posted since the last check, otherwise to 0. The first check is always 1.
+ * For tokens of every kind. Includes all posts before the call, of every process. If the center has nothing new, a
+ * check is one load from shared memory, without a system call.
  */
 uint32_t notify_check(int token, int *check);
 
-/** Ends a registration. Nothing of it is delivered after this has returned. */
+/** Ends a registration. After this has returned, nothing is delivered for the token. */
 uint32_t notify_cancel(int token);
 
-/** While suspended nothing is delivered; what was posted meanwhile is delivered, once for all of it, after as many resumptions as there were suspensions. `notify_check` goes on as usual. */
+/**
+ * Suspends, and resumes, delivery for a token. Suspensions nest: delivery resumes after as many resumptions as
+ * suspensions. Posts of the suspension are then delivered as one. `notify_check` works as usual.
+ */
 uint32_t notify_suspend(int token);
 uint32_t notify_resume(int token);
 
-/** The state of the token's name: 0 until it is set. It outlives those who registered. Setting it is no post. A center has room for some hundreds that are not 0 (672 unless its creator chose other sizes): one more is NOTIFY_STATUS_FAILED. A name that has one can always be set, and a state set to 0 makes room at once. */
+/**
+ * Sets, and reads, the state of the token's name: 0 until it is set. The state outlives the registrations. Setting it
+ * is no post. A center has room for some hundreds of states that are not 0 (672 unless its creator chose other sizes).
+ * One more is NOTIFY_STATUS_FAILED. A name with a state can always be set. A state set to 0 makes room at once.
+ */
 uint32_t notify_set_state(int token, uint64_t state64);
 uint32_t notify_get_state(int token, uint64_t *state64);
 

@@ -1,4 +1,7 @@
-/** Names that Apple's system services post, under Apple's names for them. On Linux nothing posts them unless somebody makes it so (a udev rule, a hook of the network's manager: `notifyutil -p NAME`). */
+/**
+ * Names that Apple's system services post, under Apple's identifiers. On Linux nothing posts them, unless the
+ * administrator arranges it (a udev rule, a hook of the network manager: `notifyutil -p NAME`).
+ */
 #ifndef NOTIFY_KEYS_H
 #define NOTIFY_KEYS_H
 

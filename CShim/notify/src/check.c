@@ -1,4 +1,5 @@
-// What a token can be asked: has anything been posted, and how often. No lock, but for taking new posts; no memory.
+// Queries of a token: was its name posted, and how often. They allocate no memory. They take a lock only to take new
+// posts.
 #include "internal.h"
 
 static inline notify__name *name_of(const notify__token *token) {
@@ -17,7 +18,7 @@ uint32_t notify_check(int number, int *check) {
     const notify__name *name = name_of(token);
     notify__refresh(atomic_load_explicit(&name->domain, memory_order_acquire));
     uint64_t now = atomic_load_explicit(&name->count, memory_order_acquire);
-    // Written only if it says something new; of two threads that ask at once, one is told.
+    // Written only if it changes. If two threads check at the same time, one of them receives 1.
     if (atomic_load_explicit(&token->checked, memory_order_relaxed) != now)
         *check = atomic_exchange_explicit(&token->checked, now, memory_order_relaxed) != now;
     return NOTIFY_STATUS_OK;

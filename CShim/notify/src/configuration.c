@@ -1,5 +1,5 @@
-// Where the system's names live: /etc/tidings/notify.conf, if its administrator has written one. Lines of `key =
-// value`, '#' begins a comment:
+// Reads where the system's names live: /etc/tidings/notify.conf, if the administrator has written one. It has lines of
+// `key = value`; '#' begins a comment:
 //
 //     center = notify          directory = /run/tidings       owner = 0      group = 0      mode = 0666
 //     shared-directory = yes
@@ -43,7 +43,7 @@ static void set(notify__place *place, const char *key, const char *value) {
 void notify__place_of_system(notify__place *place) {
     memset(place, 0, sizeof *place);
     strcpy(place->center, "default");
-    // Not of a program that has more rights than who starts it.
+    // secure_getenv: a program that runs with more rights than its caller ignores the variable.
     const char *other = secure_getenv("TIDINGS_NOTIFY_CONFIGURATION");
     FILE *file = fopen(other ? other : FILE_NAME, "re");
     if (!file) return;
@@ -56,7 +56,7 @@ void notify__place_of_system(notify__place *place) {
         set(place, trimmed(line), trimmed(equals + 1));
     }
     fclose(file);
-    // The group is for who creates the center, which only its owner does.
+    // The group matters only for creating the center, and only its owner creates it.
     if (place->configuration.flags & TIDINGS_OPEN_OWNER && place->configuration.owner != geteuid())
         place->configuration.flags &= ~(uint32_t)TIDINGS_OPEN_GROUP;
 }

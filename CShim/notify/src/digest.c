@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4), for names that a center can't hold as they are: nobody can make two of them meet.
+// SHA-256 (FIPS 180-4), for names that a center can't store as they are. An attacker cannot construct two such names
+// with the same digest.
 #include <string.h>
 
 #include "internal.h"

@@ -1,4 +1,4 @@
-// Which center a name lives in, and going on with it after a fork or a removal.
+// Domains: the center that a name lives in, and how this process continues with it after a fork or a removal.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ pthread_mutex_t notify__lock = PTHREAD_MUTEX_INITIALIZER;
 _Atomic uint32_t notify__disabled, notify__regenerating;
 _Atomic(notify__domain *) notify__domains;
 
-// Written once: the system's names are in a center of their own (2), or in this user's (1).
+// Written once: 2 if the system's names have a center of their own, 1 if they are in this user's. 0: not read yet.
 static _Atomic uint32_t system_kind;
 
 uint32_t notify__status(int error) {
@@ -56,7 +56,7 @@ uint32_t notify__fail_memory(const char *what) {
     return notify__fail(NOTIFY_STATUS_FAILED, "can't %s: no memory (errno %d); free some", what, ENOMEM);
 }
 
-// As Apple's notify.conf reserves these names. Asked at each call: a program may give up root.
+// Apple's notify.conf reserves these names too. Checked at each call: a program may give up root.
 bool notify__may_post_reserved(const char *what, const char *name) {
     if (geteuid() == 0) return true;
     (void)notify__fail(
@@ -69,8 +69,8 @@ bool notify__may_post_reserved(const char *what, const char *name) {
 #define SELF "self."
 #define USER "user.uid."
 
-// False: it begins with "user.uid." and names no user: "user.uid.", "user.uid.x", "user.uid.0501", or a number that no
-// user has.
+// False: the name begins with "user.uid." but names no user: "user.uid.", "user.uid.x", "user.uid.0501", or a number
+// that no user has.
 static bool classify(const char *name, size_t length, notify__kind *kind, uint32_t *uid) {
     *kind = NOTIFY__SYSTEM;
     *uid = 0;
@@ -105,7 +105,7 @@ static int open_center(const notify__domain *domain, tidings_center **center, _A
     }
     int error = tidings_open(place->center, &place->configuration, center);
     if (error == -EACCES || error == -EROFS) {
-        // Perhaps we may observe it.
+        // This user may still be allowed to observe it.
         place->configuration.flags |= TIDINGS_OPEN_READ_ONLY;
         *read_only = tidings_open(place->center, &place->configuration, center) == 0;
         if (*read_only) error = 0;
@@ -159,7 +159,7 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
     domain->uid = uid;
     domain->watch = -1;
     domain->states_full_at = UINT64_MAX;
-    // Without the lock: opening may take a while, and who loses the race closes again.
+    // Without the lock, as opening may take a while. A thread that loses the race closes its center again.
     const int error = open_center(domain, &center, &domain->read_only);
     if (error) {
         *status = notify__status(error);
@@ -213,13 +213,13 @@ static void forget_parents(notify__name *name) {
         token->delivers = false;
         token->signal = 0;
         token->next = token->previous = NULL;
-        // Ours only as memory: its queue has no threads in this process.
+        // Drop the handler without `end`: its queue has no threads in this process.
         token->handler = (notify__handler){0};
     }
     name->deliveries = NULL;
 }
 
-// A position of another center may be the same number.
+// Positions of two centers can be equal, so a cached state must not survive the change of center.
 static void forget_state(notify__name *name) {
     atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&name->stated, false, memory_order_relaxed);
@@ -256,14 +256,14 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
         notify__names_each(domain, forget_parents);
     }
     notify__push_forget(domain, child);
-    // Also where an earlier try came no further than closing the old one.
+    // An earlier try may have closed the old observer and then failed: then the names show whether the domain listens.
     listening = domain->pull.observer != NULL;
     notify__names_each(domain, note_listening);
     const bool listens = listening;
     tidings_observer_close(domain->pull.observer);
     domain->pull = (notify__view){0};
     domain->idle_most = domain->names_most = 0;
-    // The old one stays open: other threads may be posting to it, or looking at its words.
+    // The old center stays open: other threads may be posting to it, or reading its words.
     atomic_store_explicit(&domain->center, center, memory_order_release);
     if (another) {
         atomic_store_explicit(&domain->states_left, 0, memory_order_relaxed);
@@ -279,14 +279,14 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
             if (!another) (void)tidings_observer_seek(domain->pull.observer, position);
             pull_history = !another;
             notify__names_each(domain, pull_again);
-            // Has the ring gone round since it was looked at, be it while we were at that?
+            // Check after the subscriptions: the ring may have passed `position`, also during them.
             tidings_statistics now;
             if (!another) all = tidings_statistics_get(center, &now) != 0 || now.retained_from > position;
             atomic_store_explicit(&domain->position, tidings_observer_position(domain->pull.observer),
                                   memory_order_release);
             notify__take(domain);
         }
-        // What was posted and can't be looked at any more was anybody's.
+        // Lost posts can't be assigned to a name any more: each name may have had one.
         if (all) notify__names_each(domain, count_one);
     }
     if (status == NOTIFY_STATUS_OK) atomic_store_explicit(&domain->stale, 0, memory_order_release);
@@ -309,7 +309,7 @@ bool notify__domain_recover(notify__domain *domain, const tidings_center *center
 
 static void before(void) {
     pthread_mutex_lock(&notify__lock);
-    // So that no child begins in the middle of a count.
+    // A child must not begin in the middle of a count.
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) (void)notify__reading_begin(domain);
 }
 
@@ -328,7 +328,8 @@ static void in_child(void) {
 
 static void watch(void) { pthread_atfork(before, after, in_child); }
 
-// After the first center was opened: its own hooks, which take its locks, come after ours then.
+// Called after the first center was opened. Prepare handlers run in reverse order of registration: these run before the
+// center's, which take the center's locks.
 void notify__forks_watch(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch);

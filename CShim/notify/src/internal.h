@@ -1,9 +1,9 @@
-// What the files of notify(3) need of each other. Docs/Notify.md has the design.
+// Declarations that the files of notify(3) share. Docs/Notify.md has the design.
 //
-// Two locks. `notify__lock` is held while anything is registered, canceled or delivered: tokens, lists, pipes. A
-// domain's *reading* is held by whoever takes new posts from its pull observer; within the first, never around it.
-// `notify_check`, `notify_post` and `notify_get_state` take only the second, and not even that if their own thread has
-// it already (they run in a signal handler on top of it).
+// There are two locks. `notify__lock` protects tokens, lists and pipes: registering, canceling and delivering hold it.
+// The lock `reading` of a domain is held by the thread that takes new posts from the domain's pull observer. A thread
+// that needs both takes `notify__lock` first. `notify_check`, `notify_post` and `notify_get_state` take only `reading`.
+// If their own thread holds it already (they run in a signal handler above that code), they take no lock.
 #ifndef NOTIFY_INTERNAL_H
 #define NOTIFY_INTERNAL_H
 
@@ -22,18 +22,18 @@
 
 // MARK: Names
 
-// A name as its center knows it. Longer names, others than UTF-8, and those that look like one of ours stand there as a
-// digest.
+// A name as its center stores it. A digest replaces a name that is too long, is not UTF-8, or begins like a name of
+// this library.
 typedef struct notify__text {
     size_t length;
     char bytes[TIDINGS_NAME_MAX + 1];
-    bool reserved;  // begins with "com.apple.system.": root alone posts it
+    bool reserved;  // begins with "com.apple.system.": only root may post it
 } notify__text;
 
 void notify__text_of(const char *name, size_t length, notify__text *text);
-void notify__text_of_state(const notify__text *name, notify__text *text);  // the name under which its state is kept
+void notify__text_of_state(const notify__text *name, notify__text *text);  // the name that retains its state
 void notify__digest(const void *bytes, size_t length, char hex[64]);       // SHA-256
-// Eight bytes at a time; for tables of ours only, which compare the whole name.
+// Eight bytes at a time. Only for tables of this process, which compare the whole name.
 static inline uint64_t notify__hash(const char *bytes, size_t length) {
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t hash = length * factor, word;
@@ -47,7 +47,7 @@ static inline uint64_t notify__hash(const char *bytes, size_t length) {
     hash = (hash ^ word) * factor;
     return hash ^ hash >> 29;
 }
-uint32_t notify__length(const char *name, size_t *length);  // NOTIFY_STATUS_OK, INVALID_NAME with its line
+uint32_t notify__length(const char *name, size_t *length);  // NOTIFY_STATUS_OK, or INVALID_NAME with an error line
 
 // MARK: Domains
 
@@ -55,30 +55,30 @@ typedef struct notify__name notify__name;
 typedef struct notify__token notify__token;
 typedef struct notify__domain notify__domain;
 
-// A name that somebody in this process has registered for, or had until a moment ago. Its memory is never freed, only
-// used again: a check may still look at it while another thread cancels.
+// A name that this process has registered for, or had until a moment ago. Its memory is never freed, only used again: a
+// check may still read it while another thread cancels.
 struct notify__name {
-    _Atomic uint64_t count;  // posts seen; never goes back, also not when it serves another name
+    _Atomic uint64_t count;  // posts counted; never decreases, also not when the entry serves another name
     _Atomic(notify__domain *) domain;
-    notify__name *next;  // of its bucket, or free
+    notify__name *next;  // in its bucket, or in the free list
     uint64_t hash;
     notify__text text;
-    uint32_t pull, push;  // interests, 0: none of its own
-    uint32_t moved;       // that of the observer which takes the place of another
+    uint32_t pull, push;  // subscriptions; 0: none of its own
+    uint32_t moved;       // its subscription in the observer that is to replace another
     uint32_t token_count;
-    notify__token *deliveries;  // tokens that something is delivered to
+    notify__token *deliveries;  // tokens with a signal, pipe or handler
     notify__name *idle_next, *idle_previous;
     bool idle, doomed;
-    // The state as of a position of the center at which nothing was new. `state_guard` is odd while it is written.
+    // The cached state, valid at position `state_at` of the center. `state_guard` is odd during a write.
     _Atomic uint32_t state_guard;
     _Atomic uint64_t state, state_at;
-    _Atomic bool stated;  // this process has set it to something else than 0
+    _Atomic bool stated;  // this process has set it to a value other than 0
 };
 
 typedef enum notify__kind { NOTIFY__SYSTEM, NOTIFY__USER, NOTIFY__SELF } notify__kind;
 
-// An observer, and what it looks at: so many names, each by an interest of its own, and all others too where the center
-// has no room for more.
+// An observer and its subscriptions: one for each of `names` names. If the center has no room for more names, also one
+// to all names (`all`).
 typedef struct notify__view {
     tidings_observer *observer;
     uint32_t names;
@@ -86,23 +86,23 @@ typedef struct notify__view {
 } notify__view;
 
 struct notify__domain {
-    _Atomic(tidings_center *)
-        center;  // replaced when it was removed; the old handle stays open, somebody may be looking at it
-    _Atomic uint64_t position;  // up to here all posts have been counted; written while reading
-    _Atomic uint32_t stale;     // this is a forked child, the observers are its parent's
-    _Atomic uintptr_t reading;  // the thread that takes posts; 0: nobody
+    // Replaced after its removal. The old handle stays open, as other threads may use it.
+    _Atomic(tidings_center *) center;
+    _Atomic uint64_t position;  // all posts before it have been counted; written under `reading`
+    _Atomic uint32_t stale;     // this is a forked child; the observers are its parent's
+    _Atomic uintptr_t reading;  // a lock: the thread that takes posts; 0: free
     notify__kind kind;
     uint32_t uid;
     _Atomic bool read_only;
     _Atomic uint32_t states_left;     // names without a state that may be set before this process counts again
     _Atomic uint64_t states_full_at;  // the position at which a count found no room; UINT64_MAX: none did
-    int watch;                        // of its removal, -1: none
+    int watch;                        // the inotify watch for its removal; -1: none
 
     notify__view pull, push;
-    uint32_t push_idle;                  // names that it looks at, and nothing is delivered of any more
-    uint32_t idle_most, push_idle_most;  // so many are kept at least; 0 unless there was no room to do otherwise
-    uint32_t names_most;                 // that an observer looks at; 0: not asked yet
-    _Atomic uint32_t pushing;            // counts up each time the push observer is another one
+    uint32_t push_idle;                  // names in the push view that have no deliveries any more
+    uint32_t idle_most, push_idle_most;  // raised thresholds after idle names could not be removed; otherwise 0
+    uint32_t names_most;                 // limit of the names of one view; 0: not read yet
+    _Atomic uint32_t pushing;            // incremented when the current dispatcher thread has to end
 
     notify__name **buckets;  // changed under both locks
     uint32_t bucket_count, name_count;
@@ -115,22 +115,22 @@ extern pthread_mutex_t notify__lock;
 extern _Atomic uint32_t notify__disabled, notify__regenerating;
 extern _Atomic(notify__domain *) notify__domains;
 
-uint32_t notify__status(int error);  // of a tidings function
-// What `tidings_last_error` says from now on; returns the status.
+uint32_t notify__status(int error);  // the status for an error of a tidings function
+// Sets the line of `tidings_last_error`; returns the status.
 uint32_t notify__fail(uint32_t status, const char *format, ...) __attribute__((format(printf, 2, 3), cold, noinline));
 uint32_t notify__fail_disabled(const char *what) __attribute__((cold, noinline));
 uint32_t notify__fail_token(const char *what, int number) __attribute__((cold, noinline));
 uint32_t notify__fail_memory(const char *what) __attribute__((cold, noinline));
 bool notify__may_post_reserved(const char *what, const char *name) __attribute__((cold, noinline));
-// The domain that a name belongs to. NULL, and the reason: it can't be opened. Not `opening`: NULL and NOTIFY_STATUS_OK
-// if this process hasn't got it open.
+// Returns the domain that a name belongs to. If it can't be opened: NULL, and the reason in `status`. If `opening` is
+// false and this process does not have the domain open: NULL and NOTIFY_STATUS_OK.
 notify__domain *notify__domain_of(const char *name, size_t length, bool opening, uint32_t *status);
-// For a forked child, or (`anew`) after the center was removed: observers of our own, from where the old ones stood.
-// Under notify__lock.
+// For a forked child: opens new observers at the positions of the old ones. After the center was removed (`anew`):
+// opens its successor, and observers there. Under notify__lock.
 uint32_t notify__domain_renew(notify__domain *domain, bool anew);
-// A call of `center` failed: true if the domain has another one now.
+// After a call on `center` failed: true if the domain has another center now.
 bool notify__domain_recover(notify__domain *domain, const tidings_center *center, int error);
-uint32_t notify__domain_listen(notify__domain *domain);  // makes sure that it has its pull observer. Under notify__lock
+uint32_t notify__domain_listen(notify__domain *domain);  // opens its pull observer if it has none. Under notify__lock
 void notify__forks_watch(void);
 
 typedef struct notify__place {
@@ -142,11 +142,11 @@ void notify__place_of_system(notify__place *place);
 
 // MARK: Taking posts (pull.c)
 
-bool notify__reading_begin(notify__domain *domain);  // false: this thread reads already
+bool notify__reading_begin(notify__domain *domain);  // false: this thread holds it already
 void notify__reading_end(notify__domain *domain);
-void notify__take(notify__domain *domain);  // within reading
+void notify__take(notify__domain *domain);  // under `reading`
 void notify__count(notify__domain *domain, const tidings_delivery *delivery);
-void notify__pull(notify__domain *domain);  // counts all that was posted before the call
+void notify__pull(notify__domain *domain);  // counts all posts before the call
 static inline void notify__refresh(notify__domain *domain) {
     tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
     if (__builtin_expect(!tidings_nothing_since(center, atomic_load_explicit(&domain->position, memory_order_acquire)),
@@ -154,8 +154,8 @@ static inline void notify__refresh(notify__domain *domain) {
         notify__pull(domain);
 }
 
-// A forked child's `self.` names are not its parent's, so it gets a center of its own before it posts or keeps
-// anything.
+// A forked child does not share the `self.` names of its parent. It gets a center of its own before its first post or
+// state.
 static inline void notify__settle(notify__domain *domain) {
     if (__builtin_expect(domain->kind == NOTIFY__SELF && atomic_load_explicit(&domain->stale, memory_order_relaxed), 0))
         notify__pull(domain);
@@ -164,23 +164,22 @@ static inline void notify__settle(notify__domain *domain) {
 // MARK: Names looked at (names.c). Under notify__lock
 
 notify__name *notify__name_find(const notify__domain *domain, const char *text, size_t length);
-uint32_t notify__name_join(notify__domain *domain, const notify__text *text, notify__name **name);  // one more token
+uint32_t notify__name_join(notify__domain *domain, const notify__text *text, notify__name **name);  // adds a token
 void notify__name_leave(notify__name *name);
-uint32_t notify__name_pull(notify__name *name, bool history);  // lets the pull observer look at it. Within reading
+uint32_t notify__name_pull(notify__name *name, bool history);  // subscribes the pull observer to it. Under `reading`
 void notify__names_each(notify__domain *domain, void (*each)(notify__name *name));
 
 // MARK: What observers look at (looking.c). Under notify__lock
 
-#define NOTIFY__NAMES_FEW                                                                                              \
-    1024u  // up to so many names are taken away from an observer one by one: up to some 20 µs each
-#define NOTIFY__IDLE_MOST                                                                                              \
-    64u  // names that nobody wants any more are kept a while: to register and cancel the same one again and again is
-         // then cheap
+// An observer with at most so many names removes them one by one: up to some 20 µs each.
+#define NOTIFY__NAMES_FEW 1024u
+// This many names without tokens are kept, so that registering and canceling one name repeatedly is cheap.
+#define NOTIFY__IDLE_MOST 64u
 int notify__look_at(notify__domain *domain, notify__view *view, const notify__name *name, uint32_t flags,
                     uint32_t *subscription);
-bool notify__look_away(notify__view *view, uint32_t *subscription);  // false: there are too many. Later, with others
-// Hands over what `from` has yet to tell, up to where `to` begins. What either missed meanwhile is told by the one
-// whose it is, so nothing twice, and nothing not at all. False: no memory
+bool notify__look_away(notify__view *view, uint32_t *subscription);  // false: too many names; removed later, together
+// Passes to `hand` each delivery that `from` still has, up to the position where `to` begins. Each observer reports its
+// own misses. Nothing is reported twice, and nothing is lost. False: no memory, or posters lapped `from` in each round.
 bool notify__view_move(notify__domain *domain, notify__view *from, notify__view *to,
                        void (*hand)(notify__domain *domain, const tidings_delivery *delivery));
 
@@ -190,12 +189,12 @@ typedef struct notify__pipe {
     int reader, writer;
     uint64_t device, inode;
     uint32_t tokens;
-    notify__token *waiting, *waiting_last;  // for room
+    notify__token *waiting, *waiting_last;  // tokens that wait for room
     struct notify__pipe *next;
 } notify__pipe;
 
-// How something is delivered. Called under notify__lock: `deliver` hands over to some other thread. `end` is called
-// once, after which there is no more `deliver`.
+// A way of delivery. Called under notify__lock: `deliver` must pass the work to another thread. `end` is called once;
+// `deliver` is not called after it.
 typedef struct notify__handler {
     void (*deliver)(void *context, int token);
     void (*end)(void *context);
@@ -205,49 +204,49 @@ typedef struct notify__handler {
 #define NOTIFY__UNCHECKED UINT64_MAX
 
 struct notify__token {
-    _Atomic uint32_t number;  // 0: free. Written last when registering, first when canceling
+    _Atomic uint32_t number;  // 0: free. Registering writes it last, canceling first
     uint32_t uses;
     _Atomic(notify__name *) name;
     _Atomic uint64_t checked;  // the name's count as of the last check
     // Under notify__lock:
-    uint64_t since;  // what was posted before is not for this one
+    uint64_t since;  // posts before this position are not delivered to it
     uint32_t suspensions;
-    bool due;       // when it is resumed
-    bool delivers;  // is in its name's list
+    bool due;       // to be delivered on resumption
+    bool delivers;  // it is in its name's list
     int signal;     // 0: none
-    bool full;      // waits for room in its pipe
+    bool full;      // it waits for room in its pipe
     notify__pipe *pipe;
     notify__handler handler;
     struct notify__monitor *monitor;
     notify__token *next, *previous, *next_waiting, *previous_waiting;
 };
 
-notify__token *notify__token_of(int number);  // NULL: not valid
+notify__token *notify__token_of(int number);  // NULL: the number is not valid
 notify__token *notify__token_new(void);       // under notify__lock, as all below
 void notify__token_publish(notify__token *token, int *number);
 void notify__token_free(notify__token *token);
 void notify__tokens_each(void (*each)(notify__token *token));
 
-uint32_t notify__register(const char *name, int *number,
-                          notify__token *like);   // takes over signal, pipe, handler of `like`, which is nobody's
-extern uint32_t notify__process_suspensions;      // by notify_suspend_pid. Under notify__lock
-void notify__deliver(notify__token *token);       // or remembers that it is due
-uint32_t notify__push_begin(notify__name *name);  // its posts are to be delivered from now on
-void notify__push_again(notify__name *name);      // in another center; if that fails, the worker tries each second
-void notify__deliver_all(notify__name *name);     // to each token of it, whatever was posted
+// Copies signal, pipe and handler of `like`, which is no token itself.
+uint32_t notify__register(const char *name, int *number, notify__token *like);
+extern uint32_t notify__process_suspensions;      // of notify_suspend_pid. Under notify__lock
+void notify__deliver(notify__token *token);       // if it is suspended, marks it as due
+uint32_t notify__push_begin(notify__name *name);  // from now on its posts are delivered
+void notify__push_again(notify__name *name);  // the same in another center; if it fails, the worker retries each second
+void notify__deliver_all(notify__name *name);  // delivers to each of its tokens, regardless of posts
 void notify__push_end(notify__name *name);
-void notify__push_forget(notify__domain *domain,
-                         bool child);  // the push observer; its thread ends. Of a child's parent: never was
+// Drops the push observer; its thread ends. A forked child closes the observer, as it does not have the thread.
+void notify__push_forget(notify__domain *domain, bool child);
 void notify__pipe_write(notify__token *token);
 void notify__pipe_leave(notify__token *token);
-void notify__pipes_forget(void);  // a child's copies of its parent's
-void notify__worker_wake(void);   // starts it, too
+void notify__pipes_forget(void);  // a child closes its copies of the parent's pipes
+void notify__worker_wake(void);   // starts it if necessary
 void notify__monitor_end(notify__token *token);
 void notify__worker_forked(void);
-void notify__removal_watch(notify__domain *domain);  // if NOTIFY_OPT_REGEN says so
+void notify__removal_watch(notify__domain *domain);  // only with NOTIFY_OPT_REGEN
 
 // For tidings-notify-dispatch.
 uint32_t tidings_notify_register_handler(const char *name, int *number, const notify__handler *handler);
-bool tidings_notify_may_run(int number);  // now; if it is suspended, later
+bool tidings_notify_may_run(int number);  // false: suspended (then marked as due), or canceled
 
 #endif

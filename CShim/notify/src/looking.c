@@ -1,14 +1,14 @@
-// What the two observers of a domain look at. Names are added one by one. They are taken away one by one while there
-// are few, as each takes as long as the observer has names; of many, three quarters at a time: by another observer,
-// which looks at the last quarter.
+// The subscriptions of the two observers of a domain. Names are added one by one. To remove one name takes time in
+// proportion to the observer's names. An observer with few names removes them one by one. An observer with many is
+// replaced when three quarters are unused: the new observer subscribes to the last quarter.
 #include <errno.h>
 
 #include "internal.h"
 
-#define FEW 4096u   // below this nobody asks how many a center can hold
-#define ROUNDS 100  // of moving, while others post so fast that the old one is lapped each time: then it stays
+#define FEW 4096u   // below this the center's limit of names is not read
+#define ROUNDS 100  // tries to move while posters lap the old observer each time; then the old one stays
 
-// So that a process with very many leaves others an eighth of a center's places for names.
+// A process with very many names leaves an eighth of a center's name entries to other processes.
 static uint32_t names_most(notify__domain *domain) {
     tidings_statistics statistics;
     if (domain->names_most == 0)
@@ -28,7 +28,7 @@ int notify__look_at(notify__domain *domain, notify__view *view, const notify__na
         error = tidings_observer_add(view->observer, name->text.bytes, name->text.length, NULL, 0, flags, subscription);
     if (error == 0) view->names++;
     if (error != -ENOSPC) return error;
-    // No room in the center. All names, then, and a table of ours says which of these are wanted.
+    // No room in the center: subscribe to all names, and filter by this process's table of names.
     uint32_t any;
     *subscription = 0;
     error = tidings_observer_add(view->observer, NULL, 0, NULL, 0, flags, &any);
@@ -38,7 +38,7 @@ int notify__look_at(notify__domain *domain, notify__view *view, const notify__na
 
 bool notify__look_away(notify__view *view, uint32_t *subscription) {
     if (*subscription != 0 && view->names > NOTIFY__NAMES_FEW) return false;
-    // Fails where memory is out, and then goes on being looked at, and found to be nobody's.
+    // Without memory the removal fails. The subscription then remains, and its deliveries find no name.
     if (*subscription != 0 && tidings_observer_remove(view->observer, *subscription) == 0) view->names--;
     *subscription = 0;
     return true;
@@ -48,18 +48,19 @@ bool notify__view_move(notify__domain *domain, notify__view *from, notify__view 
                        void (*hand)(notify__domain *domain, const tidings_delivery *delivery)) {
     tidings_delivery delivery;
     for (int round = 0; round < ROUNDS; round++) {
-        // All up to here is the old one's, whether the new one was told of it, or that it missed it.
+        // Discard what the new observer has: all deliveries and misses before its cursor are the old observer's to
+        // report.
         int error;
         while ((error = tidings_next(to->observer, 0, &delivery)) == 0) continue;
         if (error != -EAGAIN) return false;
         const uint64_t border = tidings_observer_position(to->observer);
         bool beyond = false;
         while ((error = tidings_next(from->observer, 0, &delivery)) == 0 || error == -EINTR) {
-            if (error != 0) continue;  // who interrupts the dispatcher may do so twice
+            if (error != 0) continue;  // the observer may be interrupted more than once
             const bool missed = delivery.kind == TIDINGS_DELIVERY_MISSED;
             if (!missed && !beyond && delivery.sequence >= border) return true;
-            // What it missed may lie on both sides of the border, by as much as was posted while the misses of all its
-            // names were counted. So the border must lie further on.
+            // The missed posts may lie on both sides of the border: posts go on while the misses of all names are
+            // counted. Repeat with a later border.
             beyond |= missed;
             hand(domain, &delivery);
         }

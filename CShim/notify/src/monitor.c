@@ -1,5 +1,5 @@
-// Files that a token follows: through their directory, which sees them appear and disappear, and themselves, which see
-// what is written.
+// Files that a token follows. A watch of the directory reports that the file appears or disappears. A watch of the file
+// reports what is written.
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 typedef struct notify__monitor {
     notify__token *token;
     int file, directory;  // watches; -1: none
-    int flags;            // NOTIFY_FILE_…: the events that the token is told of
+    int flags;            // NOTIFY_FILE_…: the events that are delivered to the token
     int64_t due;          // milliseconds; 0: nothing has changed
     struct stat last;     // the file as of the last event; all 0: it was not there
     struct notify__monitor *next;
@@ -36,7 +36,7 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// The same file has the same watch, whoever asks for it.
+// inotify has one watch for each file, so monitors may share it: remove it only if no other monitor uses it.
 static void unwatch(int watch) {
     for (const notify__monitor *m = monitors; m; m = m->next)
         if (m->file == watch || m->directory == watch) return;
@@ -61,7 +61,7 @@ static bool watch_directory(notify__monitor *m) {
 
 int notify__monitors_descriptor(void) { return monitors ? inotify : -1; }
 
-// The file's attributes say what inotify does not: whether a file grew, and which of its times changed.
+// inotify does not report whether a file grew, or which of its times changed. The attributes do.
 static int changed_attributes(notify__monitor *m) {
     struct stat now;
     const struct stat last = m->last;
@@ -83,7 +83,7 @@ static int flags_of(notify__monitor *m, uint32_t mask, bool here, bool itself) {
     if (mask & (IN_DELETE_SELF | (here ? IN_DELETE : 0))) flags |= NOTIFY_FILE_DELETE;
     if (mask & (IN_MOVE_SELF | (here ? IN_MOVED_FROM : 0))) flags |= NOTIFY_FILE_DELETE | NOTIFY_FILE_RENAME;
     if (here && mask & (IN_CREATE | IN_MOVED_TO)) flags |= NOTIFY_FILE_CREATE;
-    // The file is a directory: its entries are what is written in it.
+    // The file is a directory: a change of its entries counts as a write.
     if (itself && mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)) flags |= NOTIFY_FILE_WRITE;
     if (mask & IN_UNMOUNT) flags |= NOTIFY_FILE_DELETE | NOTIFY_FILE_REVOKE;
     return flags;
@@ -93,7 +93,7 @@ static void changed(const struct inotify_event *event) {
     for (notify__monitor *m = monitors; m; m = m->next) {
         const bool here = m->directory == event->wd && event->len > 0 && strcmp(event->name, m->name) == 0;
         const bool itself = m->file == event->wd;
-        // Some were lost: any file may have changed.
+        // The queue overflowed, and events were lost: any file may have changed.
         const bool lost = event->mask & IN_Q_OVERFLOW;
         if (itself && event->mask & IN_IGNORED) m->file = -1;
         if (!here && !lost && (!itself || event->mask & IN_IGNORED)) continue;
@@ -143,7 +143,7 @@ void notify__monitor_end(notify__token *token) {
     free(m);
 }
 
-// A child's tokens follow nothing until they are told to: what its parent's do is the parent's.
+// A child's tokens follow no file until the child asks for it. The parent's monitors remain the parent's.
 void notify__monitors_forked(void) {
     if (inotify >= 0) close(inotify);
     inotify = -1;
@@ -190,7 +190,7 @@ static uint32_t begin(notify__token *token, const char *path, int flags) {
 
 uint32_t notify_monitor_file(int number, char *path, int flags) {
     if (atomic_load_explicit(&notify__disabled, memory_order_relaxed)) return notify__fail_disabled("follow a file");
-    // As Apple's: 0 stands for all events, bits that name none are ignored.
+    // As in Apple's library: 0 stands for all events, and bits that name no event are ignored.
     if (flags == 0) flags = NOTIFY_FILE_ALL;
     if (!(flags & NOTIFY_FILE_ALL))
         return notify__fail(NOTIFY_STATUS_INVALID_REQUEST,

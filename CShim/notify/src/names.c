@@ -1,4 +1,4 @@
-// The names of this process: found by text, joined by tokens, looked at through the domain's pull observer.
+// The names of this process: a table by text, joined by tokens, with subscriptions of the domain's pull observer.
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ void notify__names_each(notify__domain *domain, void (*each)(notify__name *name)
         for (notify__name *name = domain->buckets[i]; name; name = name->next) each(name);
 }
 
-// Within reading, as whoever takes posts looks names up.
+// Under `reading`: the thread that takes posts reads the table.
 static bool put(notify__domain *domain, notify__name *name) {
     if (domain->name_count >= domain->bucket_count) {
         const uint32_t count = domain->bucket_count ? 2 * domain->bucket_count : 64;
@@ -99,7 +99,7 @@ static void idle_end(notify__domain *domain, notify__name *name) {
     domain->idle_count--;
 }
 
-// Nobody looks at it for checks any more, but something is yet to be delivered of it.
+// The pull observer has no subscription to it any more, but the dispatcher still has one.
 static uint32_t join_again(notify__domain *domain, notify__name *name, notify__name **result) {
     if (!notify__reading_begin(domain))
         return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
@@ -134,14 +134,14 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&name->stated, false, memory_order_relaxed);
     atomic_store_explicit(&name->domain, domain, memory_order_release);
-    // A signal handler must not register.
+    // This fails only inside a signal handler, which must not register.
     if (!notify__reading_begin(domain))
         return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
     uint32_t status = NOTIFY_STATUS_FAILED;
     if (put(domain, name)) {
         status = notify__name_pull(name, false);
         if (status != NOTIFY_STATUS_OK) drop(domain, name);
-        // The first look after a change takes memory, which one in a signal handler must not.
+        // The first take after a change allocates memory: do it here, as a check in a signal handler must not.
         else
             notify__take(domain);
     } else {
@@ -154,7 +154,7 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     return status;
 }
 
-// The oldest of those without tokens, one by one.
+// Removes the oldest names without tokens, one by one, until `most` are left.
 static void drop_idle(notify__domain *domain, uint32_t most) {
     notify__name *kept = NULL;
     while (domain->idle_count > most && domain->idle_first != kept) {
@@ -163,15 +163,16 @@ static void drop_idle(notify__domain *domain, uint32_t most) {
         if (name->push == 0 && notify__look_away(&domain->pull, &name->pull)) {
             drop(domain, name);
         } else {
-            // The dispatcher looks at it yet.
+            // The dispatcher still has a subscription to it.
             if (!kept) kept = name;
             idle_begin(domain, name);
         }
     }
 }
 
-// Very many of them, three quarters of all: another observer for those that are left. To add a name to an observer is
-// what this costs, so it is a third as many as were registered, however they are canceled.
+// Called when three quarters of very many names have no tokens: another observer takes the names that are left. The
+// cost is one subscription for each name left: at most a third as many as names were dropped, in any order of
+// cancellation.
 static void leave_behind(notify__domain *domain) {
     notify__view more = {0};
     const uint32_t dropped = domain->idle_count - NOTIFY__IDLE_MOST;
@@ -205,8 +206,8 @@ static void leave_behind(notify__domain *domain) {
         }
         name = next;
     }
-    // Those that stay are the dispatcher's, or there was no memory, or no place for an observer: when there are twice
-    // as many, again.
+    // If idle names stay: the dispatcher still observes them, or there was no memory or no observer entry. Try again
+    // when there are twice as many.
     domain->idle_most = domain->idle_count > NOTIFY__IDLE_MOST ? 2 * domain->idle_count : 0;
 }
 

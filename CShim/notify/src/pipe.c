@@ -1,5 +1,5 @@
-// Tokens that are written to a pipe. A full one keeps nobody waiting and loses nothing: its tokens are written, once
-// each, when there is room.
+// Tokens that are written to a pipe. If a pipe is full, no thread waits and no token is lost: the worker writes each
+// waiting token once, when there is room.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include "worker.h"
 
 static notify__pipe *pipes;  // under notify__lock
-static bool parents;         // they are a parent's: of this forked child only as memory
+static bool parents;         // the pipes are the parent's; this forked child has not yet closed its copies
 
-// Is that still the end that we gave out? The program may have closed it, and opened something else.
+// Whether the descriptor is still the pipe's reading end: the program may have closed it and opened another file.
 static bool is_ours(const notify__pipe *pipe) {
     struct stat now;
     return fstat(pipe->reader, &now) == 0 && S_ISFIFO(now.st_mode) && (uint64_t)now.st_dev == pipe->device &&
@@ -36,7 +36,7 @@ static notify__pipe *make(void) {
         free(pipe);
         return NULL;
     }
-    // The writing end alone: its flags are its own.
+    // Only the writing end is non-blocking: the two ends have separate flags.
     if (fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0 || fstat(ends[0], &status) != 0) {
         close(ends[0]);
         close(ends[1]);
@@ -49,7 +49,8 @@ static notify__pipe *make(void) {
     return pipe;
 }
 
-// True: written, or nobody can read it any more. The thread that does it has SIGPIPE blocked.
+// True: written, or the pipe has no reader any more. The dispatcher and the worker have SIGPIPE blocked. A thread that
+// resumes a token, or renews a domain, may not have.
 static bool written(const notify__pipe *pipe, const notify__token *token) {
     const uint32_t bytes = htonl(atomic_load_explicit(&token->number, memory_order_relaxed));
     ssize_t count;
@@ -58,7 +59,7 @@ static bool written(const notify__pipe *pipe, const notify__token *token) {
     return count == sizeof bytes || errno != EAGAIN;
 }
 
-// In a step, as a full pipe may have a hundred thousand tokens.
+// In constant time, as a hundred thousand tokens may wait for a full pipe.
 static void wait_ends(notify__pipe *pipe, notify__token *token) {
     if (token->previous_waiting)
         token->previous_waiting->next_waiting = token->next_waiting;
@@ -75,7 +76,7 @@ static void wait_ends(notify__pipe *pipe, notify__token *token) {
 void notify__pipe_write(notify__token *token) {
     notify__pipe *pipe = token->pipe;
     if (token->full || pipe->writer < 0) return;
-    // Behind those that wait already.
+    // If tokens wait already, this one goes to the end of the list.
     if (!pipe->waiting && written(pipe, token)) return;
     token->full = true;
     token->next_waiting = NULL;
@@ -90,7 +91,7 @@ void notify__pipe_write(notify__token *token) {
 
 void notify__pipe_leave(notify__token *token) {
     notify__pipe *pipe = token->pipe;
-    // A child's list is its parent's: pipes_forget has ended it.
+    // In a forked child notify__pipes_forget has emptied the list, so a token may be `full` without being in it.
     if (token->full && pipe->waiting) wait_ends(pipe, token);
     if (--pipe->tokens > 0) return;
     for (notify__pipe **link = &pipes; *link; link = &(*link)->next) {
@@ -108,7 +109,8 @@ void notify__pipes_forked(void) { parents = true; }
 void notify__pipes_forget(void) {
     if (!parents) return;
     parents = false;
-    // Its tokens write nothing here; and the parent's readers get to see the end when the parent is gone.
+    // The parent's tokens write nothing in the child. Without the child's copies, a reader sees the end of the pipe
+    // when the parent ends.
     for (notify__pipe *pipe = pipes; pipe; pipe = pipe->next) {
         close(pipe->writer);
         pipe->writer = -1;
@@ -140,7 +142,7 @@ uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int f
     if (flags & ~NOTIFY_REUSE)
         return notify__fail(NOTIFY_STATUS_INVALID_REQUEST,
                             "can't register a descriptor with flags %#x: pass 0 or NOTIFY_REUSE", (unsigned)flags);
-    // Counted before registering, so that nobody's cancel closes it under us.
+    // Count the token before registering it, so that another thread's cancel does not close the pipe meanwhile.
     pthread_mutex_lock(&notify__lock);
     notify__pipe *pipe = flags & NOTIFY_REUSE ? find(*notify_fd) : make();
     const int failed = errno;

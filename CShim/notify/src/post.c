@@ -1,20 +1,20 @@
-// Posting by name: names that were posted before are found without a lock and without memory, so that a signal handler
-// may.
+// Posting by name. A name that was posted before is found without a lock and without allocation, so that a signal
+// handler may post it.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "internal.h"
 
-#define PLACES 8192u  // of the table, a power of two
-#define MOST 4096u    // names kept; others are looked up in the center at each post
+#define PLACES 8192u  // entries of the table, a power of two
+#define MOST 4096u    // names kept in the table; each post of another name prepares a publisher again
 #define BLOCK 65536u
 
 typedef struct posted {
     uint64_t hash;
     notify__domain *domain;
     tidings_center *center;
-    tidings_publisher *publisher;  // after the name
+    tidings_publisher *publisher;  // in the same memory, after the name
     size_t length;
     char name[];
 } posted;
@@ -29,7 +29,7 @@ static _Atomic(posted *) places[PLACES];
 static _Atomic uint32_t kept_count;
 static _Atomic(block *) current;
 
-// Never given back. mmap, not malloc: a signal handler may have interrupted that.
+// Allocates memory that is never freed. By mmap: a signal handler may have interrupted malloc.
 static void *take(size_t size) {
     size = (size + 7) & ~(size_t)7;
     for (;;) {
@@ -37,7 +37,7 @@ static void *take(size_t size) {
         if (now) {
             const uint32_t at = atomic_fetch_add_explicit(&now->used, (uint32_t)size, memory_order_relaxed);
             if (at + size <= sizeof now->bytes) return now->bytes + at;
-            // Not beyond what 32 bits count, however many try.
+            // Bounds `used`: without this, repeated additions would overflow 32 bits.
             atomic_store_explicit(&now->used, sizeof now->bytes, memory_order_relaxed);
         }
         block *more = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -80,24 +80,24 @@ static void keep(uint64_t hash, const char *name, size_t length, const notify__t
 }
 
 static uint32_t answer(notify__domain *domain, int error) {
-    // A center that isn't there has nobody to hear of it.
+    // A center that does not exist has no observers, so the post succeeds.
     if (error == -ENOENT) return NOTIFY_STATUS_OK;
-    // Nor is there anybody in this process, where that is all there is.
+    // A `self.` center has only this process: without its observer the post succeeds too.
     if (!error || (domain->kind == NOTIFY__SELF && !domain->pull.observer)) return NOTIFY_STATUS_OK;
     return notify__status(error);
 }
 
-// Not posted before, or to a center that is gone.
+// Slow path: the name was not posted before, or its center is gone.
 static uint32_t post_anew(const char *name, size_t length, uint64_t hash) {
     uint32_t status;
     const bool self = length >= 5 && memcmp(name, "self.", 5) == 0;
-    // A name of this process that nobody in it has registered has nobody to tell.
+    // If this process has registered no `self.` name, their center is not open, and a post has no observer.
     notify__domain *domain = notify__domain_of(name, length, !self, &status);
     if (!domain) return status == NOTIFY_STATUS_SERVER_NOT_FOUND ? NOTIFY_STATUS_OK : status;
     notify__settle(domain);
     notify__text text;
     notify__text_of(name, length, &text);
-    // Not kept, so that each post asks again which user this is.
+    // A reserved name is not kept in the table, so that each post checks the user again.
     if (text.reserved && !notify__may_post_reserved("post", text.bytes)) return NOTIFY_STATUS_NOT_AUTHORIZED;
     for (;;) {
         _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];

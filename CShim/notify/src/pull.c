@@ -1,13 +1,13 @@
-// Taking posts without a thread: whoever asks looks at what is new in the center, and counts it for all names of this
-// process.
+// Taking posts without a thread. The thread that checks a token reads the new posts of the center, and counts them for
+// all names of this process.
 #include <errno.h>
 #include <sched.h>
 
 #include "internal.h"
 
 #define SPINS 64
-#define MOST                                                                                                           \
-    (1u << 22)  // deliveries and looks a time: longer than any ring, and an end in a center whose posters outrun us
+// Deliveries and retries of one call. More than any ring has, so it only ends a loop whose posters are faster.
+#define MOST (1u << 22)
 
 static _Thread_local char self __attribute__((tls_model("initial-exec")));
 
@@ -27,7 +27,7 @@ bool notify__reading_begin(notify__domain *domain) {
 void notify__reading_end(notify__domain *domain) { atomic_store_explicit(&domain->reading, 0, memory_order_release); }
 
 static void add(notify__name *name, uint64_t count) {
-    // One thread at a time writes it: whoever reads.
+    // Relaxed: only the thread that holds `reading` writes it.
     const uint64_t now = atomic_load_explicit(&name->count, memory_order_relaxed);
     atomic_store_explicit(&name->count, now + count, memory_order_release);
 }
@@ -40,7 +40,8 @@ void notify__count(notify__domain *domain, const tidings_delivery *delivery) {
     const bool missed = delivery->kind == TIDINGS_DELIVERY_MISSED;
     notify__name *name = notify__name_find(domain, delivery->name, delivery->name_length);
     if (name) add(name, missed ? delivery->missed : 1);
-    // Of all names together: nobody knows whose they were, so each of these may have been among them.
+    // Missed by the subscription to all names: the lost posts' names are unknown, so each name without a subscription
+    // of its own may have had one.
     else if (missed && delivery->name_length == 0)
         notify__names_each(domain, add_in_wake_group);
 }
@@ -57,8 +58,8 @@ void notify__take(notify__domain *domain) {
         if (error != -EAGAIN) break;
         const uint64_t position = tidings_observer_position(domain->pull.observer);
         atomic_store_explicit(&domain->position, position, memory_order_release);
-        // Otherwise somebody is in the middle of a post, and one that has returned may lie behind it: it is seen before
-        // we are done, or its poster's claim is revoked after a few milliseconds.
+        // Otherwise an unfinished post is at this position, and a post that has returned may lie behind it. Repeat
+        // until the unfinished post is committed, or revoked after a few milliseconds.
         if (tidings_nothing_since(center, position)) break;
     }
 }
@@ -69,7 +70,8 @@ void notify__pull(notify__domain *domain) {
         if (atomic_load_explicit(&domain->stale, memory_order_relaxed)) (void)notify__domain_renew(domain, false);
         pthread_mutex_unlock(&notify__lock);
     }
-    // On top of ourselves: what is new is counted by whom we have interrupted, and the next check sees it.
+    // False in a signal handler above code that holds `reading`: that code counts the new posts, and the next check
+    // includes them.
     if (!notify__reading_begin(domain)) return;
     if (domain->pull.observer) notify__take(domain);
     notify__reading_end(domain);

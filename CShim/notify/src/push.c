@@ -1,4 +1,5 @@
-// Delivering: one thread per domain that has something to deliver to, asleep on the names of these tokens alone.
+// Delivering. Each domain with tokens to deliver to has one dispatcher thread. It sleeps on the names of these tokens
+// only.
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ void notify__deliver(notify__token *token) {
         token->handler.deliver(token->handler.context, (int)atomic_load_explicit(&token->number, memory_order_relaxed));
 }
 
-// Of a missed one: something before `sequence`. Not to those who have come since.
+// If `missed`, the lost posts lie before `sequence`. Not to tokens that were registered after the posts.
 static void deliver(const notify__name *name, uint64_t sequence, bool missed) {
     for (notify__token *token = name->deliveries, *next; token; token = next) {
         next = token->next;
@@ -54,7 +55,8 @@ static uint32_t idle_most(const notify__domain *domain) {
     return most > domain->push_idle_most ? most : domain->push_idle_most;
 }
 
-// Three quarters of very many names have nothing to deliver to any more: another observer for the others.
+// Called when three quarters of very many names have no deliveries any more: another observer takes the names that are
+// left.
 static void leave_behind(dispatcher *d) {
     notify__domain *domain = d->domain;
     notify__view more = {0};
@@ -76,7 +78,7 @@ static void leave_behind(dispatcher *d) {
     domain->push = more;
     d->observer = more.observer;
     domain->push_idle = domain->push_idle_most = 0;
-    domain->idle_most = 0;  // what was ours can go now
+    domain->idle_most = 0;  // names that only the push view kept can be removed now
     for (uint32_t i = 0; i < domain->bucket_count; i++)
         for (notify__name *name = domain->buckets[i]; name; name = name->next) name->push = name->moved;
 }
@@ -95,15 +97,16 @@ static void *run(void *argument) {
         }
         if (error == 0) hand(domain, &delivery);
         if (domain->push_idle > idle_most(domain)) leave_behind(d);
-        // Our place in the center was lost: the program has closed its descriptor. A new one, and another of us.
+        // The observer failed: for example, the program closed the center's descriptor, so the participant entry is
+        // lost. A renewal opens another observer, and starts another thread for it; this one then ends.
         const bool ended = error != 0 && error != -EINTR && error != -ENOMEM;
         const bool again = error != -ESTALE || atomic_load_explicit(&notify__regenerating, memory_order_relaxed);
         if (ended && again && notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) {
             pthread_mutex_unlock(&notify__lock);
             continue;
         }
-        // The center has ended, and this process doesn't go on in a new one, or not yet. Whoever renews the domain
-        // starts another of us.
+        // The center has ended, and this process does not continue in a successor, or not yet. A later renewal of the
+        // domain starts another thread.
         if (ended) notify__push_forget(domain, false);
         pthread_mutex_unlock(&notify__lock);
     }
@@ -123,7 +126,7 @@ static uint32_t start(notify__domain *domain) {
         return notify__status(error);
     }
     domain->push.observer = d->observer;
-    // The program's signals are the program's threads'.
+    // Signals of the program go to the program's threads: block them all in this one.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -156,7 +159,7 @@ uint32_t notify__push_begin(notify__name *name) {
 void notify__push_end(notify__name *name) {
     notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
     if (name->push == 0 || notify__look_away(&domain->push, &name->push)) return;
-    // The thread leaves them all behind, as it is the one that uses the observer.
+    // Only the dispatcher thread uses the observer: wake it, so that it removes the idle names.
     if (++domain->push_idle > idle_most(domain)) tidings_observer_interrupt(domain->push.observer);
 }
 
@@ -168,7 +171,7 @@ void notify__deliver_all(notify__name *name) {
     }
 }
 
-static bool unserved;  // notify__push_again has failed for a name
+static bool unserved;  // notify__push_again failed for at least one name
 
 void notify__push_again(notify__name *name) {
     if (!name->deliveries || notify__push_begin(name) == NOTIFY_STATUS_OK) return;
@@ -179,7 +182,7 @@ void notify__push_again(notify__name *name) {
 static void try_again(notify__name *name) {
     if (!name->deliveries || name->push != 0) return;
     if (notify__push_begin(name) == NOTIFY_STATUS_OK)
-        notify__deliver_all(name);  // whatever was posted meanwhile
+        notify__deliver_all(name);  // posts of the meantime are lost, so each token is due
     else
         unserved = true;
 }
@@ -196,7 +199,7 @@ static void forget(notify__name *name) { name->push = 0; }
 void notify__push_forget(notify__domain *domain, bool child) {
     if (!domain->push.observer) return;
     atomic_fetch_add_explicit(&domain->pushing, 1, memory_order_relaxed);
-    // The thread closes what it is in; a child hasn't got that thread.
+    // The dispatcher thread closes its observer. A forked child does not have that thread.
     if (child)
         tidings_observer_close(domain->push.observer);
     else

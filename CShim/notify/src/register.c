@@ -1,4 +1,4 @@
-// Registering, suspending and canceling.
+// Registering, suspending and canceling tokens; options and status of the process.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ static uint32_t add(notify__domain *domain, const notify__text *text, int *numbe
         notify__token_free(token);
         return status;
     }
-    // What was posted until now is not for this one, though the dispatcher may yet come to it.
+    // Posts before this moment are not delivered to the new token, although the dispatcher may still read some of them.
     notify__refresh(domain);
     token->since = atomic_load_explicit(&domain->position, memory_order_relaxed);
     token->signal = like->signal;
@@ -88,7 +88,7 @@ uint32_t notify__register(const char *name, int *number, notify__token *like) {
     notify__text_of(name, length, &text);
     pthread_mutex_lock(&notify__lock);
     status = add(domain, &text, number, like);
-    // The center has ended: on in a new one, if that was asked for.
+    // The center has ended: with NOTIFY_OPT_REGEN, continue in its successor.
     if (status == NOTIFY_STATUS_SERVER_NOT_FOUND && atomic_load_explicit(&notify__regenerating, memory_order_relaxed) &&
         notify__domain_renew(domain, true) == NOTIFY_STATUS_OK)
         status = add(domain, &text, number, like);
@@ -169,7 +169,7 @@ uint32_t notify_resume(int number) {
 
 uint32_t notify__process_suspensions;
 
-// No daemon stands between processes, so nobody can hold back what is delivered inside another one.
+// There is no daemon, so a process cannot hold back deliveries inside another process.
 static uint32_t check_process(const char *what, pid_t pid) {
     if (disabled()) return notify__fail_disabled("suspend or resume a process");
     if (pid == getpid()) return NOTIFY_STATUS_OK;
@@ -203,7 +203,7 @@ uint32_t notify_resume_pid(pid_t pid) {
     return NOTIFY_STATUS_OK;
 }
 
-// Apple's does no more since its daemon keeps no events; callers poll it and find none.
+// Apple's function does the same, as its daemon keeps no events: callers that poll find none.
 uint32_t notify_get_event(int token, int *ev, char *buf, int *len) {
     (void)token, (void)buf;
     if (ev) *ev = 0;
@@ -211,7 +211,7 @@ uint32_t notify_get_event(int token, int *ev, char *buf, int *len) {
     return NOTIFY_STATUS_OK;
 }
 
-// pthread_atfork has done it already.
+// The fork handler of pthread_atfork has prepared the child already.
 void _notify_fork_child(void) {}
 
 static FILE *status_file;  // under notify__lock
@@ -227,7 +227,7 @@ static void dump_token(notify__token *token) {
             atomic_load_explicit(&token->number, memory_order_relaxed), kind, token->suspensions,
             token->due ? " due" : "", atomic_load_explicit(&name->count, memory_order_relaxed),
             tidings_path(atomic_load_explicit(&domain->center, memory_order_relaxed)));
-    // A name may hold any byte: none of them may look like a line of its own.
+    // A name may contain any byte. Control bytes are replaced, so that no name can forge a line.
     for (size_t i = 0; i < name->text.length; i++) {
         const unsigned char byte = (unsigned char)name->text.bytes[i];
         fputc(byte < 0x20 || byte == 0x7f ? '?' : byte, status_file);

@@ -1,5 +1,5 @@
-// Looking out for the removal of centers. Posts and set states meet it by themselves; a process that only listens does
-// so with NOTIFY_OPT_REGEN, by inotify, and goes on in the successor.
+// Detects the removal of centers. A post or a state change detects it on its own. A process that only listens needs
+// NOTIFY_OPT_REGEN: it watches by inotify, and continues in the successor.
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const char *path_of(const notify__domain *domain) {
     return tidings_path(atomic_load_explicit(&domain->center, memory_order_relaxed));
 }
 
-// Asked by the center's own descriptor: the kernel reports an unlinked file before its path leads nowhere.
+// Checks by the center's own descriptor: the kernel reports an unlinked file before its path leads nowhere.
 static bool is_gone(const notify__domain *domain) {
     return domain->kind != NOTIFY__SELF &&
            tidings_ended(atomic_load_explicit(&domain->center, memory_order_relaxed)) != 0;
@@ -34,7 +34,7 @@ void notify__removal_watch(notify__domain *domain) {
     if (domain->kind == NOTIFY__SELF || !atomic_load_explicit(&notify__regenerating, memory_order_relaxed)) return;
     if (inotify < 0) inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (inotify < 0) return;
-    // A file that is still open loses its name: that is a change of its attributes.
+    // IN_ATTRIB: if a file loses its name while it is open, that is a change of its attributes.
     watch(domain, path_of(domain), IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF);
     doubtful = true;
     notify__worker_wake();
@@ -52,12 +52,12 @@ void notify__removals_look(void) {
         doubtful = false;
         for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
             if (!is_gone(domain) || notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) continue;
-            // Another user's, who has yet to make it anew: any new file in its directory may be it. Or the old one is
-            // just being deleted.
+            // There is no successor yet: its owner, another user, has to create it, and any new file in the directory
+            // may be it. Or the old center is being deleted at this moment.
             char path[PATH_MAX];
             snprintf(path, sizeof path, "%s", path_of(domain));
             watch(domain, dirname(path), IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE);
-            (void)notify__domain_renew(domain, true);  // it may have come before the watch
+            (void)notify__domain_renew(domain, true);  // the successor may have come before the watch
         }
     }
 }

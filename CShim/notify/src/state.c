@@ -1,5 +1,5 @@
-// The state of a name: a kept value under a name of its own, so that setting it is no post of this one; as a CBOR
-// unsigned integer.
+// The state of a name: a retained value, a CBOR unsigned integer. It has a name of its own in the center, so that
+// setting it is no post of the token's name.
 #include <errno.h>
 #include <string.h>
 
@@ -37,16 +37,17 @@ static int find(tidings_center *center, const notify__name *name, state_publishe
                                    sizeof state->memory, &state->publisher);
 }
 
-// Each state takes a chunk for payloads, of which a center has some hundreds, and a change or a clear takes another for
-// a while. If states had all chunks, no payload could be posted, and no state cleared. So three quarters are the limit.
-// Processes count without a lock between them, each for some sets in advance: the last quarter covers the difference.
+// Each state takes a chunk, and a change or a clear takes another one for a while. A center has some hundreds of
+// chunks. If states took all of them, no large payload could be posted and no state cleared. So the limit is three
+// quarters. Processes count without a lock between them, each for some sets in advance: the last quarter covers the
+// difference.
 static uint32_t take_room(notify__domain *domain, tidings_center *center) {
     uint32_t left = atomic_load_explicit(&domain->states_left, memory_order_relaxed);
     while (left > 0)
         if (atomic_compare_exchange_weak_explicit(&domain->states_left, &left, left - 1, memory_order_relaxed,
                                                   memory_order_relaxed))
             return NOTIFY_STATUS_OK;
-    // Since the last refusal nothing was posted, so no state was cleared.
+    // Nothing was posted since the last refusal, so no state was cleared.
     const uint64_t full_at = atomic_load_explicit(&domain->states_full_at, memory_order_relaxed);
     if (full_at != UINT64_MAX && tidings_nothing_since(center, full_at)) return NOTIFY_STATUS_FAILED;
     notify__refresh(domain);
@@ -54,7 +55,7 @@ static uint32_t take_room(notify__domain *domain, tidings_center *center) {
     uint32_t values, most;
     const int error = tidings_values(center, &values, &most);
     if (error == -ENOMEM) return NOTIFY_STATUS_FAILED;
-    if (error) return NOTIFY_STATUS_OK;  // the set itself says what is wrong with the center
+    if (error) return NOTIFY_STATUS_OK;  // the set itself then reports what is wrong with the center
     most = most / 4 * 3;
     atomic_store_explicit(&domain->states_full_at, values >= most ? position : UINT64_MAX, memory_order_relaxed);
     if (values >= most) return NOTIFY_STATUS_FAILED;
@@ -68,7 +69,7 @@ static bool has_state(state_publisher *state) {
     return error == 0 || error == -ENOBUFS;
 }
 
-// A name that has a state, whichever process set it, needs no more room.
+// A name that has a state needs no more room, regardless of the process that set it.
 static __attribute__((noinline)) uint32_t room(notify__domain *domain, tidings_center *center, const notify__name *name,
                                                state_publisher *state) {
     const uint32_t status = take_room(domain, center);
@@ -102,7 +103,7 @@ uint32_t notify_set_state(int number, uint64_t state64) {
             atomic_store_explicit(&name->stated, true, memory_order_relaxed);
         }
         const tidings_post_options options = {.format = TIDINGS_FORMAT_CBOR};
-        // 0 is what none is, and none takes no room.
+        // A state of 0 equals no state, and no state takes no room: clear it.
         if (!error)
             error = state64 == 0 ? tidings_state_set(state.publisher, NULL, 0, &options)
                                  : tidings_state_set(state.publisher, bytes, encode(state64, bytes), &options);
@@ -142,7 +143,7 @@ uint32_t notify_get_state(int number, uint64_t *state64) {
     notify__settle(domain);
     notify__refresh(domain);
     tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
-    // While nothing is new in the center, neither is this.
+    // If the center has nothing new, the cached state is still valid.
     const uint64_t position = atomic_load_explicit(&domain->position, memory_order_acquire);
     const bool quiet = tidings_nothing_since(center, position);
     if (quiet && kept(name, position, state64)) return NOTIFY_STATUS_OK;

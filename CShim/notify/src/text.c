@@ -1,13 +1,13 @@
-// What a name is called in a center, whose names are UTF-8 of at most 255 bytes.
+// Translates a name of notify(3) to a name in a center, which is UTF-8 of at most 255 bytes.
 #include <string.h>
 
 #include "internal.h"
 
 #define OURS "tidings.notify"
 #define RESERVED "com.apple.system."
-#define LONG OURS "#"              // and the digest of a name
-#define STATE OURS ".state/"       // and a name
-#define LONG_STATE OURS ".state#"  // and the digest of one
+#define LONG OURS "#"              // followed by the digest of a name
+#define STATE OURS ".state/"       // followed by a name
+#define LONG_STATE OURS ".state#"  // followed by the digest of a name
 
 uint32_t notify__length(const char *name, size_t *length) {
     *length = name ? strnlen(name, NOTIFY__NAME_MAX + 1) : 0;
@@ -18,7 +18,7 @@ uint32_t notify__length(const char *name, size_t *length) {
                                        : "has more than 511 bytes");
 }
 
-// As a center checks it: no overlong forms, no surrogates, nothing above U+10FFFF.
+// The same check as a center's: no overlong forms, no surrogates, nothing above U+10FFFF.
 static bool is_utf8(const uint8_t *bytes, size_t length) {
     for (size_t i = 0; i < length;) {
         const uint8_t first = bytes[i++];
@@ -48,7 +48,7 @@ static void digested(const char *prefix, const char *bytes, size_t length, notif
 
 void notify__text_of(const char *name, size_t length, notify__text *text) {
     text->reserved = length >= sizeof RESERVED - 1 && memcmp(name, RESERVED, sizeof RESERVED - 1) == 0;
-    // One that begins as ours do is never ours, and never meets one.
+    // A caller's name with the prefix of this library is digested, so that it never equals a name of this library.
     const bool ours = length >= sizeof OURS - 1 && memcmp(name, OURS, sizeof OURS - 1) == 0;
     if (length > TIDINGS_NAME_MAX || ours || !is_utf8((const uint8_t *)name, length)) {
         digested(LONG, name, length, text);

@@ -1,11 +1,12 @@
-// Tokens: numbers that are looked up without a lock. A block of places is never given back, so that a look at a
-// canceled one meets memory.
+// The table of tokens: a number is looked up without a lock. A block of entries is never freed, so that a read of a
+// canceled entry is always valid memory.
 #include <stdlib.h>
 
 #include "internal.h"
 
-// A token's lower bits are its place, those above count its uses: a canceled number doesn't become valid again before
-// its place has been used 256 times, and that not before 4,096 others have been free for longer.
+// A token's lower bits are the index of its entry, the bits above count the entry's uses. A canceled number becomes
+// valid again only after its entry has been used 256 times. While the table has unused entries, an entry is used again
+// only when more than 4,096 entries are free, the longest free one first.
 #define PLACE_BITS 22
 #define BLOCK_BITS 10
 #define BLOCK (1u << BLOCK_BITS)
@@ -14,7 +15,7 @@
 #define REST 4096u
 
 static _Atomic(notify__token *) blocks[BLOCKS];
-static uint32_t used = 1;  // places; place 0 is nobody's, so that no token is 0
+static uint32_t used = 1;  // entries; entry 0 is never used, so that no token is 0
 static notify__token *free_first, *free_last;
 static uint32_t free_count;
 
@@ -53,7 +54,7 @@ notify__token *notify__token_new(void) {
 
 void notify__token_publish(notify__token *token, int *number) {
     const uint32_t next = next_number(token->uses & ((1u << PLACE_BITS) - 1), token->uses >> PLACE_BITS);
-    // First for the caller: a block that runs at once may look there.
+    // Store the caller's copy first: a block that runs at once may read it.
     *number = (int)next;
     atomic_store_explicit(&token->number, next, memory_order_release);
 }

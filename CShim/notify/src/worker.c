@@ -1,3 +1,4 @@
+// The loop of the worker thread (worker.h).
 #include "worker.h"
 
 #include <errno.h>
@@ -5,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define PIPES_MOST 256u  // polled at a time
+#define PIPES_MOST 256u  // pipes polled at a time
 
 static int wake = -1;  // an eventfd
 static bool running;
@@ -54,7 +55,7 @@ void notify__worker_wake(void) {
 }
 
 void notify__worker_forked(void) {
-    // Its descriptor is its parent's too: a child that drained it would keep the parent's worker asleep.
+    // Parent and child share the eventfd: a child that drained it would keep the parent's worker asleep.
     if (wake >= 0) close(wake);
     wake = -1;
     running = false;

@@ -1,5 +1,5 @@
-// The thread that waits for descriptors: for room in full pipes, for changes of files, and for the end of centers, and
-// tries deliveries again that could not begin. There is none until one of these is waited for.
+// The worker thread. It waits for room in full pipes, for changes of files, and for the end of centers. It retries
+// deliveries that could not begin. It is started when one of these is needed.
 #ifndef NOTIFY_WORKER_H
 #define NOTIFY_WORKER_H
 
@@ -14,11 +14,11 @@ void notify__pipes_forked(void);
 
 int notify__monitors_descriptor(void);  // -1: none
 void notify__monitors_read(void);
-int64_t notify__monitors_due(void);  // delivers what is due; how many milliseconds until the next, -1: none
+int64_t notify__monitors_due(void);  // delivers what is due; returns milliseconds until the next; -1: none
 void notify__monitors_forked(void);
 
-int64_t notify__pushes_due(
-    void);  // tries again what notify__push_again could not begin; how many milliseconds until the next try, -1: none
+// Retries what notify__push_again could not begin. Returns milliseconds until the next try; -1: none.
+int64_t notify__pushes_due(void);
 
 int notify__removals_descriptor(void);
 void notify__removals_read(void);
