@@ -1,5 +1,6 @@
 // Overloads that take an optional: `nil` clears the retained value. They return nothing, because the C library does not
-// report the position at which a value was cleared. So a used result always selects the overload for a value.
+// report the position at which a value was cleared. Also, a used result can't make the compiler select the wrong
+// overload.
 extension SharedNotificationCenter {
     /// Sets the retained value of a type's name; `nil` clears it.
     ///

@@ -39,7 +39,7 @@ extension SharedNotificationCenter {
         /// A center object takes one entry for all its ordinary observers, one for each lossless observer, and one for
         /// each observer that started with history.
         public var observers: Int?
-        /// Names that are observed at a time, 64 to 1,048,576. Default: 131,072.
+        /// Names that are observed or have a retained value at a time, 64 to 1,048,576. Default: 131,072.
         public var names: Int?
         /// Permission bits of the center's file. Default: `0o600`, its owner only.
         ///
@@ -59,8 +59,8 @@ extension SharedNotificationCenter {
         public var isReadOnly: Bool
         /// Opens the center even in a directory where another user may rename files, and so replace the center.
         ///
-        /// Such a directory is writable for its group or for every user without the sticky bit, or belongs to a user
-        /// other than root, this process's user and ``owner``. If this is false, opening a center there throws
+        /// Such a directory is writable for its group or for every user without the sticky bit. A directory also counts
+        /// if its user is not root, this process's user or ``owner``. If this is false, opening a center there throws
         /// ``SharedNotificationError/Code/notPermitted``. The directory's parents are not checked.
         public var allowsSharedDirectory: Bool
         /// Whether opening may create a center, and whether it may open an existing one. Default:

@@ -18,7 +18,7 @@ extension SharedNotificationCenter {
         public var object: String? { envelope.subject }
         /// The payload, encoded as it was posted.
         public var payload: RawPayload
-        /// The position, the poster and the time of the notification.
+        /// All other facts about the notification, such as its position, its poster and its time.
         public var envelope: Envelope
 
         /// The dictionary that was posted; `nil` if there was none, or if the payload is not a dictionary of

@@ -98,8 +98,8 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Promise: does not delete a file that a process is still working on, a file that a center needs, or a file that
-    /// does not belong to a center.
+    /// Promise: a file stays if a process is still working on it, if a center needs it, or if it does not belong to a
+    /// center.
     ///
     /// - Parameter directory: as in ``staleFiles(in:)``.
     /// - Returns: the files that were found; see ``StaleFile/isDeleted``.

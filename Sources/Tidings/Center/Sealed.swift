@@ -10,8 +10,8 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// The center is memory whose size is sealed, so no process can shorten it. A file does not have this protection: a
-    /// process that shortens a center's file makes the other processes crash. The memory is freed with the last process
-    /// that has the center open.
+    /// process that shortens a center's file makes the other processes crash. That is the only such attack that a file
+    /// leaves open. The memory is freed with the last process that has the center open.
     ///
     /// - Parameters:
     ///   - name: for messages only: a sealed center is not found by its name. As for ``init(named:configuration:)``.
