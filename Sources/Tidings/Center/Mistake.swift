@@ -20,8 +20,9 @@ extension SharedNotificationCenter {
         case nameOfTwoTypes(Name, String, String)
         /// Two keys have that name, and what is posted as one can't be read as the other.
         ///
-        /// Either their arguments differ at the same index, or the observed key needs an argument that the posted key does not have. An argument is needed if it is neither optional nor has a default. Otherwise, a key with fewer arguments is an earlier
-        /// version of the same key, which is not a mistake.
+        /// Either their arguments differ at the same index, or the observed key needs an argument that the posted key
+        /// does not have. An argument is needed if it is neither optional nor has a default. Otherwise, a key with
+        /// fewer arguments is an earlier version of the same key, which is not a mistake.
         case nameOfTwoKeys(Name, String, String)
         /// An observer of these names (`nil`: all) ended as soon as it had begun, because the program did not keep its
         /// token.

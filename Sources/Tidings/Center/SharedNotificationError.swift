@@ -31,7 +31,8 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         case payloadTooLarge
         /// The sealed center that a peer sent is larger than this process accepts. Nothing of it was mapped.
         case centerTooLarge
-        /// The directory of the center is full, or the center's table for this purpose is. Nothing was done.
+        /// The directory of the center is full, or the center has no free entry for another name or prefix. Nothing was
+        /// done.
         case noSpace
         /// The center belongs to another user, its permissions forbid it, it was opened for reading alone, or another
         /// user may rename files in its directory.
