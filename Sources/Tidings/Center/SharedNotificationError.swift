@@ -16,8 +16,8 @@
 /// A function's documentation names the kinds of failure that are specific to it. Each function that reads or writes a
 /// center can also throw these kinds:
 /// - ``Code-swift.enum/notACenter``: the center's memory contradicts itself.
-/// - ``Code-swift.enum/forked`` and ``Code-swift.enum/tooManyParticipants``: at the first use of a center object in a
-///   forked child, the child takes a participant entry of its own.
+/// - ``Code-swift.enum/forked`` and ``Code-swift.enum/tooManyParticipants``: from the first use of a center object in
+///   a forked child, because the child takes a participant entry of its own.
 /// - ``Code-swift.enum/system(_:)``: no memory, or the program closed the center's own descriptor.
 public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure. Programs decide by it, as ``SharedNotificationError`` shows.
