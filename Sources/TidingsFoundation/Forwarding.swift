@@ -1,3 +1,4 @@
+// How a bridge recognizes what it has forwarded itself.
 import Foundation
 import Tidings
 

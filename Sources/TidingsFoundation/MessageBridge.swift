@@ -1,7 +1,7 @@
+// Forwarding of types that are messages both of a shared center and of Foundation's `NotificationCenter`.
 public import Foundation
 public import Tidings
 
-// Forwarding of types that are messages both of a shared center and of Foundation's `NotificationCenter`.
 extension SharedNotificationCenter {
     /// Forwards messages of a type between this center and Foundation's `NotificationCenter`.
     ///

@@ -1,3 +1,4 @@
+// Opening, sending, receiving and removing centers through the C library.
 internal import CTidings
 import Glibc
 

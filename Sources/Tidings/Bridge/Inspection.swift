@@ -1,3 +1,5 @@
+// Reads a center's state for `Statistics`, `Participant`, `ObservedName` and `Orphans`, and for the commands `stat` and
+// `doctor`.
 internal import CTidings
 import Glibc
 
@@ -11,8 +13,6 @@ import Glibc
     import Foundation
 #endif
 
-// Reads a center's state for `Statistics`, `Participant`, `ObservedName` and `Orphans`, and for the commands `stat` and
-// `doctor`.
 extension CenterHandle {
     func statistics() throws(SharedNotificationError) -> SharedNotificationCenter.Statistics {
         let raw = try rawStatistics()

@@ -1,3 +1,4 @@
+// Arrays that the C library copies large payloads into.
 internal import CTidings
 import Glibc
 

@@ -1,3 +1,4 @@
+// Observing through the C library: subscriptions, deliveries and the facts of a delivery.
 internal import CTidings
 import Glibc
 

@@ -1,3 +1,4 @@
+// Memory for payloads that do not fit the poster's stack.
 internal import CTidings
 import Glibc
 import TidingsCoding

@@ -24,7 +24,7 @@ final class MessageTypes: Sendable {
     /// Notes a type when it is first posted under a name, and when it is observed. For a key, this is the type that its
     /// arguments are posted as.
     ///
-    /// - Parameter needed: for a key that is observed or read, how many arguments a payload must have; `nil`: the type
+    /// - Parameter needed: for a key that is observed or read, how many arguments a payload must have. `nil`: the type
     ///   is posted, or is not a key's.
     func note(_ type: Any.Type, name: Name, needed: Int? = nil) {
         // A forked child may find the lock held.

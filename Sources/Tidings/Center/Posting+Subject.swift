@@ -1,11 +1,11 @@
+// Posting messages with the signatures of Foundation's `NotificationCenter`. These do not throw, so failures are
+// diagnostics.
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
     public import Foundation
 #endif
 
-// Posting messages with the signatures of Foundation's `NotificationCenter`. These do not throw, so failures are
-// diagnostics.
 extension SharedNotificationCenter {
     /// Posts a message of the main actor. ``MainActorMessage`` has an example.
     ///

@@ -1,3 +1,4 @@
+// Serving observations: adding and removing them, starting and stopping the thread, moving to another center.
 import Synchronization
 
 /// One C observer, the thread that reads from it, and the observations that this thread serves.

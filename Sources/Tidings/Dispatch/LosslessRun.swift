@@ -1,3 +1,4 @@
+// Detection of a post that a lossless observer's closure makes and that waits for this observer itself.
 import Glibc
 
 /// The lossless observation whose closure runs in this thread or task.

@@ -1,6 +1,6 @@
+// The leader's work: wait for a delivery, take it, and route it to observations.
 internal import Dispatch
 
-// The leader's work: wait for a delivery, take it, and route it to observations.
 extension Dispatcher {
     /// A thread's life: it leads until it is deposed, or until there is no observation left to serve.
     func lead(_ tenure: Roles.Tenure, resuming: Bool) {

@@ -1,3 +1,4 @@
+// The time that a thread ran, waited for a processor or was blocked.
 import Glibc
 
 /// How a thread of this process has spent its time, from the kernel's accounting (`/proc/self/task/…`).

@@ -1,3 +1,4 @@
+// Threads of the library: start, join, detach and identity.
 import Glibc
 
 /// A thread that the library starts itself.
