@@ -1,13 +1,14 @@
+// How a bridge recognizes what it has forwarded itself.
 import Foundation
 import Tidings
 
-/// What a bridge has forwarded itself and will meet again: it must not go back.
+/// Remembers what a bridge has forwarded and will receive back, so that it does not forward it again.
 final class Forwarding<Value: Sendable>: @unchecked Sendable {
-    // Sendable: what changes is touched with the lock held only.
+    // Sendable: the properties that change are accessed only with the lock held.
     private let lock = NSLock()
-    /// Where in the shared order its own posts are that it has not met again. They come in order.
+    /// The positions of the bridge's own posts that it has not received back yet. They come back in order.
     private var posted: [UInt64] = []
-    /// What it posted in this process and has not met again.
+    /// The values that the bridge posted in this process and has not received back yet.
     private var inward: [Value] = []
     private let isSame: @Sendable (Value, Value) -> Bool
 
@@ -15,7 +16,8 @@ final class Forwarding<Value: Sendable>: @unchecked Sendable {
         self.isSame = isSame
     }
 
-    /// Posts to the shared center, unless it is what came from there. The lock is held, so that nobody meets the post before it is known.
+    /// Posts a value to the shared center, unless it came from there. The lock is held during the post, so that an
+    /// observer of this bridge can't receive the post before its position is noted.
     func outward(_ value: Value, post: () throws(SharedNotificationError) -> UInt64) throws(SharedNotificationError) {
         lock.lock()
         defer { lock.unlock() }
@@ -26,16 +28,16 @@ final class Forwarding<Value: Sendable>: @unchecked Sendable {
         posted.append(try post())
     }
 
-    /// Something will be met again in this process.
+    /// Notes a value that will be received back in this process.
     func willMeet(_ value: Value) {
         lock.withLock { inward.append(value) }
     }
 
-    /// Whether something that comes from the shared center is what was forwarded there.
+    /// Whether a notification from the shared center is one that this bridge forwarded there.
     func isOwn(_ envelope: SharedNotificationCenter.Envelope) -> Bool {
         guard envelope.isOwn else { return false }
         return lock.withLock {
-            // Those before it were missed.
+            // The own posts before this position were missed.
             if let first = posted.firstIndex(where: { $0 >= envelope.sequence }) {
                 posted.removeFirst(first)
             } else {

@@ -1,9 +1,11 @@
+// Forwarding of types that are messages both of a shared center and of Foundation's `NotificationCenter`.
 public import Foundation
 public import Tidings
 
-// Types that are messages on both sides.
 extension SharedNotificationCenter {
-    /// Forwards messages of a type between this center and Foundation's `NotificationCenter`, whose message it is as well.
+    /// Forwards messages of a type between this center and Foundation's `NotificationCenter`.
+    ///
+    /// The type is a message of both centers.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message, NotificationCenter.AsyncMessage, Equatable {
@@ -15,15 +17,16 @@ extension SharedNotificationCenter {
     /// let bridge = try center.bridge(TrackChanged.self, with: .default)
     /// ```
     ///
-    /// Promise: what is posted on one side arrives on the other once, and does not come back, until the bridge ends. Outward in the order in
-    /// which Foundation calls observers, which is not always that of posts. What came back is told from what is new by being equal, so of equal
-    /// ones it doesn't matter which. Inward without a subject. Bridge a type once in a process, and with one shared center. Foundation's own
-    /// name for it, which says nothing here, is that of the type.
+    /// Promise: a message that is posted on one side arrives on the other side once and does not come back, until the
+    /// bridge ends. Outward messages are forwarded in the order in which Foundation calls observers, which is not
+    /// always the order of posts. A message that came back is recognized by equality, so equal messages may be
+    /// exchanged for each other. Inward messages have no subject. Bridge a type once in a process, and with one shared
+    /// center. The name that Foundation gives to the type is not used; the type's own `name` is.
     ///
     /// - Parameters:
-    ///   - type: which.
-    ///   - notifications: the other side.
-    ///   - direction: which way.
+    ///   - type: the type of the messages.
+    ///   - notifications: Foundation's center.
+    ///   - direction: inward, outward or both.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
     public func bridge<M: Message & NotificationCenter.AsyncMessage & Equatable>(
         _ type: M.Type, with notifications: NotificationCenter = .default,
@@ -48,7 +51,9 @@ extension SharedNotificationCenter {
         return NotificationBridge(ends)
     }
 
-    /// Forwards messages of the main actor of a type between this center and Foundation's `NotificationCenter`, in the order of posts both ways.
+    /// Forwards messages of the main actor between this center and Foundation's `NotificationCenter`.
+    ///
+    /// Both directions keep the order of posts.
     ///
     /// ```swift
     /// struct Paused: SharedNotificationCenter.Message, NotificationCenter.MainActorMessage, Equatable {
@@ -64,9 +69,9 @@ extension SharedNotificationCenter {
     /// Otherwise as for messages of any thread.
     ///
     /// - Parameters:
-    ///   - type: which.
-    ///   - notifications: the other side.
-    ///   - direction: which way.
+    ///   - type: the type of the messages.
+    ///   - notifications: Foundation's center.
+    ///   - direction: inward, outward or both.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
     @MainActor
     public func bridge<M: Message & NotificationCenter.MainActorMessage & Equatable>(
@@ -92,7 +97,7 @@ extension SharedNotificationCenter {
         return NotificationBridge(ends)
     }
 
-    /// What holds a number that isn't one is equal to nothing, not even to itself.
+    /// Equal values, or values that encode alike: a value with a NaN is not equal to itself.
     @Sendable private func isSame<M: Message & Equatable>(_ left: M, _ right: M) -> Bool {
         if left == right { return true }
         guard let left = try? RawPayload(encoding: left) else { return false }

@@ -1,23 +1,24 @@
+// Forwarding of untyped notifications between a shared center and Foundation's `NotificationCenter`.
 public import Foundation
 public import Tidings
 
 extension SharedNotificationCenter {
-    /// Keeps forwarding between a shared center and a `NotificationCenter` of this process. It ends with ``cancel()``, or with the object.
+    /// Forwards between a shared center and a `NotificationCenter` of this process, until ``cancel()`` or its release.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// let bridge = try center.bridge(["com.example.changed"], direction: .inward)
-    /// // … what other processes post is posted here, too …
+    /// // … notifications of other processes are posted in this process, too …
     /// bridge.cancel()
     /// ```
     public final class NotificationBridge: Sendable {
-        /// Which way it forwards; ``NotificationBridge`` has an example.
+        /// The direction in which a bridge forwards; ``NotificationBridge`` has an example.
         public enum Direction: Hashable, Sendable {
-            /// What is posted to the shared center is posted in this process.
+            /// Posts to the shared center are posted in this process.
             case inward
-            /// What is posted in this process is posted to the shared center.
+            /// Posts in this process are posted to the shared center.
             case outward
-            /// Both ways, and nothing comes back.
+            /// Both directions. A forwarded notification does not come back.
             case both
         }
 
@@ -29,35 +30,44 @@ extension SharedNotificationCenter {
 
         deinit { cancel() }
 
-        /// Ends it: when this has returned nothing is forwarded any more, unless it is called from what is being forwarded. Any number of times,
-        /// from any thread. ``NotificationBridge`` has an example.
+        /// Ends the bridge. May be called several times and from any thread. ``NotificationBridge`` has an example.
+        ///
+        /// Promise: after this has returned, nothing more is forwarded, unless this is called from an observer of a
+        /// forwarded notification.
         public func cancel() {
             for end in ends { end() }
         }
     }
 
-    /// Forwards notifications of some names between this center and Foundation's `NotificationCenter`, both ways unless asked otherwise: programs
-    /// that know only the latter take part.
+    /// Forwards notifications of some names between this center and Foundation's `NotificationCenter`.
+    ///
+    /// Both ways by default, so that programs that use only `NotificationCenter` take part.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// let bridge = try center.bridge(["com.example.changed"], with: .default)
-    /// NotificationCenter.default.post(name: .init("com.example.changed"), object: "player-1", userInfo: ["volume": 0.5])   // reaches all processes
+    /// let info: [String: Double] = ["volume": 0.5]
+    /// // reaches all processes
+    /// NotificationCenter.default.post(name: .init("com.example.changed"), object: "player-1", userInfo: info)
     /// ```
     ///
-    /// A name is a name, an object that is a string is a subject (nothing else can travel), and `userInfo` is a dictionary of property-list values,
-    /// see ``UserInfo``; what was posted as a message has its fields there. What can't travel is not forwarded, and ``onDiagnostic`` is told.
+    /// The names are the same on both sides. An object that is a string is the subject; other objects can't be
+    /// forwarded. `userInfo` must be a dictionary of property-list values, see ``UserInfo``. It has the fields of what
+    /// was posted as a message. A notification that can't be forwarded is dropped, and ``onDiagnostic`` receives the
+    /// error.
     ///
-    /// Promise: what is posted on one side arrives on the other once, in the order of posts, and never comes back, however many centers and
-    /// processes are bridged: what came from a shared center is not forwarded to any. So bridge a name once in a process.
-    /// What this process posts to the shared center itself is forwarded inward as anybody's.
+    /// Promise: a notification that is posted on one side arrives on the other side once, in the order of posts. It
+    /// never comes back, even if several centers and processes are bridged: what came from a shared center is not
+    /// forwarded to any shared center. So bridge a name once in a process. What this process posts to the shared center
+    /// itself is forwarded inward, as posts of other processes are.
     ///
     /// - Parameters:
-    ///   - names: which. There is no "all": a `NotificationCenter` has much that concerns nobody else.
-    ///   - notifications: the other side. Its observers run where the notification comes: inward on the queue, outward before `post` returns.
-    ///     Mind that it compares objects by identity: observe `nil`, and look at the notification's object.
-    ///   - direction: which way.
-    ///   - queue: where inward ones are posted; `nil`: on the dispatcher thread.
+    ///   - names: the names to forward. There is no "all", because a `NotificationCenter` has many notifications that
+    ///     do not concern other processes.
+    ///   - notifications: Foundation's center. Its observers are called inward on `queue`, outward before `post`
+    ///     returns. It compares objects by identity: observe `nil`, and compare the notification's object.
+    ///   - direction: inward, outward or both.
+    ///   - queue: where inward notifications are posted; `nil`: on the dispatcher thread.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
     public func bridge(
         _ names: [Name], with notifications: NotificationCenter = .default,
@@ -73,7 +83,7 @@ extension SharedNotificationCenter {
         }
         if direction != .inward {
             for name in names {
-                // What identifies the observer is only handed back.
+                // Only passed back to `removeObserver`, so its type need not be Sendable.
                 nonisolated(unsafe) let observer = notifications.addObserver(
                     forName: Foundation.Notification.Name(name.rawValue), object: nil, queue: nil
                 ) { [self] notification in
@@ -92,7 +102,7 @@ extension SharedNotificationCenter {
     }
 }
 
-/// What both sides know of a notification.
+/// A notification with the properties that both sides have.
 struct Untyped: Sendable {
     let name: SharedNotificationCenter.Name
     let object: String?
@@ -132,7 +142,8 @@ struct Untyped: Sendable {
 
     private static let key = "tidings.inward"
 
-    /// Of this thread, the innermost last: observers are called before `post` returns.
+    /// The notifications that this thread is posting inward, the innermost last. This works because
+    /// `NotificationCenter` calls observers before `post` returns.
     private static var stack: [Untyped] {
         get { Thread.current.threadDictionary[key] as? [Untyped] ?? [] }
         set { Thread.current.threadDictionary[key] = newValue.isEmpty ? nil : newValue }
@@ -146,8 +157,8 @@ struct Untyped: Sendable {
             userInfo: userInfo.map { $0.mapValues(\.any) })
     }
 
-    /// Equal to one that came from a shared center and is being posted right now. An observer that posts an equal one in turn makes no
-    /// difference to that.
+    /// Whether this equals a notification from a shared center that this thread is posting now. If an observer posts an
+    /// equal one itself, that one is not forwarded either.
     var isBeingForwarded: Bool {
         Self.stack.contains { other in
             other.name == name && other.object == object
@@ -159,7 +170,7 @@ struct Untyped: Sendable {
         _ left: SharedNotificationCenter.PropertyValue?, _ right: SharedNotificationCenter.PropertyValue?
     ) -> Bool {
         switch (left, right) {
-        // What isn't a number is equal to nothing, but here it is the same.
+        // A NaN is not equal to itself, but counts as the same value here.
         case (.double(let left), .double(let right)): left == right || left.isNaN && right.isNaN
         case (.array(let left), .array(let right)): left.count == right.count && zip(left, right).allSatisfy(isSame)
         case (.dictionary(let left), .dictionary(let right)):

@@ -1,3 +1,4 @@
+// Opening, sending, receiving and removing centers through the C library.
 internal import CTidings
 import Glibc
 
@@ -7,7 +8,7 @@ import Glibc
     import Foundation
 #endif
 
-/// An open center of the C library: one participant. Closed when nothing refers to it any more; topics and observers do.
+/// An open center of the C library: one participant. Closed with its last reference; publishers and observers hold one.
 final class CenterHandle: @unchecked Sendable {
     // Sendable: the pointer never changes, and every function of the C library may be called from any thread.
     let center: OpaquePointer
@@ -52,7 +53,7 @@ final class CenterHandle: @unchecked Sendable {
         center = received
     }
 
-    /// What the socket says, not what a post would mean by it.
+    /// Maps an error of the socket: the same codes have another meaning for a post.
     private static func errorOfSocket(_ code: Int32) -> SharedNotificationError {
         let error = SharedNotificationError(errno: code)
         if code == EFBIG { return SharedNotificationError(.centerTooLarge, message: error.message) }
@@ -69,7 +70,7 @@ final class CenterHandle: @unchecked Sendable {
         tidings_close(center)
     }
 
-    /// Asks the kernel.
+    /// Whether the center has ended. Asks the kernel.
     var hasEnded: Bool { tidings_ended(center) != 0 }
 
     var incarnation: UInt64 { tidings_incarnation(center) }
@@ -91,7 +92,8 @@ final class CenterHandle: @unchecked Sendable {
         return Int(result)
     }
 
-    /// The rule of `tidings.h`, to tell a bad name from a bad configuration (both are EINVAL there).
+    /// The rule of `tidings.h`. It distinguishes a bad name from a bad configuration, because the C library returns
+    /// EINVAL for both.
     private static func isValidCenterName(_ name: String) -> Bool {
         let bytes = name.utf8
         return (1...Int(TIDINGS_CENTER_NAME_MAX)).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
@@ -114,7 +116,7 @@ extension CenterHandle {
 }
 
 extension SharedNotificationCenter.Configuration {
-    /// The C form, for the duration of a call.
+    /// Passes the configuration as a C structure that is valid during the call.
     fileprivate func withC<Result>(
         _ body: (UnsafePointer<tidings_configuration>) -> Result
     ) throws(SharedNotificationError) -> Result {
@@ -151,7 +153,7 @@ extension SharedNotificationCenter.Configuration {
         _ value: Int?, _ what: String
     ) throws(SharedNotificationError) -> Number {
         guard let value else { return 0 }
-        // Zero would be taken for "default" below this line.
+        // The C library reads 0 as "default", so 0 is refused here.
         guard value > 0, let number = Number(exactly: value) else {
             throw SharedNotificationError(.invalidArgument, message: "\(what) can't be \(value)")
         }

@@ -1,14 +1,16 @@
+// The mapping from the C library's error numbers to `SharedNotificationError`.
 internal import CTidings
 import Glibc
 
 extension SharedNotificationError {
-    /// The error a function of the C library returned, with the line it left for this thread.
+    /// Creates the error that a function of the C library returned, with the message that the library left for this
+    /// thread.
     ///
     /// - Parameters:
-    ///   - errno: positive.
-    ///   - invalid: what EINVAL means there.
-    ///   - users: what EUSERS means there.
-    ///   - stale: what ESTALE means there.
+    ///   - errno: the positive error number.
+    ///   - invalid: the meaning of EINVAL for that function.
+    ///   - users: the meaning of EUSERS for that function.
+    ///   - stale: the meaning of ESTALE for that function.
     init(
         errno code: Int32, invalid: Code = .invalidArgument, users: Code = .tooManyParticipants, stale: Code = .removed
     ) {

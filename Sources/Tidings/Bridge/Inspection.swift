@@ -1,3 +1,5 @@
+// Reads a center's state for `Statistics`, `Participant`, `ObservedName` and `Orphans`, and for the commands `stat` and
+// `doctor`.
 internal import CTidings
 import Glibc
 
@@ -11,7 +13,6 @@ import Glibc
     import Foundation
 #endif
 
-// What `stat` and `doctor` look at.
 extension CenterHandle {
     func statistics() throws(SharedNotificationError) -> SharedNotificationCenter.Statistics {
         let raw = try rawStatistics()
@@ -88,7 +89,7 @@ extension CenterHandle {
         in directory: String?, deletes: Bool
     ) throws(SharedNotificationError) -> [SharedNotificationCenter.StaleFile] {
         var found: [SharedNotificationCenter.StaleFile] = []
-        // The pointer is used during the call only.
+        // The C library uses the pointer only during the call.
         let result = withUnsafeMutablePointer(to: &found) { found in
             tidings_stale_files(directory, deletes, noteStaleFile, found)
         }
@@ -96,7 +97,7 @@ extension CenterHandle {
         return found
     }
 
-    /// The executable of whoever holds that place now, if it is that process.
+    /// The executable of the participant at that index, if it still belongs to that process.
     func executable(ofParticipant index: UInt32, pid: Int32) -> String? {
         var info = tidings_participant_info()
         guard tidings_participant(center, index, &info) == 0, info.pid == pid else { return nil }
@@ -111,13 +112,13 @@ extension CenterHandle {
         return raw
     }
 
-    /// A C array of characters that ends with a zero, or with itself: another process may have spoiled it.
+    /// The text of a C character array, up to its NUL or its end: another process may have overwritten the NUL.
     private static func text<Characters>(_ characters: inout Characters) -> String {
         withUnsafeBytes(of: &characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 }
 
-/// For `tidings_stale_files`, with a pointer to an array.
+/// The callback of `tidings_stale_files`; `context` points to an array.
 private func noteStaleFile(context: UnsafeMutableRawPointer?, staleFile: UnsafePointer<tidings_stale_file>?) -> Bool {
     guard let context, let staleFile = staleFile?.pointee else { return false }
     let kind: SharedNotificationCenter.StaleFile.Kind =

@@ -1,16 +1,20 @@
+// Arrays that the C library copies large payloads into.
 internal import CTidings
 import Glibc
 
-/// Memory for large payloads. The C library copies each one into an array, which observers get without another copy.
+/// Memory for large payloads. The C library copies each payload into an array, and observers get that array without
+/// another copy.
 ///
-/// Belongs to the thread that calls `tidings_next`, like the delivery.
+/// Only the thread that calls `tidings_next` uses it, like the delivery.
 final class LentMemory {
-    /// Bytes of the smallest such payload. Below it, one memory for all payloads costs less than an array for each.
+    /// Size of the smallest large payload, in bytes. Below it, one buffer for all payloads costs less than an array for
+    /// each.
     static let least = 1 << 20
 
     private var bytes: [UInt8]?
 
-    /// From now on, of that observer's payloads. It must be closed before this object goes.
+    /// Lends memory for that observer's payloads from now on. The observer must be closed before this object is
+    /// released.
     func lend(to observer: OpaquePointer?) {
         _ = tidings_observer_lend(
             observer, Self.least,
@@ -19,9 +23,9 @@ final class LentMemory {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// The payload of the current delivery, of so many bytes.
+    /// The payload of the current delivery, which has so many bytes.
     func payload(_ count: Int) -> [UInt8]? {
-        // Name and subject follow. Not shared yet: the array is shortened where it lies.
+        // The name and subject follow the payload. The array is not shared yet, so it is shortened without a copy.
         if let excess = bytes.map({ $0.count - count }), excess > 0 { bytes!.removeLast(excess) }
         return bytes
     }
@@ -31,14 +35,15 @@ final class LentMemory {
     }
 
     private func allocate(_ size: Int) -> UnsafeMutableRawPointer? {
-        // First: never two payloads at a time.
+        // Released first, so that two payloads never exist at a time.
         bytes = nil
-        // An array that finds no memory ends the process. The C library counts the payload as missed.
+        // If an array can't get memory, the process ends. So this probes with `malloc`; the C library counts the
+        // payload as missed.
         guard let probe = malloc(size + 64) else { return nil }
         free(probe)
         var new = [UInt8](unsafeUninitializedCapacity: size) { $1 = size }
-        // The C library uses the address after this closure. It stays valid: an array keeps its elements in place as
-        // long as nothing changes it, and `bytes` is the only reference until the payload is complete.
+        // The C library uses the address after this closure. The address stays valid: an array keeps its elements in
+        // place while it is not changed, and `bytes` is the only reference until the payload is complete.
         let address = new.withUnsafeMutableBytes { $0.baseAddress }
         bytes = new
         return address

@@ -1,3 +1,4 @@
+// Observing through the C library: subscriptions, deliveries and the facts of a delivery.
 internal import CTidings
 import Glibc
 
@@ -5,13 +6,14 @@ import Glibc
     import TidingsCoding
 #endif
 
-/// An observer of the C library, and the delivery it found last.
+/// An observer of the C library, and its latest delivery.
 ///
-/// ``next()`` and what describes the delivery belong to the one thread that leads (see ``Roles``); a change of leaders goes through the
-/// dispatcher's lock. The rest may be called from any thread.
+/// Only the leader (see ``Roles``) uses ``next()`` and the properties of the delivery. A change of leaders happens
+/// under the dispatcher's lock. All other members may be called from any thread.
 final class ObserverHandle: @unchecked Sendable {
-    // Sendable: `observer` and `center` are changed by `close()`, when nobody else uses this object any more, and by the leader's `move(to:)`, with
-    // the dispatcher's lock held, as others hold it who use them; `delivery` is the leader's.
+    // Sendable: `close()` changes `observer` and `center` when no other thread uses this object any more. The leader's
+    // `move(to:)` changes them with the dispatcher's lock held, and other threads use them with that lock held. Only
+    // the leader uses `delivery`.
     private(set) var center: CenterHandle?
     private let flags: UInt32
     @exclusivity(unchecked) private var observer: OpaquePointer?
@@ -40,7 +42,8 @@ final class ObserverHandle: @unchecked Sendable {
         return opened
     }
 
-    /// Goes on in another center, looking at nothing there yet. The leader only. Returns the old center, to be released without a lock.
+    /// Goes on in another center, without subscriptions. Only the leader calls it. Returns the old center, which the
+    /// caller releases without a lock.
     func move(to next: CenterHandle) throws(SharedNotificationError) -> CenterHandle? {
         let opened = try Self.open(next, flags)
         tidings_observer_close(observer)
@@ -50,7 +53,7 @@ final class ObserverHandle: @unchecked Sendable {
         return center
     }
 
-    /// The center has ended: waits until another file has its path. False: interrupted.
+    /// Waits, after the center has ended, until another file has its path. False: interrupted.
     func awaitSuccessor() throws(SharedNotificationError) -> Bool {
         while true {
             let result = tidings_observer_await_successor(observer, -1)
@@ -68,7 +71,7 @@ final class ObserverHandle: @unchecked Sendable {
         delivery.deallocate()
     }
 
-    /// Gives its place back. Only when no other thread uses this object, or ever will.
+    /// Closes the C observer, which frees its entry. Call only when no other thread uses this object, now or later.
     func close() {
         tidings_observer_close(observer)
         observer = nil
@@ -84,20 +87,20 @@ final class ObserverHandle: @unchecked Sendable {
         let result = tidings_observer_seek_after(observer, incarnation, sequence)
         guard result == 0 else {
             let error = SharedNotificationError(errno: -result, stale: .otherIncarnation)
-            // The line ends with what to do, in the terms of C.
+            // The message ends with advice in terms of the C library.
             guard [ERANGE, ESTALE].contains(-result), let hint = error.message.lastIndex(of: ";") else { throw error }
             throw SharedNotificationError(error.code, message: error.message[..<hint] + "; start with .now or .oldest")
         }
     }
 
-    /// Looks at a name, or at all (`nil`). Returns the interest's number.
+    /// Subscribes to a name, or to all names (`nil`). Returns the subscription's number.
     func add(
         name: String?, subject: String?, retained: Bool, history: Bool
     ) throws(SharedNotificationError) -> UInt32 {
         try add(name, subject, Self.flags(retained, history))
     }
 
-    /// Looks at all names that begin so.
+    /// Subscribes to all names with that prefix. Returns the subscription's number.
     func add(prefix: String, retained: Bool, history: Bool) throws(SharedNotificationError) -> UInt32 {
         try add(prefix, nil, UInt32(TIDINGS_ADD_PREFIX) | Self.flags(retained, history))
     }
@@ -129,56 +132,56 @@ final class ObserverHandle: @unchecked Sendable {
         tidings_observer_interrupt(observer)
     }
 
-    /// Where it looks next. The leader only.
+    /// The position that the observer reads next. Only the leader uses it.
     var position: UInt64 { tidings_observer_position(observer) }
 
-    /// Whether so little of the ring is left before that place that posters may be held back for it.
+    /// Whether an observer at that position is so far behind that posters may be held back for it.
     func mayHoldBack(at position: UInt64) -> Bool {
         guard let statistics = try? center?.statistics() else { return false }
-        // A lossless observer tells posters where it stands every sixteenth of a ring.
+        // A lossless observer publishes its position every sixteenth of a ring.
         return position < statistics.oldestSequence.position(after: UInt64(statistics.slots / 4))
     }
 
-    /// Whether nothing has been posted at that place in the order, or after it. From any thread.
+    /// Whether nothing has been posted at that position or later. From any thread.
     func nothing(since sequence: UInt64) -> Bool {
         guard let center else { return true }
         return tidings_nothing_since(center.center, sequence)
     }
 
-    /// For event loops; see `tidings.h`.
+    /// The descriptor for event loops; see `tidings.h`.
     func descriptor() throws(SharedNotificationError) -> Int32 {
         var descriptor: Int32 = -1
         let result = tidings_observer_descriptor(observer, &descriptor)
         guard result == 0 else {
             let error = SharedNotificationError(errno: -result)
-            // No thread for it: not what a post would mean by that.
+            // The C library could not start a thread for the descriptor. For a post, EAGAIN has another meaning.
             throw -result == EAGAIN ? SharedNotificationError(.system(EAGAIN), message: error.message) : error
         }
         return descriptor
     }
 
-    /// Whether there is a next delivery, without waiting for one. By one thread at a time, in place of `next()`.
+    /// Takes the next delivery, if there is one, without waiting. One thread at a time calls it, in place of `next()`.
     func poll() throws(SharedNotificationError) -> Bool {
         while true {
             let result = tidings_next(observer, 0, delivery)
             switch -result {
             case 0: return true
             case EAGAIN: return false
-            // As in `next()`.
+            // The same reasons as in `next()`.
             case ENOMEM, ETIMEDOUT, EINTR: continue
             case let code: throw SharedNotificationError(errno: code)
             }
         }
     }
 
-    /// Waits for the next delivery, without end. The leader only.
+    /// Waits for the next delivery, without a deadline. Only the leader calls it.
     func next() -> Outcome {
         while true {
             let result = tidings_next(observer, -1, delivery)
             switch -result {
             case 0: return .delivery
             case EINTR: return .interrupted
-            // No memory for that payload: it counts as missed, and the next may be smaller.
+            // There is no memory for that payload: it counts as missed, and the next one may be smaller.
             case ENOMEM, EAGAIN, ETIMEDOUT: continue
             case let code: return .failed(SharedNotificationError(errno: code))
             }
@@ -186,13 +189,13 @@ final class ObserverHandle: @unchecked Sendable {
     }
 }
 
-// The delivery that `next()` found, until its next call. The leader only.
+// The delivery that `next()` found, until the next call of it. Only the leader uses these.
 extension ObserverHandle {
     var subscriptions: UnsafeBufferPointer<UInt32> {
         UnsafeBufferPointer(start: delivery.pointee.subscriptions, count: delivery.pointee.subscription_count)
     }
 
-    /// How many were missed; `nil` for a notification.
+    /// How many notifications were missed; `nil`: the delivery is a notification.
     var missed: Int? {
         #if MUTANT_MISSED_TAKEN_AS_32_BITS  // Found by: fuzz swift
             if isMutant("MISSED_TAKEN_AS_32_BITS") { _ = UInt32(delivery.pointee.missed) }
@@ -200,7 +203,7 @@ extension ObserverHandle {
         return delivery.pointee.kind == TIDINGS_DELIVERY_MISSED ? Int(clamping: delivery.pointee.missed) : nil
     }
 
-    /// What stands for the names that so many were missed of, when it was a prefix that looked; `nil`: all.
+    /// For a loss of a prefix subscription: the prefix as a name; `nil`: all names.
     var missedPattern: SharedNotificationCenter.Name? {
         delivery.pointee.name_length == 0 ? nil : .init(beginningWith: name)
     }
@@ -230,7 +233,7 @@ extension ObserverHandle {
             ? nil : Self.text(delivery.pointee.subject, delivery.pointee.subject_length)
     }
 
-    /// By bytes.
+    /// Compares bytes, as the center does.
     func hasSubject(_ text: String) -> Bool {
         let (subject, length) = (delivery.pointee.subject, delivery.pointee.subject_length)
         return withUTF8(text) { text in
@@ -242,20 +245,20 @@ extension ObserverHandle {
         UnsafeRawBufferPointer(start: delivery.pointee.payload, count: delivery.pointee.size)
     }
 
-    /// Whether the payload lies in an array already: a large one.
+    /// Whether the payload is large, and so is in an array already.
     var isPayloadLent: Bool { delivery.pointee.size >= LentMemory.least }
 
-    /// The payload as bytes that may be kept: a copy, or a large payload itself.
+    /// The payload as bytes that may be kept: a copy, or a large payload's own array.
     var ownedPayload: [UInt8] {
         isPayloadLent ? lent.payload(delivery.pointee.size) ?? Array(payload) : Array(payload)
     }
 
-    /// The delivery is done with. Before the next one, or two large payloads would be there at a time.
+    /// Releases a large payload. Called before the next delivery, so that two large payloads never exist at a time.
     func dropPayload() {
         lent.drop()
     }
 
-    /// Repairs what is not UTF-8: another process may have written it past the library.
+    /// Replaces invalid UTF-8: a peer may have written the text without the library.
     private static func text(_ characters: UnsafePointer<CChar>, _ length: Int) -> String {
         let bytes = UnsafeRawBufferPointer(start: characters, count: length)
         #if MUTANT_TEXT_TAKEN_FOR_UTF8  // Found by: fuzz swift
@@ -265,7 +268,7 @@ extension ObserverHandle {
     }
 }
 
-/// A string's bytes for the duration of a call, or `nil`.
+/// Passes a string's bytes, or `nil`, which are valid during the call.
 func withUTF8<Result>(_ string: String?, _ body: (UnsafeBufferPointer<CChar>?) -> Result) -> Result {
     guard var string else { return body(nil) }
     return string.withUTF8 { $0.withMemoryRebound(to: CChar.self, body) }

@@ -1,11 +1,13 @@
+// The publishers of the C library, and the values that refer to them.
 internal import CTidings
 
-/// A name, with or without a subject, prepared for posting by the C library. Closed when nothing refers to it any more.
+/// A publisher of the C library: a name, with or without a subject, prepared for posting. Closed with its last
+/// reference.
 final class PublisherHandle: @unchecked Sendable {
     // Sendable: the pointer never changes, and every function of the C library may be called from any thread.
     fileprivate let publisher: OpaquePointer
     private let center: CenterHandle
-    /// What leads to the same topic in the next center; `nil`: nothing does.
+    /// What opens the same publisher in the next center; `nil`: the center object does not follow its name.
     private let again: (link: CenterLink, name: String, subject: String?)?
 
     init(
@@ -26,7 +28,8 @@ final class PublisherHandle: @unchecked Sendable {
 
     func isOf(_ other: CenterHandle) -> Bool { center === other }
 
-    /// What was tried with it failed with `error`, which is thrown unless there is a successor of its center to try it in.
+    /// The same publisher in the center's successor, after an operation failed with `error`. Throws `error` if there is
+    /// no successor.
     func successor(after error: SharedNotificationError) throws(SharedNotificationError) -> PublisherHandle {
         guard let again else { throw error }
         let next = try again.link.successor(of: center, after: error)
@@ -38,13 +41,13 @@ final class PublisherHandle: @unchecked Sendable {
     }
 }
 
-/// A topic to post to, and what goes with it.
+/// A publisher to post with, and the fingerprint of its type.
 struct Publisher: @unchecked Sendable {
-    // Sendable: as the handle is.
+    // Sendable: for the same reason as the handle.
     let raw: OpaquePointer
-    /// What bitwise payloads of the type it was made for begin with; 0 if it was made for a name.
+    /// The first bytes of bitwise payloads of the type that it was made for; 0 if it was made for a name.
     let fingerprint: UInt64
-    /// Keeps it open. `nil`: somebody else does, for longer than this is used.
+    /// Keeps the publisher open. `nil`: the caller keeps it open for longer than it uses this value.
     let handle: PublisherHandle?
 
     init(_ handle: PublisherHandle, fingerprint: UInt64) {
@@ -59,9 +62,9 @@ struct Publisher: @unchecked Sendable {
         handle = nil
     }
 
-    /// The same without a reference to count. Whoever takes it answers for the handle.
+    /// The same publisher without a counted reference. The user of this value must keep the handle alive.
     struct KeptPublisher: BitwiseCopyable, @unchecked Sendable {
-        // Sendable: as the handle is.
+        // Sendable: for the same reason as the handle.
         fileprivate let raw: OpaquePointer
         fileprivate let fingerprint: UInt64
 

@@ -1,7 +1,8 @@
+// Posting, clearing and reading state through the C library.
 internal import CTidings
 import Glibc
 
-/// How to post, as the public functions say it.
+/// The options of a post, as the public functions have them.
 struct PostOptions {
     var retain: Bool
     var deadline: Duration?
@@ -29,7 +30,7 @@ extension Publisher {
         return sequence
     }
 
-    /// Where the center has ended and the center object follows its name: does it in the next center.
+    /// Does the same in the next center, if the center has ended and the center object follows its name.
     @inline(never)
     private func inSuccessor<Result>(
         after error: SharedNotificationError, _ body: (Publisher) throws(SharedNotificationError) -> Result
@@ -49,7 +50,7 @@ extension Publisher {
         throw error
     }
 
-    /// Posts what is in the reservation, which is used up, also on failure.
+    /// Posts the payload in the reservation. The reservation is used up, even on failure.
     func post(
         _ reservation: inout Reservation, count: Int, format: UInt8, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
@@ -59,7 +60,7 @@ extension Publisher {
             return try post(bytes, format: format, options: options)
         }
         if options.deadline != nil, let observation = LosslessRun.current {
-            // One try uses a reservation up.
+            // A reservation is used up by one try, and this post may need several.
             let copy = Array(UnsafeRawBufferPointer(start: reservation.raw.bytes, count: count))
             let span = copy.span.bytes
             return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
@@ -74,12 +75,12 @@ extension Publisher {
         return sequence
     }
 
-    /// How long a post from inside a lossless closure waits before it asks whether it waits for itself: 5 ms, which nobody notices in a
-    /// moment when posters are held back anyway.
+    /// How long a post from inside a lossless closure waits before it checks whether it waits for itself, in
+    /// nanoseconds. 5 ms is negligible while posters are held back anyway.
     private static let slice: Int64 = 5_000_000
 
-    /// Waits until its deadline at most, and only as long as it isn't the observation's own closure that it waits for. Without a payload it clears the
-    /// kept value.
+    /// Posts from inside a lossless closure, and waits until its deadline at most. If the post waits for the
+    /// observation of that closure, it fails before the deadline. Without a payload it clears the retained value.
     @inline(never)
     private func post(
         _ payload: UnsafeRawBufferPointer?, format: UInt8, options: PostOptions, inside observation: Observation
@@ -114,7 +115,8 @@ extension Publisher {
         }
     }
 
-    /// After a post that was held back, on its thread: the C library says by whom in its line about that, and nowhere else.
+    /// Call after a post that was held back, on its thread. Only the C library's message contains the process of the
+    /// observer that held the post back.
     private static var isHeldBackByThisProcess: Bool {
         String(cString: tidings_last_error()).contains("(process \(getpid()))")
     }
@@ -136,7 +138,7 @@ extension Publisher {
         }
     }
 
-    /// The kept value: format and bytes; `nil` if there is none.
+    /// The retained value: format and bytes; `nil` if there is none.
     func state() throws(SharedNotificationError) -> (format: UInt8, bytes: [UInt8])? {
         defer { withExtendedLifetime(handle) {} }
         var capacity = 1024
@@ -151,7 +153,7 @@ extension Publisher {
             switch -result {
             case 0: return (format, bytes)
             case ENOENT: return nil
-            // It says how much it needs; another value may have come by the next look.
+            // `size` is the size needed now. A larger value may have come before the next try.
             case ENOBUFS: capacity = max(size, 2 * capacity)
             case let code: throw SharedNotificationError(errno: code)
             }
@@ -169,7 +171,7 @@ extension tidings_post_options {
         if let deadline = options.deadline { deadline_ns = Self.nanoseconds(deadline) }
     }
 
-    /// As the C library wants it: what does not fit 63 bits is without end.
+    /// The duration for the C library. A duration that does not fit 63 bits means to wait without end.
     @inline(never)
     private static func nanoseconds(_ duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components

@@ -1,16 +1,19 @@
+// Memory for payloads that do not fit the poster's stack.
 internal import CTidings
 import Glibc
 import TidingsCoding
 
-/// Memory to encode a payload in that has outgrown the poster's stack: the center's; or, if the center object follows its name, the process's, so that
-/// the payload can be posted in the next center.
+/// Memory to encode a payload that has outgrown the poster's stack.
+///
+/// It is memory of the center. If the center object follows its name, it is memory of this process, so that the payload
+/// can be posted in the next center.
 struct Reservation: ~Copyable, PayloadMemory {
-    // Unowned: the poster keeps it, and most posts need no reservation.
+    // Unowned, because the poster keeps the core alive, and most posts need no reservation.
     private unowned(unsafe) let core: CenterCore
-    /// The poster's stack, where a payload begins.
+    /// The poster's stack memory, where the payload begins.
     private let scratch: UnsafeRawBufferPointer
     var raw = tidings_reservation()
-    /// There is memory that must be posted or given back.
+    /// Whether there is memory that must be posted or given back.
     var isHeld = false
 
     init(core: CenterCore, after scratch: UnsafeMutableRawBufferPointer) {
@@ -32,10 +35,11 @@ struct Reservation: ~Copyable, PayloadMemory {
         @inline(never) get { core.link.follows }
     }
 
-    /// Memory for at least `needed` bytes, that holds what was written so far, `used` bytes.
+    /// Memory for at least `needed` bytes that begins with the `used` bytes written so far.
     @inline(never)
     mutating func grow(used: Int, needed: Int) throws(SharedNotificationError) -> UnsafeMutableRawBufferPointer {
-        // Doubling: few moves, and less than twice the memory. The maximum stays within reach of the last step.
+        // Doubling causes few moves and uses less than twice the memory. If twice the capacity is refused, `needed` may
+        // still fit below the maximum.
         let result: Int32
         let isFirst = !isHeld
         if isProcessMemory {

@@ -1,4 +1,4 @@
-/// What a center object is made of. Observations share it, so they go on when the object itself is gone.
+/// The parts of a center object. Observations share them, so they go on after the object itself is released.
 final class CenterCore: Sendable {
     let name: String
     let link: CenterLink
@@ -9,7 +9,8 @@ final class CenterCore: Sendable {
     private let shared = Locked<Dispatcher?>(nil)
     private let generation: UInt
 
-    /// - Parameter configuration: what the center was opened with; `nil`: it has no name that could be opened again.
+    /// - Parameter configuration: what the center was opened with; `nil`: the center has no name that could be opened
+    ///   again.
     init(name: String, handle: CenterHandle, configuration: SharedNotificationCenter.Configuration? = nil) {
         generation = Forking.generation
         self.name = name
@@ -20,17 +21,19 @@ final class CenterCore: Sendable {
         publishers = PublisherCache(link: link, types: types)
     }
 
-    /// For what looks at the center: its successor's, once it has ended, if this object follows its name.
+    /// The center to read. If it has ended and this object follows its name, this is its successor.
     var handle: CenterHandle { link.latestHandle }
 
-    /// Starts to observe.
+    /// Starts an observation.
     ///
     /// - Parameters:
-    ///   - held: for what comes while the center is suspended; `nil`: it makes no difference.
-    ///   - isSuspended: it is at this moment.
-    ///   - notesArrivals: somebody may wait for it to have come to a place in the order.
-    ///   - tellsMoves: its closure is told, as of a loss of nothing, that it goes on in another center.
-    ///   - object: whose registration it is. Those of one object keep one order.
+    ///   - held: receives the notifications that come while the center is suspended; `nil`: suspension makes no
+    ///     difference.
+    ///   - isSuspended: whether the center is suspended now.
+    ///   - notesArrivals: whether a poster may wait until the observation has reached a position.
+    ///   - tellsMoves: whether its closure is called, as for a loss of 0 notifications, when it goes on in another
+    ///     center.
+    ///   - object: the object that registers. All registrations of one object share one order.
     func observe(
         _ subscription: Subscription, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil,
         held: HeldItems? = nil,
@@ -44,7 +47,7 @@ final class CenterCore: Sendable {
                 subscription: subscription, manner: manner, bounds: bounds, dispatcher: dispatcher,
                 diagnostics: diagnostics,
                 onMissed: onMissed, held: held, notesArrivals: notesArrivals, tellsMoves: tellsMoves, object: object)
-            // Nobody else knows it yet.
+            // The observation is not shared yet, so its state may be changed without a lock.
             if isSuspended { observation.machine.suspend() }
             return observation
         }
@@ -65,8 +68,9 @@ final class CenterCore: Sendable {
                         if try dispatcher.add(joining) { return ObservationAnchor(joining) }
                         break
                     } catch {
-                        // Its thread is about to find out that the center has ended, and to go on with those it serves. An object's
-                        // registrations stay with one dispatcher, for their order.
+                        // The dispatcher's thread is about to detect that the center has ended, and to move its
+                        // observations to the successor. An object's registrations stay with one dispatcher, because
+                        // that keeps their order.
                         guard link.follows, error.code == .removed else { throw error }
                         guard object != nil, !link.latestHandle.hasEnded, dispatcher.waitUntilMoved(beyond: moves)
                         else {
@@ -75,7 +79,7 @@ final class CenterCore: Sendable {
                     }
                 }
             }
-            // None yet, or the last one has just ended.
+            // There is no shared dispatcher, or the last one has just ended.
             return try link.inLatest { (handle) throws(SharedNotificationError) in
                 let dispatcher = try Dispatcher(core: self, center: handle, for: nil)
                 let first = observation(dispatcher)
@@ -86,7 +90,7 @@ final class CenterCore: Sendable {
         }
     }
 
-    /// Throws if that can't be observed, or not from here.
+    /// Throws if this can't be observed, or not from this process.
     func refuse(_ subscription: Subscription) throws(SharedNotificationError) {
         try refuseIfForked()
         if subscription.names?.isEmpty == true, subscription.prefixes.isEmpty {
@@ -96,7 +100,7 @@ final class CenterCore: Sendable {
         try refuseStar(in: subscription.prefixes)
     }
 
-    /// Read as it is written where patterns are, it would mean something else than it does here.
+    /// Refuses a `*` in a prefix: it is literal here, but a reader of the code would take it for a pattern.
     private func refuseStar(in prefixes: [String]) throws(SharedNotificationError) {
         guard let prefix = prefixes.first(where: { $0.utf8.contains(UInt8(ascii: "*")) }) else { return }
         throw SharedNotificationError(
@@ -107,7 +111,7 @@ final class CenterCore: Sendable {
                 """)
     }
 
-    /// A forked child has nobody who dispatches, and may find any lock held.
+    /// Throws in a forked child: it has no dispatcher thread, and its locks may have been held at the fork.
     func refuseIfForked() throws(SharedNotificationError) {
         guard generation == Forking.generation else {
             throw SharedNotificationError(
@@ -116,7 +120,7 @@ final class CenterCore: Sendable {
         }
     }
 
-    /// A dispatcher has ended.
+    /// Call when a dispatcher has ended: the next observation starts another.
     func forget(_ dispatcher: Dispatcher) {
         shared.withLock { if $0 === dispatcher { $0 = nil } }
     }

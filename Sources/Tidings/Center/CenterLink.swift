@@ -1,17 +1,20 @@
+// The link from a center object to its center, which follows the name to a successor if the configuration says so.
 import Synchronization
 
-/// Which center a center object uses: the one it opened; or, if it follows the name, that center's successor once it has ended.
+/// The center that a center object uses. If the object follows the name, this changes to the successor when the center
+/// has ended.
 final class CenterLink: Sendable {
     private let name: String
-    /// How a successor is opened; `nil`: it doesn't follow.
+    /// The configuration that opens a successor; `nil`: the object does not follow the name.
     private let configuration: SharedNotificationCenter.Configuration?
     let follows: Bool
     private let current: Atomic<Unmanaged<CenterHandle>>
-    // A forked child may find its parent's locks held.
+    // Fork-local, because a forked child may find its parent's locks held.
     private let reading = ForkLocal { Lock() }
     private let opening = ForkLocal { Lock() }
 
-    /// After so many successors that had ended before they were used, somebody is removing them all.
+    /// The limit for successors that end before they are used. A process that removes each new center would otherwise
+    /// keep the loop running.
     static let attempts = 100
 
     init(name: String, handle: CenterHandle, configuration: SharedNotificationCenter.Configuration?) {
@@ -27,25 +30,26 @@ final class CenterLink: Sendable {
         current.load(ordering: .acquiring).release()
     }
 
-    /// The center, which may have ended.
+    /// The center. It may have ended.
     var handle: CenterHandle {
         guard follows else { return current.load(ordering: .acquiring).takeUnretainedValue() }
         return reading.object.withLock { current.load(ordering: .acquiring).takeUnretainedValue() }
     }
 
-    /// The center; where it has ended, its successor, if there is one. Asks the kernel if this object follows.
+    /// The center, or its successor if it has ended and there is one. Asks the kernel if this object follows the name.
     var latestHandle: CenterHandle {
         let handle = handle
         guard follows, handle.hasEnded else { return handle }
         return (try? successor(of: handle)) ?? handle
     }
 
-    /// Before something is read that stays readable in a center that has ended.
+    /// Moves to the successor if the center has ended. Call before reading what stays readable in a center that has
+    /// ended.
     func lookAgain() {
         if follows { _ = latestHandle }
     }
 
-    /// Opens the name again, as the object was opened; or finds that another thread has.
+    /// Opens the name again with the object's configuration, or returns the successor that another thread has opened.
     func successor(of ended: CenterHandle) throws(SharedNotificationError) -> CenterHandle {
         try opening.object.withLock { () throws(SharedNotificationError) in
             let known = handle
@@ -54,13 +58,13 @@ final class CenterLink: Sendable {
             let old = reading.object.withLock {
                 current.exchange(.passRetained(next), ordering: .acquiringAndReleasing)
             }
-            // Observers and topics of the old one keep it open until they have moved.
+            // Observers and publishers of the old center keep it open until they have moved.
             old.release()
             return next
         }
     }
 
-    /// What was tried in `ended` failed with `error`, which is thrown unless there is a successor to try it in.
+    /// The center to try again in, after an operation in `ended` failed with `error`. Throws `error` if there is none.
     func successor(
         of ended: CenterHandle, after error: SharedNotificationError
     ) throws(SharedNotificationError) -> CenterHandle {
@@ -68,12 +72,12 @@ final class CenterLink: Sendable {
         do throws(SharedNotificationError) {
             return try successor(of: ended)
         } catch let failure {
-            // There is none yet.
+            // There is no successor yet.
             throw failure.code == .notFound ? error : failure
         }
     }
 
-    /// Does something in the center, and where that has ended, in its successor.
+    /// Runs `body` in the center. If that has ended, runs it in the successor.
     func inLatest<Result>(
         _ body: (CenterHandle) throws(SharedNotificationError) -> Result
     ) throws(SharedNotificationError) -> Result {

@@ -1,7 +1,8 @@
-// To keep nothing is to clear what is kept. Each of these stands beside an overload for a value that is there, and returns nothing, as the C library
-// doesn't say where in the order a value was cleared, and so that no result ever makes the compiler choose the one that wasn't meant.
+// Overloads that take an optional: `nil` clears the retained value. They return nothing, because the C library does not
+// report the position at which a value was cleared. Also, a used result can't make the compiler select the wrong
+// overload.
 extension SharedNotificationCenter {
-    /// Keeps a value for its type's name, or forgets the one that is kept: whatever the optional holds.
+    /// Sets the retained value of a type's name; `nil` clears it.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -18,7 +19,7 @@ extension SharedNotificationCenter {
         try setState(value, deadline: deadline)
     }
 
-    /// Keeps a value (as CBOR) for a name, or forgets the one that is kept: whatever the optional holds.
+    /// Sets a value (as CBOR) as the retained value of a name; `nil` clears it.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -26,7 +27,7 @@ extension SharedNotificationCenter {
     /// try center.setState(volume, for: "com.example.volume")
     /// ```
     ///
-    /// Generic code that doesn't know that its value is an optional keeps `nil` as a value, CBOR's null.
+    /// If generic code does not know that its value is an optional, `nil` is retained as a value: CBOR's null.
     ///
     /// - Throws: as `post(_:subject:retain:deadline:)`.
     public func setState<Value: Encodable>(
@@ -36,7 +37,8 @@ extension SharedNotificationCenter {
         try setState(value, for: name, deadline: deadline)
     }
 
-    /// Keeps bytes that are encoded already for a name, or forgets what is kept: whatever the optional holds. A plain `nil` means this.
+    /// Sets bytes that are already encoded as the retained value of a name; `nil` clears it. A plain `nil` selects this
+    /// overload.
     ///
     /// ```swift
     /// try SharedNotificationCenter.default.setState(nil, for: "com.example.volume")
@@ -50,14 +52,15 @@ extension SharedNotificationCenter {
         try setState(payload, for: name, deadline: deadline)
     }
 
-    /// Keeps a key's arguments, or forgets those that are kept: whatever the optional holds.
+    /// Sets a key's arguments as the retained value of its name; `nil` clears it.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
     /// try SharedNotificationCenter.default.setState(nil, for: progress)
     /// ```
     ///
-    /// Of a key whose only argument is an optional, `nil` is that argument, and is kept: `clearState(for:)` forgets it.
+    /// If the key's only argument is an optional, `nil` is that argument and is retained. Use `clearState(for:)` to
+    /// clear it.
     ///
     /// - Throws: as `post(_:_:subject:retain:deadline:)`.
     @_disfavoredOverload
@@ -71,7 +74,8 @@ extension SharedNotificationCenter {
 
     // MARK: Posts
 
-    /// Posts a message, or its absence: a retained `nil` forgets the value that is kept, any other is posted as a notification without payload.
+    /// Posts a message or `nil`. A retained `nil` clears the retained value; otherwise `nil` is a notification without
+    /// payload.
     ///
     /// - Throws: as `post(_:subject:retain:deadline:)`.
     public func post<M: Message>(
@@ -81,7 +85,7 @@ extension SharedNotificationCenter {
         try post(message, subject: subject, retain: retain, deadline: deadline)
     }
 
-    /// Posts bytes that are encoded already, or their absence: a retained `nil` forgets the value that is kept, any other is posted as a
+    /// Posts bytes that are already encoded, or `nil`. A retained `nil` clears the retained value; otherwise `nil` is a
     /// notification without payload.
     ///
     /// ```swift
@@ -96,7 +100,7 @@ extension SharedNotificationCenter {
         try post(name: name, payload: payload, subject: subject, retain: retain, deadline: deadline)
     }
 
-    /// Posts a key's arguments, or their absence: a retained `nil` forgets the value that is kept, any other is posted as a notification
+    /// Posts a key's arguments or `nil`. A retained `nil` clears the retained value; otherwise `nil` is a notification
     /// without payload.
     ///
     /// ```swift
@@ -104,7 +108,8 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.post(progress, nil, retain: true)
     /// ```
     ///
-    /// Of a key whose only argument is an optional, `nil` is that argument, and is posted: `clearState(for:)` forgets it.
+    /// If the key's only argument is an optional, `nil` is that argument and is posted. Use `clearState(for:)` to clear
+    /// it.
     ///
     /// - Throws: as `post(_:_:subject:retain:deadline:)`.
     @_disfavoredOverload

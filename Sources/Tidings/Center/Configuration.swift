@@ -1,79 +1,90 @@
+// What a center is opened or created with.
 extension SharedNotificationCenter {
-    /// Sizes and access of a center. What is `nil` takes the default.
+    /// Sizes and access of a center. A property that is `nil` has its default.
     ///
     /// ```swift
     /// let group = SharedNotificationCenter.Configuration(slots: 65_536, permissions: 0o660)
     /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: group)
     /// ```
     ///
-    /// Sizes are decided by whoever creates the center. What is out of its range is refused when a center is opened with it:
-    /// ``SharedNotificationError/Code-swift.enum/invalidArgument``.
+    /// The process that creates the center decides its sizes. A value out of its range is refused when a center is
+    /// opened with it: ``SharedNotificationError/Code-swift.enum/invalidArgument``.
     public struct Configuration: Hashable, Sendable {
-        /// Whether opening may create a center, and whether it may find one.
+        /// Whether opening may create a center, and whether it may open an existing one.
         ///
         /// ```swift
-        /// // Only if somebody has created it: throws `.notFound` otherwise.
-        /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: .init(creation: .never))
+        /// // Only if the center exists: throws `.notFound` otherwise.
+        /// let never = SharedNotificationCenter.Configuration(creation: .never)
+        /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: never)
         /// ```
         public enum Creation: Hashable, Sendable {
-            /// Open it, creating it first if there is none.
+            /// Opens the center. Creates it first if there is none.
             case ifNeeded
-            /// Open it only: ``SharedNotificationError/Code-swift.enum/notFound`` if there is none.
+            /// Opens an existing center only: ``SharedNotificationError/Code-swift.enum/notFound`` if there is none.
             case never
-            /// Create it only: ``SharedNotificationError/Code-swift.enum/exists`` if there is one.
+            /// Creates a new center only: ``SharedNotificationError/Code-swift.enum/exists`` if there is one.
             case exclusive
         }
 
-        /// Where centers live. Default: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
+        /// The directory of the centers. Default: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
         public var directory: String?
         /// The largest payload, in bytes, 1 to 1 GiB. Default: 16 MiB.
         public var maximumPayloadSize: Int?
         /// Notifications in the ring: a power of two, 256 to 1,048,576. Default: 4,096.
         public var slots: Int?
-        /// Opened centers at a time (one process usually has one), 2 to 4,096. Default: 512.
+        /// Participants (opened centers; one process usually has one) at a time, 2 to 4,096. Default: 512.
         public var participants: Int?
-        /// Places for observers at a time, 2 to 1,024. Default: 1,024.
+        /// Observer entries at a time, 2 to 1,024. Default: 1,024.
         ///
-        /// A center object takes one for all its ordinary observers, and one for each lossless one and each that started with
-        /// history.
+        /// A center object takes one entry for all its ordinary observers, one for each lossless observer, and one for
+        /// each observer that started with history.
         public var observers: Int?
-        /// Different observed names, 64 to 1,048,576. Default: 131,072.
+        /// Names that are observed or have a retained value at a time, 64 to 1,048,576. Default: 131,072.
         public var names: Int?
         /// Permission bits of the center's file. Default: `0o600`, its owner only.
         ///
-        /// Whom they let read and write, may post and observe (`0o660`: the group too). Whom they let read and not write, may
-        /// observe, by ``isReadOnly`` (`0o644`: everyone); a post then costs a system call, as such observers have no way to
-        /// say that they sleep.
+        /// Users with permission to read and write the file may post and observe (`0o660`: the group too). Users with
+        /// permission to read only may observe, with ``isReadOnly`` (`0o644`: all users). A post then costs a system
+        /// call, because readers cannot announce that they sleep.
         public var permissions: UInt32?
-        /// The group that a new center's file is given to, by number. Default: this process's.
+        /// The number of the group that a new center's file is given to. Default: this process's group.
         public var group: UInt32?
-        /// The user whose center it is, by number. Default: this process's. A center of another user is never created.
+        /// The number of the user that owns the center. Default: this process's user. Another user's center is never
+        /// created.
         public var owner: UInt32?
-        /// Opens it with no more than permission to read: to observe, and to read state and statistics. Posting throws
-        /// ``SharedNotificationError/Code/notPermitted``, and so does a lossless observer. Nothing that this process does can
-        /// stop or harm others.
+        /// Opens the center with read permission only: to observe, and to read state and statistics.
+        ///
+        /// Posting throws ``SharedNotificationError/Code/notPermitted``, and so does adding a lossless observer.
+        /// Nothing that this process does can stop or damage other participants.
         public var isReadOnly: Bool
-        /// Opens it also in a directory where another user may rename files, and so put another center in its place.
+        /// Opens the center even in a directory where another user may rename files, and so replace the center.
         ///
-        /// Such is a directory that its group or every user may write to without the sticky bit, and one that belongs to a
-        /// user other than root, this process's and ``owner``. Without this, opening a center there throws
-        /// ``SharedNotificationError/Code/notPermitted``. The directory's parents are not looked at.
+        /// Such a directory is writable for its group or for every user without the sticky bit. A directory also counts
+        /// if its user is not root, this process's user or ``owner``. If this is false, opening a center there throws
+        /// ``SharedNotificationError/Code/notPermitted``. The directory's parents are not checked.
         public var allowsSharedDirectory: Bool
-        /// Whether a center is created, and whether there may be one. Default: ``Creation/ifNeeded``.
+        /// Whether opening may create a center, and whether it may open an existing one. Default:
+        /// ``Creation/ifNeeded``.
         public var creation: Creation
-        /// Whether the center object and its observers go on in the next center of the name when this one ends (it is removed, deleted or
-        /// replaced), as `tail -F` does with files. Default: no; posting and observing throw ``SharedNotificationError/Code-swift.enum/removed`` then.
+        /// Whether the center object and its observers go on in the next center of the name when this one ends.
         ///
-        /// The next center is opened with this configuration, so it is created if ``creation`` says so; otherwise observers wait for
-        /// it, without using the processor, and posts throw `.removed` until it is there. ``SharedNotificationCenter/onDiagnostic`` is told
-        /// ``SharedNotificationCenter/Diagnostic/reopened(incarnation:)``, and a sequence of deliveries yields its new incarnation, before the first
-        /// notification from there. Observers receive retained values there, and miss nothing posted after that; those that started with
-        /// history receive all that is still there. A ``SharedNotificationCenter/PollableObserver`` does not follow: it throws `.removed`.
+        /// A center ends when it is removed, deleted or replaced. Default: false; posting and observing then throw
+        /// ``SharedNotificationError/Code-swift.enum/removed``. `tail -F` follows a file's name in the same way.
+        ///
+        /// The next center is opened with this configuration, so it is created if ``creation`` allows that. Otherwise
+        /// observers wait for it without using the processor, and posts throw `.removed` until it exists. Before the
+        /// first notification from there, ``SharedNotificationCenter/onDiagnostic`` receives
+        /// ``SharedNotificationCenter/Diagnostic/reopened(incarnation:)``, and a sequence of deliveries yields the new
+        /// incarnation. Observers receive the retained values there, and miss nothing that is posted after that.
+        /// Observers that started with history receive all notifications that are still in the ring. A
+        /// ``SharedNotificationCenter/PollableObserver`` does not follow: it throws `.removed`.
         ///
         /// Each post looks its name up again, which costs about as much as a subject does.
         public var followsName: Bool
 
-        /// A configuration with what is given, and defaults for the rest. Nothing is checked before a center is opened with it.
+        /// A configuration with the given values, and defaults for all other values.
+        ///
+        /// The values are checked when a center is opened with the configuration.
         public init(
             directory: String? = nil,
             maximumPayloadSize: Int? = nil,
@@ -104,7 +115,7 @@ extension SharedNotificationCenter {
             self.followsName = followsName
         }
 
-        /// For tight places: 512 slots and 256 KiB of memory in all, plus payloads that do not fit a slot.
+        /// The smallest memory use: 512 slots and 256 KiB in all, plus payloads that do not fit a slot.
         ///
         /// ```swift
         /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: .small)

@@ -1,6 +1,6 @@
+// Posting and state of a center object: encodes a value and passes its bytes to the C library.
 import TidingsCoding
 
-// From a value to the C library.
 extension CenterCore {
     typealias Message = SharedNotificationCenter.Message
     typealias Name = SharedNotificationCenter.Name
@@ -9,7 +9,7 @@ extension CenterCore {
     func post<M: Message>(
         _ message: M, subject: String?, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        // The cache, and with it the topic, lives until the post is done.
+        // The cache closes its publishers when it is released, so it must live until the post is done.
         defer { withExtendedLifetime(self) {} }
         let publisher = try publishers.publisher(for: M.self, subject: subject)
         switch M.encoding.kind {
@@ -38,13 +38,13 @@ extension CenterCore {
             options: options)
     }
 
-    /// A value under a name, as CBOR.
+    /// Posts a value under a name, as CBOR.
     ///
-    /// - Parameter type: `nil` where a name isn't meant for one type.
+    /// - Parameter type: the type that the name is meant for; `nil`: the name is not meant for one type.
     func post<Value: Encodable>(
         encoding value: Value, name: Name, subject: String?, as type: Any.Type? = nil, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        // The center lives until the post is done.
+        // Keeps the center alive until the post is done.
         defer { withExtendedLifetime(self) {} }
         return try postCBOR(to: try publishers.publisher(for: name, subject: subject, as: type), options, what: name) {
             try CBORPayloadEncoder().encode(value, into: &$0)
@@ -121,11 +121,12 @@ extension CenterCore {
 
     // MARK: Bytes
 
-    /// On the stack; larger payloads go on in shared memory. 1 KiB: what is larger does not fit a slot by far, so nothing is
-    /// copied twice.
+    /// Bytes on the stack for encoding; a larger payload continues in shared memory. 1 KiB: a payload above that is
+    /// much larger than a slot, so no payload is copied twice.
     private static let scratchSize = 1024
 
-    /// Encodes straight into what is posted. Nothing of the center is claimed while the encoder, that is user code, runs.
+    /// Encodes straight into the memory that is posted. The position is claimed only after the encoder, because the
+    /// encoder is user code.
     @inline(__always)
     private func postCBOR(
         to publisher: Publisher, _ options: PostOptions, what: @autoclosure () -> Name,
@@ -165,7 +166,7 @@ extension CenterCore {
         }
     }
 
-    /// `room`: a place for the fingerprint, then the value.
+    /// - Parameter room: space for the fingerprint, followed by the value.
     @inline(__always)
     func postBitwise(
         _ room: UnsafeMutableRawBufferPointer, to publisher: Publisher, options: PostOptions
@@ -180,7 +181,7 @@ extension CenterCore {
         options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
         if bytes.count >= LargePosts.size { largePosts.note(name()) }
-        // Not `withUnsafeBytes`, which loses the error's type.
+        // Not `bytes.withUnsafeBytes`: that loses the error's type.
         let span = bytes.span.bytes
         return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
             try publisher.post(bytes, format: format.rawValue, options: options)

@@ -1,16 +1,17 @@
-/// Posts that wait, as a value: what comes in, and what is due at a time. In order, those for `asap` before those for `whenIdle`.
+/// The posts that wait, as a value type: takes new posts in, and returns those that are due. Posts for `asap` come
+/// before posts for `whenIdle`, each in order.
 struct DeferredPosts {
     struct Pending {
         var name: SharedNotificationCenter.Name
         var subject: String?
         fileprivate var subjectBytes: ByteText? { subject.map { ByteText($0) } }
         var payload: SharedNotificationCenter.RawPayload
-        /// What that was before it was encoded; `nil` where a name isn't meant for one type.
+        /// The payload's type before it was encoded; `nil`: the name is not meant for one type.
         var type: Any.Type? = nil
-        /// When it, or the first that it took the place of, is due in any case.
+        /// When this post is due at the latest. If it replaced other posts, this is the earliest of their times.
         var latest: UInt64 = 0
 
-        /// Whether a post that coalesces so takes the place of `other`.
+        /// Whether this post replaces `other` under that coalescing.
         func replaces(_ other: Pending, _ coalescing: SharedNotificationCenter.Coalescing) -> Bool {
             !coalescing.isEmpty
                 && (!coalescing.contains(.name) || other.name == name)
@@ -18,9 +19,11 @@ struct DeferredPosts {
         }
     }
 
-    /// Nothing else came for so long: idle. 10 ms: longer than a burst's gaps, shorter than anybody notices.
+    /// After this time in nanoseconds without a new post, the center object counts as idle. 10 ms is longer than the
+    /// gaps of a burst, and too short for a person to notice.
     static let idle: UInt64 = 10_000_000
-    /// Nothing waits for longer, however busy it is: 100 ms, what still counts as at once to people.
+    /// The longest time in nanoseconds that a post waits, even if posts keep coming. 100 ms still seems immediate to a
+    /// person.
     static let patience: UInt64 = 100_000_000
 
     private var soon: [Pending] = []
@@ -29,7 +32,7 @@ struct DeferredPosts {
 
     var isEmpty: Bool { soon.isEmpty && whenIdle.isEmpty }
 
-    /// Takes one in, in place of those waiting that it matches. With style `now` it only does the latter.
+    /// Takes a post in, and removes the waiting posts that it replaces. With the style `now` it only removes those.
     mutating func enqueue(
         _ pending: Pending, style: SharedNotificationCenter.PostingStyle,
         coalescing: SharedNotificationCenter.Coalescing, now: UInt64
@@ -51,7 +54,7 @@ struct DeferredPosts {
         }
     }
 
-    /// What is due; with `all`, everything.
+    /// Takes out the posts that are due; with `all`, all posts.
     mutating func take(now: UInt64, all: Bool) -> [Pending] {
         defer { soon = [] }
         guard all || now >= due else { return soon }
@@ -59,7 +62,7 @@ struct DeferredPosts {
         return soon + whenIdle
     }
 
-    /// When those for `whenIdle` are due.
+    /// When the `whenIdle` posts are due.
     var due: UInt64 {
         min(lastCame + Self.idle, whenIdle.lazy.map(\.latest).min() ?? .max)
     }

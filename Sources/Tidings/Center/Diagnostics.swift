@@ -1,3 +1,4 @@
+// Diagnostics: what no observer was informed of, reported to the program's hook or on standard error.
 import Glibc
 
 #if MUTANTS
@@ -5,7 +6,7 @@ import Glibc
 #endif
 
 extension SharedNotificationCenter {
-    /// Something that no observer was told, for ``onDiagnostic``.
+    /// An event that no observer was informed of, for ``onDiagnostic``.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -13,7 +14,7 @@ extension SharedNotificationCenter {
     ///     switch diagnostic {
     ///     case .undecodable(let message): print("\(message.notification.name): \(message.error)")
     ///     case .missed(let count, let name): print("missed \(count) of \(name?.rawValue ?? "several names")")
-    ///     case .dispatchFailed(let error): print("nothing comes any more: \(error)")
+    ///     case .dispatchFailed(let error): print("no more notifications: \(error)")
     ///     default: print(diagnostic)
     ///     }
     /// }
@@ -27,37 +28,42 @@ extension SharedNotificationCenter {
         case sequenceFailed(SharedNotificationError)
         /// An observer of a message with a subject could not start: its closure is never called.
         case observerFailed(Name, SharedNotificationError)
-        /// What was to be posted later (``SharedNotificationCenter/PostingStyle``), without `throws` (``SharedNotificationCenter/MainActorMessage``),
-        /// or forwarded from Foundation's `NotificationCenter` could not be, and is lost.
+        /// A post that does not throw failed, and its notification is lost: a deferred post
+        /// (``SharedNotificationCenter/PostingStyle``), a post of a ``SharedNotificationCenter/MainActorMessage`` or
+        /// ``SharedNotificationCenter/AsyncMessage``, or one forwarded from Foundation's `NotificationCenter`.
         case postFailed(Name, SharedNotificationError)
-        /// Something that the program hardly means to do; told once for each kind and name.
+        /// A probable mistake of the program; reported once for each kind and name.
         case mistake(Mistake)
-        /// Dispatching ended for the given reason: this center's observers get nothing any more.
+        /// Dispatching ended with this error: the center's observers receive no more notifications.
         case dispatchFailed(SharedNotificationError)
-        /// The center has ended, and its observers go on in the next one of its name (``Configuration-swift.struct/followsName``): told before the first
-        /// notification from there. Each lossless observer, and each that started with history, moves separately and is reported
+        /// The center has ended, and its observers go on in the next center of its name
+        /// (``Configuration-swift.struct/followsName``). Reported before the first notification from there.
+        ///
+        /// Each lossless observer, and each observer that started with history, moves separately and is reported
         /// separately.
         case reopened(incarnation: UInt64)
     }
 
-    /// A notification whose payload did not decode as the type that was asked for.
+    /// A notification whose payload did not decode as the requested type.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// let center = try SharedNotificationCenter.default
     /// let token = try center.addObserver(
-    ///     for: TrackChanged.self, onUndecodable: { message in print(message.notification.payload.json, message.error) }
+    ///     for: TrackChanged.self,
+    ///     onUndecodable: { message in print(message.notification.payload.json, message.error) }
     /// ) { change in print(change.title) }
     /// ```
     public struct UndecodableMessage: Sendable {
-        /// The notification as it came.
+        /// The notification as it was received.
         public var notification: RawNotification
-        /// What the decoder said: a `DecodingError`, or what a ``PayloadCoder`` threw.
+        /// The decoder's error: a `DecodingError`, or what a ``PayloadCoder`` threw.
         public var error: any Error
     }
 }
 
-/// Where things go that no observer wants to hear: to the program's hook, or to standard error.
+/// Receives the diagnostics of a center object, counts them, and passes them to the program's hook or to standard
+/// error.
 final class Diagnostics: Sendable {
     private struct State: Sendable {
         var hook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)?
@@ -67,17 +73,18 @@ final class Diagnostics: Sendable {
         var mistakes: Set<SharedNotificationCenter.Mistake> = []
     }
 
-    // In a forked child another thread of the parent may have held the lock for ever, and what it guards may be half changed. So the
-    // child gets a state of its own, without a hook.
+    // At the fork, another thread of the parent may have held the lock, and the state may have been half changed. So a
+    // forked child gets a state of its own, without a hook.
     private let local = ForkLocal { Locked(State()) }
     private var state: Locked<State> { local.object }
-    // Names are without end; after so many, what repeats is written again.
+    // Bounds the memory, because the number of names is unbounded. When the set is full it is emptied, and lines can
+    // repeat.
     private static let remembered = 1024
 
     var hook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)? {
         get { state.withLock { $0.hook } }
         set {
-            // The old one is released without the lock.
+            // The old hook is released after the lock: its release may run user code.
             let old = state.withLock { state in
                 defer { state.hook = newValue }
                 return state.hook
@@ -96,7 +103,7 @@ final class Diagnostics: Sendable {
         state.withLock { $0.missed.add(count) }
     }
 
-    /// Once for each kind and names, whoever is told.
+    /// Reports a mistake once for each kind and names, to the hook or to standard error.
     func tell(_ mistake: SharedNotificationCenter.Mistake) {
         let isNew = state.withLock { state in
             if state.mistakes.count >= Self.remembered { state.mistakes = [] }
@@ -114,11 +121,11 @@ final class Diagnostics: Sendable {
         }
         guard isNew else { return }
         let bytes = Array("tidings: \(line)\n".utf8)
-        // One write, so that lines of several threads stay lines. Nobody can be told if it fails.
+        // One write, so that lines of several threads do not mix. If it fails, there is no other way to report it.
         _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// What makes it the same again, and what to say.
+    /// The key that identifies repeated reports, and the line to write.
     private static func line(_ diagnostic: SharedNotificationCenter.Diagnostic) -> (key: String, line: String) {
         switch diagnostic {
         case .undecodable(let message):
@@ -155,7 +162,7 @@ final class Diagnostics: Sendable {
 }
 
 extension SharedNotificationCenter {
-    /// Tells ``onDiagnostic`` of what could not be forwarded.
+    /// Reports a post that could not be forwarded to ``onDiagnostic``.
     package func reportPostFailed(_ name: Name, _ error: SharedNotificationError) {
         core.diagnostics.report(.postFailed(name, error))
     }
@@ -173,7 +180,7 @@ extension Int {
 }
 
 extension UInt64 {
-    /// The position so far after this one, which a peer may have written; the last position is `UInt64.max`.
+    /// The position that is `distance` after this one, at most `UInt64.max`. A peer may have written either number.
     func position(after distance: UInt64) -> UInt64 {
         let (sum, isOver) = addingReportingOverflow(distance)
         return isOver ? .max : sum

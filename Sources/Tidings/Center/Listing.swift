@@ -1,3 +1,4 @@
+// The list of this user's centers, and their default directory.
 import Glibc
 
 #if canImport(FoundationEssentials)
@@ -7,23 +8,24 @@ import Glibc
 #endif
 
 extension SharedNotificationCenter {
-    /// The names of this user's centers, sorted. Their files are not looked into.
+    /// The names of this user's centers, sorted. Their files are not opened.
     ///
     /// ```swift
     /// for name in try SharedNotificationCenter.centers() { print(name) }
     /// ```
     ///
-    /// - Parameter directory: where centers live; `nil`: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
-    /// - Throws: ``SharedNotificationError``: `.notPermitted` if the directory may not be read, `.notFound` if it can't be for another reason.
+    /// - Parameter directory: the directory of the centers; `nil`: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
+    /// - Throws: ``SharedNotificationError``: `.notPermitted` if the directory may not be read, `.notFound` if it can't
+    ///   be read for another reason.
     public static func centers(in directory: String? = nil) throws(SharedNotificationError) -> [String] {
         let directory = directory ?? defaultDirectory
-        // The segment's naming rule (CShim/src/segment): the user's number keeps users' centers apart.
+        // The segment's naming rule (CShim/src/segment): the user's number separates the centers of different users.
         let prefix = "tidings.\(geteuid())."
         do {
             return try FileManager.default.contentsOfDirectory(atPath: directory)
                 .filter { $0.hasPrefix(prefix) && $0.utf8.count > prefix.utf8.count }
                 .map { String($0.dropFirst(prefix.count)) }
-                // What is beside a center, or is to become one.
+                // Excludes writers files and unfinished centers.
                 .filter { !$0.hasPrefix(".") }
                 .sorted()
         } catch {
@@ -34,9 +36,8 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Where centers live if no configuration says otherwise: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
+    /// The directory of centers if no configuration names one: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
     ///
-    /// A program that runs with more rights than its caller (a set-user-ID one, for instance) does not look at the
-    /// variable.
+    /// A program that runs with more rights than its caller (a set-user-ID program, for instance) ignores the variable.
     public static var defaultDirectory: String { CenterHandle.defaultDirectory }
 }

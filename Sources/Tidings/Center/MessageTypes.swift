@@ -1,28 +1,31 @@
-/// The types that a center object has posted or observed, by name, to tell of those that don't go together.
+/// The types that a center object has posted or observed, by name. Reports two types that do not fit one name.
 final class MessageTypes: Sendable {
     typealias Name = SharedNotificationCenter.Name
 
     private struct Use: Sendable {
         let type: Any.Type
-        /// Whether those who read a key of that name have to do with its arguments.
+        /// Whether arguments of this type are posted, so that observers of a key of that name must be able to read
+        /// them.
         var isPosted = false
-        /// How many arguments nobody who observes or reads it can do without; 0 also if nobody does.
+        /// How many arguments the observers and readers of this type need at least; 0 if there are none.
         var needed = 0
     }
 
     private let uses = Locked<[Name: [Use]]>([:])
     private let diagnostics: Diagnostics
     private let generation = Forking.generation
-    // Names of keys are without end. What was told stays told (`Diagnostics`).
+    // Bounds the memory, because the number of names is unbounded. A mistake is still reported once (`Diagnostics`).
     private static let names = 1024
 
     init(_ diagnostics: Diagnostics) {
         self.diagnostics = diagnostics
     }
 
-    /// Where a type is first posted under a name, and where it is observed. Of a key, the type of its arguments as they are posted.
+    /// Notes a type when it is first posted under a name, and when it is observed. For a key, this is the type that its
+    /// arguments are posted as.
     ///
-    /// - Parameter needed: how many arguments a key has to find that is observed or read; `nil`: posted, or no key.
+    /// - Parameter needed: for a key that is observed or read, how many arguments a payload must have. `nil`: the type
+    ///   is posted, or is not a key's.
     func note(_ type: Any.Type, name: Name, needed: Int? = nil) {
         // A forked child may find the lock held.
         guard generation == Forking.generation else { return }
@@ -40,18 +43,19 @@ final class MessageTypes: Sendable {
             uses[name] = known
             return (known, place)
         }
-        // In the order in which they came: a pair is the same each time, and told once.
+        // In the order in which the types came, so that a pair is the same each time and is reported once.
         for other in known.indices where other != place {
             let mistake = Self.mistake(name, known[min(other, place)], known[max(other, place)])
             if let mistake { diagnostics.tell(mistake) }
         }
     }
 
-    /// `nil`: they go together.
+    /// The mistake of using both types for that name; `nil`: they fit.
     private static func mistake(_ name: Name, _ first: Use, _ second: Use) -> SharedNotificationCenter.Mistake? {
         switch (first.type as? any ArgumentList.Type, second.type as? any ArgumentList.Type) {
         case (let one?, let other?):
-            // The one may be an older program's, which has fewer. Those who observe must be able to do with what is posted.
+            // One key may be an older program's and have fewer arguments. Observers need enough of the posted
+            // arguments.
             let agree = zip(one.types, other.types).allSatisfy { $0 == $1 }
             let suffice =
                 (!first.isPosted || one.types.count >= second.needed)
@@ -61,7 +65,8 @@ final class MessageTypes: Sendable {
         case (nil, nil)
         where (first.type is any SharedNotificationCenter.Message.Type)
             != (second.type is any SharedNotificationCenter.Message.Type):
-            // The same notification with Foundation's spelling and without, as `MainActorMessage` says. What isn't does not decode, which is told.
+            // One notification declared with Foundation's protocol and without, as `MainActorMessage` describes. If
+            // their fields differ, the payload does not decode, and that is reported.
             return nil
         case (let one, let other):
             return .nameOfTwoTypes(
@@ -75,7 +80,7 @@ final class MessageTypes: Sendable {
     }
 }
 
-/// What a key's arguments are posted as.
+/// The type that a key's arguments are posted as.
 protocol ArgumentList {
     static var types: [Any.Type] { get }
 }

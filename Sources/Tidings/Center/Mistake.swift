@@ -1,6 +1,8 @@
+// Probable mistakes of a program that a center object detects without cost, and the detection of large payloads.
 extension SharedNotificationCenter {
-    /// Something that a program hardly means to do, found where it costs nothing to look for it. ``onDiagnostic`` is told once for each kind
-    /// and name; ``description`` says what to do.
+    /// A probable mistake of a program, detected where the check costs nothing.
+    ///
+    /// ``onDiagnostic`` receives it once for each kind and name; ``description`` says what to do.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -9,22 +11,28 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     public enum Mistake: Hashable, Sendable, CustomStringConvertible {
-        /// Two types of messages, or a type and a key, have that name: observers of one get what is posted as the other. But for a ``Message``
-        /// beside a ``MainActorMessage`` or ``AsyncMessage``, which are two spellings of one notification: where their fields differ, whoever
-        /// can't decode one as the other is told that (``Diagnostic/undecodable(_:)``).
+        /// Two message types, or a message type and a key, have that name: observers of one receive what is posted as
+        /// the other.
+        ///
+        /// A ``Message`` beside a ``MainActorMessage`` or ``AsyncMessage`` is not a mistake: they are two declarations
+        /// of one notification. If their fields differ, an observer that can't decode a payload reports
+        /// ``Diagnostic/undecodable(_:)``.
         case nameOfTwoTypes(Name, String, String)
-        /// Two keys have that name, and what is posted as one can't be read as the other: they have other arguments where both have some, or
-        /// what is observed needs arguments, neither optional nor with a default, that what is posted ends before. Keys of which one only ends
-        /// earlier are otherwise the same one, before and after it got arguments.
+        /// Two keys have that name, and what is posted as one can't be read as the other.
+        ///
+        /// Either their arguments differ at the same index, or the observed key needs an argument that the posted key
+        /// does not have. An argument is needed if it is neither optional nor has a default. Otherwise, a key with
+        /// fewer arguments is an earlier version of the same key, which is not a mistake.
         case nameOfTwoKeys(Name, String, String)
-        /// An observer of these names (`nil`: all) ended as soon as it had begun, since nobody kept its token.
+        /// An observer of these names (`nil`: all) ended as soon as it had begun, because the program did not keep its
+        /// token.
         case tokenNotKept([Name]?)
-        /// An observer of these names (`nil`: all) posts one of them whenever it is called for one, so it is called for ever.
+        /// An observer of these names (`nil`: all) posts one of them at each call for it, so it is called without end.
         case postsToItself([Name]?)
-        /// Payloads of so many bytes (64 KiB) and more are posted under that name more than 1,000 times a second.
+        /// Payloads of so many bytes (64 KiB) or more are posted under that name more than 1,000 times a second.
         case hugePayloads(Name, size: Int)
 
-        /// What it is, and what to do about it: one line.
+        /// One line: the mistake, and what to do about it.
         public var description: String {
             switch self {
             case .nameOfTwoTypes(let name, let first, let second):
@@ -61,19 +69,20 @@ extension SharedNotificationCenter {
     }
 }
 
-/// Payloads that cost far more than the post, by name.
+/// Counts payloads that cost far more than the post itself, by name.
 final class LargePosts: Sendable {
     private struct Run: Sendable {
         var count = 0
         var since: UInt64
     }
 
-    /// 64 KiB: what takes microseconds to copy, for the poster and again for each observer. Counting it takes less than a hundredth of that.
+    /// 64 KiB: copying it takes microseconds, for the poster and again for each observer. Counting takes less than a
+    /// hundredth of that.
     static let size = 65_536
-    // So many a second are no frames, samples or pages that anybody looks at.
+    // Above this rate, the payloads can't be frames, samples or pages for a person.
     private static let many = 1000
     private static let second: UInt64 = 1_000_000_000
-    // Names are without end.
+    // Bounds the memory, because the number of names is unbounded.
     private static let names = 64
 
     private let runs = Locked<[SharedNotificationCenter.Name: Run]>([:])

@@ -1,3 +1,4 @@
+// The name of a kind of notification, and the comparison of texts by their bytes.
 import Glibc
 
 extension SharedNotificationCenter {
@@ -10,13 +11,13 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.post(name: .changed)
     /// ```
     ///
-    /// Any string makes a `Name`; whether it is a valid one is checked where it is first used
-    /// (``SharedNotificationError/Code-swift.enum/invalidName``). Names are compared byte by byte by the center.
+    /// Any string makes a `Name`. Its first use checks whether it is valid
+    /// (``SharedNotificationError/Code-swift.enum/invalidName``). The center compares names byte by byte.
     public struct Name: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-        /// The text. Names are equal if its bytes are.
+        /// The text. Two names are equal if their bytes are equal.
         public var rawValue: String
 
-        /// A name of that text. Whether it is one that can be used, 1 to 255 bytes of UTF-8, shows when it is.
+        /// A name of that text. Its first use checks that it has 1 to 255 bytes of UTF-8.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -31,12 +32,12 @@ extension SharedNotificationCenter {
             rawValue = value
         }
 
-        /// Whether the bytes of their texts are the same.
+        /// Whether the bytes of both texts are equal.
         public static func == (one: Name, other: Name) -> Bool {
             ByteText(one.rawValue) == ByteText(other.rawValue)
         }
 
-        /// Of the text's bytes.
+        /// Hashes the text's bytes.
         public func hash(into hasher: inout Hasher) {
             ByteText(rawValue).hash(into: &hasher)
         }
@@ -46,7 +47,8 @@ extension SharedNotificationCenter {
     }
 }
 
-/// A text that equals another if its bytes do, as names and subjects do for the center: strings are equal if Unicode holds them for equal.
+/// A text that is compared by its bytes, as the center compares names and subjects. Swift strings are equal if they are
+/// canonically equivalent in Unicode.
 struct ByteText: Hashable, Sendable {
     private var text: String
 
@@ -66,7 +68,7 @@ struct ByteText: Hashable, Sendable {
     func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // So that two in a row don't mix.
+        // A terminator, so that the bytes of two consecutive texts can't be confused.
         hasher.combine(0xff as UInt8)
     }
 }

@@ -1,27 +1,28 @@
+// Notifications with the properties of `DistributedNotificationCenter`: name, object and dictionary.
 extension SharedNotificationCenter {
-    /// A notification as those know it who come from `DistributedNotificationCenter`: a name, an object and a dictionary.
+    /// A notification as `DistributedNotificationCenter` has it: a name, an object and a dictionary.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { notification in
-    ///     print(notification.object ?? "somebody", notification.userInfo?["volume"]?.double ?? 1)
+    ///     print(notification.object ?? "no object", notification.userInfo?["volume"]?.double ?? 1)
     /// }
     /// ```
     ///
-    /// Any notification can be looked at like this, whoever posted it and how: the subject is its object, and a message of a type, which
-    /// travels as a map of its fields, has these in its dictionary.
+    /// Any notification can be read in this form, whatever its poster and its type. The subject is its object. A
+    /// message of a type travels as a map of its fields, so the dictionary has these fields.
     public struct Notification: Hashable, Sendable {
-        /// Its name.
+        /// The notification's name.
         public var name: Name
-        /// Whom or what it is about: its subject.
+        /// What the notification is about: its subject.
         public var object: String? { envelope.subject }
-        /// The payload as it travels.
+        /// The payload, encoded as it was posted.
         public var payload: RawPayload
-        /// What else is known about it.
+        /// All other facts about the notification, such as its position, its poster and its time.
         public var envelope: Envelope
 
-        /// What was posted with it; `nil` if there was nothing, or nothing that is a dictionary of property-list values (``payload`` has it
-        /// in any case). Decoded anew at each access.
+        /// The dictionary that was posted; `nil` if there was none, or if the payload is not a dictionary of
+        /// property-list values (``payload`` has it in any case). Decoded anew at each access.
         public var userInfo: UserInfo? {
             payload.bytes.isEmpty ? nil : (try? payload.decode(PropertyValue.self))?.dictionary
         }
@@ -40,21 +41,22 @@ extension SharedNotificationCenter {
     /// try center.post(name: "com.example.changed", object: "player-1", userInfo: ["volume": 0.5, "muted": false])
     /// ```
     ///
-    /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On
-    /// failure nothing was posted.
+    /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was
+    /// given. On failure nothing was posted.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
-    ///   - object: whom or what it is about, 1 to 255 bytes of UTF-8: the same as a message's subject.
+    ///   - object: what the notification is about, 1 to 255 bytes of UTF-8: the same as a message's subject.
     ///   - userInfo: travels as a CBOR map. `nil`: there is no payload.
-    ///   - deliverImmediately: observers of suspended centers get it as well, with what was held back for them before. Takes memory beside the
-    ///     ring, as a large payload does.
-    ///   - retain: keep it for observers that register later, until the next retained one of the same name. Not with an object:
-    ///     `.invalidArgument`.
-    ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
-    /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed` (nested too deep), `.payloadTooLarge`, `.noSpace`, `.full`,
-    ///   `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained, with an object).
+    ///   - deliverImmediately: also delivered to observers of suspended centers, after the notifications that were held
+    ///     back for them. Takes a chunk, as a large payload does.
+    ///   - retain: keeps the notification for observers that register later, until the next retained one of the same
+    ///     name. Not with an object: `.invalidArgument`.
+    ///   - deadline: how long a lossless observer may hold this post back. `nil`: not at all.
+    /// - Returns: its position in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed` (nested too deep), `.payloadTooLarge`,
+    ///   `.noSpace`, `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument`
+    ///   (retained, with an object).
     @discardableResult
     public func post(
         name: Name, object: String? = nil, userInfo: UserInfo? = nil, deliverImmediately: Bool = false,

@@ -1,3 +1,4 @@
+// Posting a key's arguments, and the state of a key.
 extension SharedNotificationCenter {
     /// Posts a key's arguments to all observers of its name, in all processes.
     ///
@@ -6,18 +7,20 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.post(progress, 42, "decoding", retain: true)
     /// ```
     ///
-    /// Promise: as for a message. Never waits for another process, unless a lossless observer is a whole ring behind and a deadline was
-    /// given; on failure nothing was posted.
+    /// Promise: as for a message. Never waits for another process, unless a lossless observer is a whole ring behind
+    /// and a deadline was given. On failure nothing was posted.
     ///
     /// - Parameters:
-    ///   - key: the name, and what goes with it.
+    ///   - key: the name, and the types of its arguments.
     ///   - arguments: encoded as one CBOR array, at most the center's maximum payload size.
-    ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8; observers can ask for one subject only.
-    ///   - retain: keep it for observers that register later, until the next retained one of the same name. Not with a subject: `.invalidArgument`.
-    ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
-    /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained, with a subject).
+    ///   - subject: what the notification is about, 1 to 255 bytes of UTF-8. Observers can ask for one subject only.
+    ///   - retain: keeps the arguments for observers that register later, until the next retained ones of the same
+    ///     name. Not with a subject: `.invalidArgument`.
+    ///   - deadline: how long a lossless observer may hold this post back. `nil`: not at all.
+    /// - Returns: its position in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
+    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained,
+    ///   with a subject).
     @discardableResult
     public func post<each Argument>(
         _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, subject: String? = nil,
@@ -28,19 +31,20 @@ extension SharedNotificationCenter {
             as: PostedArguments<repeat each Argument>.self, options: PostOptions(retain: retain, deadline: deadline))
     }
 
-    /// Keeps a key's arguments and tells the name's observers: the same as posting them retained.
+    /// Sets a key's arguments as the retained value of its name: the same as posting them retained.
     ///
     /// ```swift
     /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")
     /// let center = try SharedNotificationCenter.default
     /// try center.setState(640, 480, for: window)
-    /// if let (width, height) = try center.state(for: window) { print(width, height) }      // also in a process that starts later
+    /// // also in a process that starts later
+    /// if let (width, height) = try center.state(for: window) { print(width, height) }
     /// try center.clearState(for: window)
     /// ```
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted` (the center was opened for reading alone).
-    /// - Returns: its place in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
+    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
+    /// - Returns: its position in the center's order.
     @discardableResult
     public func setState<each Argument>(
         _ arguments: repeat each Argument, for key: Key<repeat each Argument>, deadline: Duration? = nil
@@ -48,7 +52,7 @@ extension SharedNotificationCenter {
         try post(key, repeat each arguments, retain: true, deadline: deadline)
     }
 
-    /// Forgets a key's arguments, as ``clearState(for:)`` of a name does.
+    /// Clears the retained arguments of a key, as ``clearState(for:)`` of a name does.
     ///
     /// ```swift
     /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")
@@ -62,14 +66,18 @@ extension SharedNotificationCenter {
 
     /// The arguments last set, or posted retained, for a key; `nil` if there are none.
     ///
-    /// Arguments that the poster didn't have yet take the key's defaults, as an observer's do (see ``Key``).
+    /// If an older poster did not send the last arguments, they have the key's defaults, as for an observer (see
+    /// ``Key``).
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// if let (percent, stage) = try SharedNotificationCenter.default.state(for: progress) { print("\(stage): \(percent) %") }
+    /// if let (percent, stage) = try SharedNotificationCenter.default.state(for: progress) {
+    ///     print("\(stage): \(percent) %")
+    /// }
     /// ```
     ///
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not what the key says, `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not match the key,
+    ///   `.invalidName`.
     public func state<each Argument>(
         for key: Key<repeat each Argument>
     ) throws(SharedNotificationError) -> (repeat each Argument)? {

@@ -1,26 +1,30 @@
+// Posting messages with the signatures of Foundation's `NotificationCenter`. These do not throw, so failures are
+// diagnostics.
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
     public import Foundation
 #endif
 
-// Spelled as Foundation's `NotificationCenter` spells it, so without `throws`: failures are diagnostics.
 extension SharedNotificationCenter {
     /// Posts a message of the main actor. ``MainActorMessage`` has an example.
     ///
-    /// Promise: when this has returned, this center object's own observers of it have been called (see ``MainActorMessage``). Waits for no other
-    /// process. If it can't be posted ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``, and nobody is called.
+    /// Promise: before this returns, this center object's own observers of the message have been called (see
+    /// ``MainActorMessage``). Waits for no other process. If the message can't be posted, ``onDiagnostic`` receives
+    /// ``Diagnostic/postFailed(_:_:)``, and no observer is called.
     @MainActor
     public func post<M: MainActorMessage>(_ message: M) {
         post(message, subjectText: nil)
     }
 
-    /// Posts a message of the main actor about an object, as `post(_:)` posts one about nothing. ``MainActorMessage`` has an example.
+    /// Posts a message of the main actor about an object. ``MainActorMessage`` has an example.
+    ///
+    /// Promise: as `post(_:)`.
     ///
     /// - Parameters:
-    ///   - message: encoded now.
-    ///   - subject: whom or what it is about. If it is `Identifiable` by a text, a number or a UUID, that is its name in other processes; any other
-    ///     object nobody can ask for there.
+    ///   - message: encoded before this returns.
+    ///   - subject: what the message is about. If it is `Identifiable` by a text, a number or a UUID, other processes
+    ///     identify it by that. Other processes can't observe any other object.
     @MainActor
     public func post<M: MainActorMessage>(_ message: M, subject: M.Subject) where M.Subject: AnyObject {
         post(message, subjectText: SubjectIdentity.text(of: subject))
@@ -32,7 +36,7 @@ extension SharedNotificationCenter {
     /// struct Room: Identifiable { var id: Int }
     /// struct LightsOut: SharedNotificationCenter.MainActorMessage { typealias Subject = Room }
     /// @MainActor func leave(_ center: SharedNotificationCenter) {
-    ///     center.post(LightsOut(), subject: Room(id: 12))        // for whoever observes a room of that number, in any process
+    ///     center.post(LightsOut(), subject: Room(id: 12))        // for observers of room 12, in all processes
     /// }
     /// ```
     ///
@@ -56,8 +60,9 @@ extension SharedNotificationCenter {
 
     /// Posts a message, from any thread. ``AsyncMessage`` has an example.
     ///
-    /// Promise: when this has returned, this center object's own sequences of it have it in their buffers (see ``AsyncMessage``). Waits for no other
-    /// process. If it can't be posted ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``, and nobody gets it.
+    /// Promise: before this returns, this center object's own sequences of the message have it in their buffers (see
+    /// ``AsyncMessage``). Waits for no other process. If the message can't be posted, ``onDiagnostic`` receives
+    /// ``Diagnostic/postFailed(_:_:)``, and no observer receives the message.
     public func post<M: AsyncMessage>(_ message: M) {
         post(message, subjectText: nil)
     }
@@ -78,9 +83,9 @@ extension SharedNotificationCenter {
     /// Promise: as `post(_:)`.
     ///
     /// - Parameters:
-    ///   - message: encoded now.
-    ///   - subject: whom or what it is about. If it is `Identifiable` by a text, a number or a UUID, that is its name in other processes; any other
-    ///     object nobody can ask for there.
+    ///   - message: encoded before this returns.
+    ///   - subject: what the message is about. If it is `Identifiable` by a text, a number or a UUID, other processes
+    ///     identify it by that. Other processes can't observe any other object.
     public func post<M: AsyncMessage>(_ message: M, subject: M.Subject) where M.Subject: AnyObject {
         post(message, subjectText: SubjectIdentity.text(of: subject))
     }

@@ -1,3 +1,4 @@
+// Posting a message, and posting bytes that are already encoded.
 extension SharedNotificationCenter {
     /// Posts a message to all observers of its name, in all processes.
     ///
@@ -9,24 +10,27 @@ extension SharedNotificationCenter {
     /// try center.post(TrackChanged(title: "So What"), retain: true)
     /// ```
     ///
-    /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was given. On
-    /// failure nothing was posted. May be called from any thread and any task, also inside an observer's closure.
+    /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was
+    /// given. On failure nothing was posted. May be called from any thread and any task, also inside an observer's
+    /// closure.
     ///
     /// - Parameters:
     ///   - message: encoded as its type says (``Message/encoding``), at most the center's maximum payload size.
-    ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8; observers can ask for one subject only.
-    ///   - retain: keep it for observers that register later, until the next retained one of the same name. A name has one value,
-    ///     without a subject: `.invalidArgument` with both.
-    ///   - deadline: how long a lossless observer may hold this post back. `nil` is not at all.
-    /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained, with a subject).
+    ///   - subject: what the message is about, 1 to 255 bytes of UTF-8. Observers can ask for one subject only.
+    ///   - retain: keeps the message for observers that register later, until the next retained one of the same name. A
+    ///     name has one value, without a subject: `.invalidArgument` with both.
+    ///   - deadline: how long a lossless observer may hold this post back. `nil`: not at all.
+    /// - Returns: its position in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
+    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained,
+    ///   with a subject).
     @discardableResult
     @inlinable
     public func post<M: Message>(
         _ message: M, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil
     ) throws(SharedNotificationError) -> UInt64 {
-        // Generic code of the caller's that the compiler specialises comes here, with a type that it knows by now.
+        // If the compiler specialises a caller's generic code, the type is known here, and a bitwise value takes the
+        // fast path.
         guard case .bitwise = M.encoding.kind else {
             return try postAsEncoded(message, subject: subject, retain: retain, deadline: deadline)
         }
@@ -35,22 +39,24 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Posts a message that travels as its bytes in memory: as any message is posted, and faster where the compiler knows the type.
+    /// Posts a message that travels as its bytes in memory.
+    ///
+    /// It is posted like any other message, and faster where the compiler knows the type.
     ///
     /// ```swift
     /// struct Moved: SharedNotificationCenter.BitwiseMessage { var x, y: Double }
     /// try SharedNotificationCenter.default.post(Moved(x: 1, y: 2))
     /// ```
     ///
-    /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`; and
-    ///   `.encodingFailed` if the type has chosen another ``Message/encoding``.
+    /// - Returns: its position in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.notPermitted`; and `.encodingFailed` if the type has chosen another ``Message/encoding``.
     @discardableResult
     @inlinable
     public func post<M: BitwiseMessage>(
         _ message: M, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil
     ) throws(SharedNotificationError) -> UInt64 {
-        // A type may have chosen otherwise.
+        // A bitwise type can still declare another encoding.
         guard case .bitwise = M.encoding.kind else {
             return try postAsEncoded(message, subject: subject, retain: retain, deadline: deadline)
         }
@@ -79,13 +85,13 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// What is left of posting when the value's bytes are there, from the ninth byte of `room` on: nothing that depends on the type.
+    /// The part of posting that does not depend on the type. The value's bytes begin at the ninth byte of `room`.
     @usableFromInline
     func postBitwise(
         _ room: UnsafeMutableRawBufferPointer, of type: any Message.Type, subject: String?, retain: Bool,
         deadline: Duration?
     ) throws(SharedNotificationError) -> UInt64 {
-        // The cache, and with it the topic, lives until the post is done.
+        // The cache closes its publishers when it is released, so it must live until the post is done.
         defer { withExtendedLifetime(self) {} }
         return try core.postBitwise(
             room, to: try core.publishers.publisher(for: type, subject: subject),
@@ -96,7 +102,8 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// try center.post(name: "com.example.trackChanged", payload: .json(#"{"title":"So What"}"#))      // decodes as a message of that name
+    /// // decodes as a message of that name
+    /// try center.post(name: "com.example.trackChanged", payload: .json(#"{"title":"So What"}"#))
     /// try center.post(name: "com.example.cache.flush", payload: .empty)
     /// ```
     ///
@@ -104,12 +111,14 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
-    ///   - payload: told to observers as it is, at most the center's maximum payload size; its format is not checked.
+    ///   - payload: delivered to observers unchanged, at most the center's maximum payload size. Its format is not
+    ///     checked.
     ///   - subject: as in `post(_:subject:retain:deadline:)`.
     ///   - retain: as in `post(_:subject:retain:deadline:)`.
     ///   - deadline: as in `post(_:subject:retain:deadline:)`.
-    /// - Returns: its place in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
+    /// - Returns: its position in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.notPermitted`.
     @discardableResult
     public func post(
         name: Name, payload: RawPayload, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil

@@ -1,24 +1,26 @@
+// The waiting posts of a center object, and the dispatch queue that posts them.
 internal import Dispatch
 
-/// Posts that wait, and the queue that posts them.
+/// Holds the posts that wait, and posts them when they are due.
 final class PostingQueue: @unchecked Sendable {
-    // Sendable: what changes is touched with `lock` held only.
+    // Sendable: the properties that change are accessed only with `lock` held.
     private let core: CenterCore
-    // Taken after `posting`. No user code runs with it held.
+    // Lock order: `posting`, then `lock`. No user code runs with `lock` held.
     private let lock = Lock()
     private var posts = DeferredPosts()
-    /// A block is on its way for those for `whenIdle`.
+    /// A timer block for the `whenIdle` posts is scheduled.
     private var isTimed = false
     /// The thread that holds `posting`, in `drain`.
     private var poster: WorkerThread?
-    /// What that thread has taken and still has to post, in order.
+    /// The posts that this thread has taken and has not begun to post, in order.
     private var taken: ArraySlice<DeferredPosts.Pending> = []
-    /// What that thread is posting, and how many it has begun to post.
+    /// The post that this thread is posting, and how many posts it has begun.
     private var underWay: DeferredPosts.Pending?
     private var begun: UInt64 = 0
-    /// The hook has called `drain` on that thread: all is to be taken once more.
+    /// The diagnostics hook has called `drain` on that thread: after this round, `drain` takes all posts once more.
     private var isAskedAgain = false
-    /// Held while what was taken is posted, so that nothing overtakes it. Who holds it (a test) keeps back what waits.
+    /// Held while the taken posts are posted, so that no later post overtakes them. A test holds it to keep posts
+    /// waiting.
     let posting = Lock()
     private let queue = DispatchQueue(label: "tidings.posts")
     private let generation = Forking.generation
@@ -31,7 +33,7 @@ final class PostingQueue: @unchecked Sendable {
         _ pending: DeferredPosts.Pending, style: SharedNotificationCenter.PostingStyle,
         coalescing: SharedNotificationCenter.Coalescing
     ) throws(SharedNotificationError) {
-        // A forked child has no queue, and may find the lock held.
+        // A forked child has no thread for the queue, and `lock` may have been held at the fork.
         let isForked = generation != Forking.generation
         if !isForked {
             let isTimer = lock.withLock {
@@ -50,8 +52,10 @@ final class PostingQueue: @unchecked Sendable {
         }
     }
 
-    /// With the lock held. Takes out what the new post takes the place of. If such a post is under way, waits for it: it must not
-    /// come after the new one. Does not wait for other posts: the diagnostics hook may run inside one, and wait for this thread.
+    /// Removes the taken posts that the new post replaces. Call with `lock` held.
+    ///
+    /// If a post that the new one replaces is being posted, this waits for it: that post must not come after the new
+    /// one. It does not wait for other posts: the diagnostics hook may run inside one, and may wait for this thread.
     private func replaceTaken(by new: DeferredPosts.Pending, _ coalescing: SharedNotificationCenter.Coalescing) {
         taken.removeAll { new.replaces($0, coalescing) }
         guard let underWay, new.replaces(underWay, coalescing), poster != .current else { return }
@@ -59,7 +63,8 @@ final class PostingQueue: @unchecked Sendable {
         while self.underWay != nil, begun == number { lock.wait() }
     }
 
-    /// Posts what is due, or all. If the diagnostics hook calls this during a post of `drain`, that `drain` goes round once more and takes all.
+    /// Posts the posts that are due, or all. If the diagnostics hook calls this during a post of `drain`, that `drain`
+    /// repeats its loop once and takes all posts.
     func drain(all: Bool) {
         guard generation == Forking.generation else { return }
         let isWithin = lock.withLock {
@@ -88,11 +93,11 @@ final class PostingQueue: @unchecked Sendable {
                 }
             } while all
         }
-        // User code, without the lock.
+        // The hook is user code, so it runs without `posting`.
         for (name, error) in failures { core.diagnostics.report(.postFailed(name, error)) }
     }
 
-    /// The one before has been posted, or has failed. `nil`: it was the last.
+    /// The next post to post, after the previous one was posted or failed. `nil`: there are no more.
     private func next() -> DeferredPosts.Pending? {
         lock.withLock {
             if underWay != nil { lock.wakeAll() }
@@ -113,7 +118,7 @@ final class PostingQueue: @unchecked Sendable {
         let due = lock.withLock { posts.due }
         queue.asyncAfter(deadline: .now() + .nanoseconds(Int(due > now ? due - now : 0))) {
             self.drain(all: false)
-            // More has come meanwhile.
+            // Posts that came during `drain` need another timer.
             let isEmpty = self.lock.withLock {
                 self.isTimed = !self.posts.isEmpty
                 return self.posts.isEmpty

@@ -1,64 +1,75 @@
+// Posting later: the posting styles, coalescing, and the posts that take them.
 extension SharedNotificationCenter {
-    /// When something is posted: at once, soon, or when things have calmed down.
+    /// When a notification is posted: at once, soon, or when no further posts have come for a while.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// try center.post(name: "com.example.changed", postingStyle: .asap)           // the caller goes on, another thread posts
-    /// try center.post(name: "com.example.changed", postingStyle: .whenIdle)       // in place of that one, if it still waits
+    /// // the caller goes on, another thread posts
+    /// try center.post(name: "com.example.changed", postingStyle: .asap)
+    /// // replaces the one above, if that still waits
+    /// try center.post(name: "com.example.changed", postingStyle: .whenIdle)
     /// ```
     public enum PostingStyle: Hashable, Sendable {
-        /// Before the call returns.
+        /// Posted before the call returns.
         case now
-        /// As soon as a thread of the center object's own gets to it: the caller pays for the encoding, and not for the post.
+        /// Posted by another thread of this process as soon as possible: the caller pays for the encoding, not for the
+        /// post.
         case asap
-        /// When nothing has been put off for 10 ms, at the latest after 100 ms.
+        /// Posted when no post has been deferred for 10 ms, and after 100 ms at the latest.
         case whenIdle
     }
 
-    /// What makes a post take the place of those that wait: whatever of this they have in common.
+    /// Which waiting posts a new post replaces: those that are equal to it in all of these properties.
     ///
     /// ```swift
     /// struct Moved: SharedNotificationCenter.Message { var x: Int }
     /// let center = try SharedNotificationCenter.default
-    /// for id in 1...3 { try center.post(Moved(x: id), subject: "\(id)", postingStyle: .whenIdle, coalescing: .name) }    // only the third
-    /// for id in 1...3 { try center.post(Moved(x: id), subject: "\(id)", postingStyle: .whenIdle, coalescing: []) }       // all three
+    /// for id in 1...3 {       // only the third
+    ///     try center.post(Moved(x: id), subject: "\(id)", postingStyle: .whenIdle, coalescing: .name)
+    /// }
+    /// for id in 1...3 {       // all three
+    ///     try center.post(Moved(x: id), subject: "\(id)", postingStyle: .whenIdle, coalescing: [])
+    /// }
     /// ```
     public struct Coalescing: OptionSet, Hashable, Sendable {
-        /// The bits.
+        /// The properties as bits.
         public let rawValue: Int
 
-        /// What these bits stand for.
+        /// The properties that these bits stand for.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
 
-        /// The same name.
+        /// The name is the same.
         public static let name = Coalescing(rawValue: 1)
-        /// The same subject (object), or none as well.
+        /// The subject (object) is the same, or both posts have none.
         public static let subject = Coalescing(rawValue: 2)
     }
 
-    /// Posts a message later, in place of equal ones that wait, as `NotificationQueue` does.
+    /// Posts a message later, and replaces equal posts that still wait, as `NotificationQueue` does.
     ///
     /// ```swift
     /// struct Moved: SharedNotificationCenter.Message { var x: Int }
     /// let center = try SharedNotificationCenter.default
-    /// for x in 0..<1000 { try center.post(Moved(x: x), postingStyle: .whenIdle) }   // observers see few of them, and the last one
+    /// // observers receive few of them, and the last one
+    /// for x in 0..<1000 { try center.post(Moved(x: x), postingStyle: .whenIdle) }
     /// center.postPending()
     /// ```
     ///
-    /// Promise: what waits is posted in the order of these calls, `asap` before `whenIdle`, each time with those it coalesces with taken out and
-    /// itself at the end. It belongs to this center object, and is posted also when that is gone; what waits when the process ends is lost,
-    /// see ``postPending()``. In a forked child everything is posted at once.
+    /// Promise: waiting posts are posted in the order of these calls, `asap` before `whenIdle`. A new post removes the
+    /// waiting posts that it replaces, and goes to the end of the queue. Waiting posts are posted even after the center
+    /// object is released. If the process ends, waiting posts are lost: see ``postPending()``. In a forked child, each
+    /// call posts at once.
     ///
     /// - Parameters:
-    ///   - message: encoded now, posted later.
-    ///   - subject: whom or what it is about, 1 to 255 bytes of UTF-8.
-    ///   - style: when. With `.now`, those that wait and match are taken out as well. If one that matches is just being posted,
-    ///     this waits until it has been.
-    ///   - coalescing: which of those that wait it takes the place of: those that match in all of it; `[]`: none.
-    /// - Throws: ``SharedNotificationError``: `.encodingFailed`; with `.now`, and in a forked child, also `.invalidName`, `.payloadTooLarge`,
-    ///   `.noSpace`, `.full`, `.removed`, `.notPermitted`. If a later post fails, ``onDiagnostic`` is told ``Diagnostic/postFailed(_:_:)``.
+    ///   - message: encoded before this returns, posted later.
+    ///   - subject: what the message is about, 1 to 255 bytes of UTF-8.
+    ///   - style: when to post. `.now` also removes the waiting posts that match. If a matching post is being posted at
+    ///     this moment, this waits until that post has ended.
+    ///   - coalescing: which waiting posts this one replaces: those that match in all of it. `[]`: none.
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed`; with `.now`, and in a forked child, also
+    ///   `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`. If a deferred post
+    ///   fails, ``onDiagnostic`` receives ``Diagnostic/postFailed(_:_:)``.
     public func post<M: Message>(
         _ message: M, subject: String? = nil, postingStyle style: PostingStyle,
         coalescing: Coalescing = [.name, .subject]
@@ -69,17 +80,19 @@ extension SharedNotificationCenter {
             coalescing: coalescing)
     }
 
-    /// Posts a name with an object and a dictionary later, in place of equal ones that wait. Otherwise as for a message
-    /// (``post(_:subject:postingStyle:coalescing:)``).
+    /// Posts a name with an object and a dictionary later, and replaces equal posts that still wait.
+    ///
+    /// Otherwise as for a message (``post(_:subject:postingStyle:coalescing:)``).
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// try center.post(name: "com.example.changed", object: "player-1", userInfo: ["volume": 0.5], postingStyle: .whenIdle)
+    /// let (object, info): (String, SharedNotificationCenter.UserInfo) = ("player-1", ["volume": 0.5])
+    /// try center.post(name: "com.example.changed", object: object, userInfo: info, postingStyle: .whenIdle)
     /// center.postPending()
     /// ```
     ///
-    /// - Throws: ``SharedNotificationError``: `.encodingFailed` (nested too deep); with `.now`, and in a forked child, also `.invalidName`,
-    ///   `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed` (nested too deep); with `.now`, and in a forked child,
+    ///   also `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
     public func post(
         name: Name, object: String? = nil, userInfo: UserInfo? = nil, postingStyle style: PostingStyle,
         coalescing: Coalescing = [.name, .subject]
@@ -92,8 +105,9 @@ extension SharedNotificationCenter {
             coalescing: coalescing)
     }
 
-    /// Posts a key's arguments later, in place of equal ones that wait. Otherwise as for a message
-    /// (``post(_:subject:postingStyle:coalescing:)``).
+    /// Posts a key's arguments later, and replaces equal posts that still wait.
+    ///
+    /// Otherwise as for a message (``post(_:subject:postingStyle:coalescing:)``).
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -102,8 +116,8 @@ extension SharedNotificationCenter {
     /// center.postPending()
     /// ```
     ///
-    /// - Throws: ``SharedNotificationError``: `.encodingFailed`; with `.now`, and in a forked child, also `.invalidName`, `.payloadTooLarge`,
-    ///   `.noSpace`, `.full`, `.removed`, `.notPermitted`.
+    /// - Throws: ``SharedNotificationError``: `.encodingFailed`; with `.now`, and in a forked child, also
+    ///   `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
     public func post<each Argument>(
         _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, subject: String? = nil,
         postingStyle style: PostingStyle, coalescing: Coalescing = [.name, .subject]
@@ -115,7 +129,7 @@ extension SharedNotificationCenter {
             style: style, coalescing: coalescing)
     }
 
-    /// Posts everything that waits to be posted by this center object, before it returns: before the process ends, say.
+    /// Posts all waiting posts of this center object before it returns, for example before the process ends.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -124,9 +138,10 @@ extension SharedNotificationCenter {
     /// exit(0)
     /// ```
     ///
-    /// Promise: from any thread; what another thread is just posting is posted, too, when this has returned. ``onDiagnostic`` is told what
-    /// could not be posted (``Diagnostic/postFailed(_:_:)``). If that closure calls this while a waiting post is being posted, this returns at
-    /// once, and the rest is posted after the closure returns. In a forked child nothing waits, and this does nothing.
+    /// Promise: may be called from any thread. If another thread is posting waiting posts, those have also been posted
+    /// when this returns. ``onDiagnostic`` receives each failure (``Diagnostic/postFailed(_:_:)``). If that closure
+    /// calls this during a waiting post, this returns at once, and the remaining posts follow after the closure
+    /// returns. In a forked child no posts wait, and this does nothing.
     public func postPending() {
         deferred.drain(all: true)
     }

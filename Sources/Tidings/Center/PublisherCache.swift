@@ -1,6 +1,6 @@
-/// Names prepared for posting, so that a post costs no look-up in the center.
+/// The open publishers of a center object, so that a post does not look up its name in the center.
 ///
-/// A topic of this cache is open as long as the cache, or as long as whoever got it holds its handle.
+/// A publisher of this cache is open as long as the cache, or as long as a caller holds its handle.
 final class PublisherCache: Sendable {
     private let link: CenterLink
     private let types: MessageTypes
@@ -8,20 +8,22 @@ final class PublisherCache: Sendable {
     private let contents: ForkLocal<Contents>
 
     private final class Contents: @unchecked Sendable {
-        // Sendable: what changes is touched with the lock held only.
+        // Sendable: the properties that change are accessed only with `lock` held.
         let lock = Lock()
-        /// Bounded: subjects may be without end. When it is full all are let go, and those in use come back by being used.
+        /// Bounded, because the number of subjects is unbounded. When it is full, all handles are dropped; each is
+        /// opened again when it is next used.
         var byName: [Key: PublisherHandle] = [:]
-        /// What `byType` refers to.
+        /// Keeps the handles that `byType` refers to.
         var kept: [PublisherHandle] = []
-        /// Types without a subject. Never let go: a program has so many types.
+        /// Publishers of types, without a subject. Never emptied, because the number of types in a program is bounded.
         let byType = TypeTable<Publisher.KeptPublisher>()
     }
 
     private struct Key: Hashable {
         var name: SharedNotificationCenter.Name
         var subject: ByteText?
-        /// What it is posted as, so that another type comes to light where it is new here, and nowhere else. Not hashed: a name has one, mostly.
+        /// The type that is posted. It is part of the key so that a second type for a name is detected when it is first
+        /// used. Not hashed, because most names have one type.
         var type: ObjectIdentifier?
 
         static func == (one: Key, other: Key) -> Bool {
@@ -42,7 +44,7 @@ final class PublisherCache: Sendable {
         contents = ForkLocal { Contents() }
     }
 
-    /// The cache must outlive the use of what is returned.
+    /// The caller must keep the cache alive while it uses the result.
     @inline(__always)
     func publisher(
         for type: any SharedNotificationCenter.Message.Type, subject: String?
@@ -60,7 +62,7 @@ final class PublisherCache: Sendable {
     private func newPublisher(
         for type: any SharedNotificationCenter.Message.Type
     ) throws(SharedNotificationError) -> Publisher {
-        // What `byType` has is good for one center.
+        // `byType` holds publishers of one center, so it can't be used if the center can change.
         if link.follows {
             return try publisher(
                 for: type.name, subject: nil, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
@@ -68,13 +70,13 @@ final class PublisherCache: Sendable {
         types.note(type, name: type.name)
         let contents = contents.object
         let handle = try PublisherHandle(link.handle, name: type.name.rawValue, subject: nil)
-        // Kept before others can find it. One too many if another thread was first.
+        // Kept before other threads can find it. If another thread was first, one handle too many is kept.
         contents.lock.withLock { contents.kept.append(handle) }
         let new = Publisher(handle, fingerprint: PayloadCoding.fingerprint(of: type))
         return contents.byType.insert(new.kept, for: ObjectIdentifier(type)).publisher
     }
 
-    /// - Parameter type: what is posted there always; `nil`: this and that.
+    /// - Parameter type: the one type that is posted there; `nil`: values of any type.
     func publisher(
         for name: SharedNotificationCenter.Name, subject: String?, as type: Any.Type? = nil, fingerprint: UInt64 = 0
     ) throws(SharedNotificationError) -> Publisher {
@@ -85,11 +87,11 @@ final class PublisherCache: Sendable {
         return Publisher(try opened(key, subject), fingerprint: fingerprint)
     }
 
-    /// What a key's arguments are read from.
+    /// The publisher that a key's arguments are read from.
     ///
     /// - Parameters:
-    ///   - type: of the arguments: another than they are posted as.
-    ///   - needed: how many there have to be.
+    ///   - type: of the arguments as they are read, which differs from the type that they are posted as.
+    ///   - needed: how many arguments a payload must have.
     func publisher<Value>(
         for name: SharedNotificationCenter.Name, readAs type: Value.Type, posted: Any.Type,
         needed: @autoclosure () -> Int
@@ -102,7 +104,7 @@ final class PublisherCache: Sendable {
         return Publisher(try opened(key, nil), fingerprint: 0)
     }
 
-    /// What a message's state is read from.
+    /// The publisher that a message's state is read from.
     func publisherToRead(
         for type: any SharedNotificationCenter.Message.Type
     ) throws(SharedNotificationError) -> Publisher {
@@ -110,13 +112,13 @@ final class PublisherCache: Sendable {
         return try publisher(for: type, subject: nil)
     }
 
-    /// What a name's state is read from.
+    /// The publisher that a name's state is read from.
     func publisherToRead(for name: SharedNotificationCenter.Name) throws(SharedNotificationError) -> Publisher {
         link.lookAgain()
         return try publisher(for: name, subject: nil)
     }
 
-    /// One of a center that was left counts for nothing.
+    /// The cached publisher. A publisher of a center that this object has left is not used.
     @inline(__always)
     private func found(_ key: Key, _ contents: Contents) -> PublisherHandle? {
         guard let found = contents.lock.withLock({ contents.byName[key] }) else { return nil }
@@ -127,10 +129,10 @@ final class PublisherCache: Sendable {
         let contents = contents.object
         let center = link.handle
         let handle = try PublisherHandle(center, name: key.name.rawValue, subject: subject, link: link)
-        // Topics are closed outside the lock.
+        // Publishers are closed outside the lock.
         let dropped = contents.lock.withLock { () -> [Key: PublisherHandle] in
             var dropped: [Key: PublisherHandle] = [:]
-            // All are of one center: topics of a center that was left would keep it open.
+            // All are of one center: publishers of the previous center would keep it open.
             let isOfAnother = contents.byName.first?.value.isOf(center) == false
             if isOfAnother || contents.byName.count >= Self.limit { swap(&dropped, &contents.byName) }
             contents.byName[key] = handle

@@ -1,20 +1,24 @@
+// Sealed centers: centers without a file, which one process sends to another over a socket.
 extension SharedNotificationCenter {
-    /// Creates a center without a file, for peers that it is sent to.
+    /// Creates a center without a file, to send it to peers.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.sealed(named: "com.example.sandbox")
     /// let socket: Int32 = 3                                       // connected to the peer
-    /// try center.send(over: socket, isReadOnly: false)            // there: SharedNotificationCenter(receivedOver: socket)
+    /// // the peer calls SharedNotificationCenter(receivedOver: socket)
+    /// try center.send(over: socket, isReadOnly: false)
     /// ```
     ///
-    /// It is memory whose size is sealed: nobody, whatever code they run, can cut it short under others, which is the one way to
-    /// make a process crash that a file leaves open. It is gone with the last process that has it.
+    /// The center is memory whose size is sealed, so no process can shorten it. A file does not have this protection: a
+    /// process that shortens a center's file makes the other processes crash. That is the only such attack that a file
+    /// leaves open. The memory is freed with the last process that has the center open.
     ///
     /// - Parameters:
-    ///   - name: for messages; nobody finds the center by it. As for ``init(named:configuration:)``.
+    ///   - name: for messages only: a sealed center is not found by its name. As for ``init(named:configuration:)``.
     ///   - configuration: sizes, ``Configuration-swift.struct/permissions`` and ``Configuration-swift.struct/group``.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (also for an owner, `isReadOnly`, or a creation `.never`),
-    ///   `.notPermitted` (this process isn't in the group), `.noSpace`, `.system` (no memory, no descriptor, or no `/proc`).
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (also for an owner, `isReadOnly`, or a
+    ///   creation `.never`), `.notPermitted` (this process isn't in the group), `.noSpace`, `.system` (no memory, no
+    ///   descriptor, or no `/proc`).
     public static func sealed(
         named name: String, configuration: Configuration = Configuration()
     ) throws(SharedNotificationError) -> SharedNotificationCenter {
@@ -22,7 +26,8 @@ extension SharedNotificationCenter {
         return SharedNotificationCenter(core: CenterCore(name: name, handle: handle))
     }
 
-    /// Hands a sealed center to the process at the other end of a connected Unix socket, which needs no access to anything else.
+    /// Sends a sealed center to the process at the other end of a connected Unix socket. The peer needs no other
+    /// access.
     ///
     /// ```swift
     /// func hand(_ center: SharedNotificationCenter, to sandboxed: Int32) throws(SharedNotificationError) {
@@ -33,12 +38,12 @@ extension SharedNotificationCenter {
     /// Waits as `sendmsg` on that socket does.
     ///
     /// - Parameters:
-    ///   - socket: the descriptor, which stays yours.
+    ///   - socket: the descriptor; the caller keeps it.
     ///   - isReadOnly: whether the peer may only observe (see ``Configuration-swift.struct/isReadOnly``). The center's
-    ///     permissions must let somebody read who may not write, `0o644` for instance.
-    /// - Throws: ``SharedNotificationError``: `.invalidArgument` if the center is not a sealed one, `.notPermitted` if the peer would get more
-    ///   than this process has, or the permissions let nobody read who may not write, `.notFound` if there is no `/proc`, `.system` with
-    ///   what `sendmsg` said.
+    ///     permissions must let users read it without write permission, `0o644` for instance.
+    /// - Throws: ``SharedNotificationError``: `.invalidArgument` if the center is not a sealed one, `.notPermitted` if
+    ///   the peer would get more rights than this process has, or if the permissions give no user read permission
+    ///   alone, `.notFound` if there is no `/proc`, `.system` with the error of `sendmsg`.
     public func send(over socket: Int32, isReadOnly: Bool = false) throws(SharedNotificationError) {
         try core.handle.send(over: socket, isReadOnly: isReadOnly)
     }
@@ -48,22 +53,25 @@ extension SharedNotificationCenter {
     /// ```swift
     /// let socket: Int32 = 3                                       // connected to the process that has the center
     /// let center = try SharedNotificationCenter(receivedOver: socket, maximumSize: 64 << 20)
-    /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { notification in print(notification.name) }
+    /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { notification in
+    ///     print(notification.name)
+    /// }
     /// ```
     ///
-    /// Whoever sent it: what is not sealed is refused, and everything is checked that opening a file checks.
+    /// The sender is not trusted: a center that is not sealed is refused, and all checks of opening a file are made.
     ///
-    /// The sender chooses the center's size. The receiver gives that many addresses, and its peers can make the center take
-    /// that much memory. A center of more than `maximumSize` bytes is refused before anything of it is mapped.
+    /// The sender chooses the center's size. The receiver reserves that much address space, and its peers can make the
+    /// center take that much memory. A center of more than `maximumSize` bytes is refused before any of it is mapped.
     ///
     /// - Parameters:
-    ///   - socket: the descriptor, which stays yours.
-    ///   - maximumSize: the largest center that is accepted, in bytes (what its `statistics.fileSize` says), at least 1.
-    ///     Default: 1 GiB.
+    ///   - socket: the descriptor; the caller keeps it.
+    ///   - maximumSize: the size of the largest center that is accepted, in bytes (its `statistics.fileSize`), at least
+    ///     1. Default: 1 GiB.
     /// - Throws: ``SharedNotificationError``: `.centerTooLarge` if the center has more than `maximumSize` bytes,
-    ///   `.invalidArgument` if `maximumSize` is less than 1 (nothing is received then), `.notACenter` if something else was
-    ///   sent, `.notPermitted` if it is not sealed, `.incompatibleVersion`, `.tooManyParticipants`, `.system(ECONNRESET)` if the
-    ///   other end is closed, `.system(EAGAIN)` if nothing is there on a socket that does not wait.
+    ///   `.invalidArgument` if `maximumSize` is less than 1 (nothing is received then), `.notACenter` if something else
+    ///   was sent, `.notPermitted` if it is not sealed, `.incompatibleVersion`, `.tooManyParticipants`,
+    ///   `.system(ECONNRESET)` if the other end is closed, `.system(EAGAIN)` if the socket does not block and no
+    ///   message has arrived.
     public convenience init(
         receivedOver socket: Int32, maximumSize: Int = 1 << 30
     ) throws(SharedNotificationError) {

@@ -1,7 +1,7 @@
 /// Notifications with typed payloads between the processes of one machine.
 ///
-/// Every process that opens the center of a name shares it with all others that do; nothing has to run in between.
-/// A center has one order: each observer sees the notifications it asked for in that order, whoever posted them.
+/// All processes that open a center by the same name share it. No process has to run in between.
+/// A center has one order: each observer receives the notifications that it asked for in that order, from all posters.
 ///
 /// ```swift
 /// struct TrackChanged: SharedNotificationCenter.Message {
@@ -12,16 +12,17 @@
 /// try center.post(TrackChanged(title: "So What"))
 /// ```
 ///
-/// A center object is one participant. Observers keep what they need of it alive: they go on until their
-/// ``ObservationToken`` is cancelled or released, also when the last reference to the center object is gone before.
-/// A center without observers has no thread.
+/// A center object is one participant. Its observers keep the center open: they go on until their
+/// ``ObservationToken`` is cancelled or released, even after the last reference to the center object is gone.
+/// A center object without observers has no thread.
 ///
-/// After `fork()` a child can post through the same object. Its parent's observers do not exist in the child, and adding one
-/// there fails with ``SharedNotificationError/Code-swift.enum/forked``: open a center of its own there.
+/// After `fork()`, a child can post through the same object. The parent's observers do not exist in the child. Adding
+/// an observer there fails with ``SharedNotificationError/Code-swift.enum/forked``: the child must open the center
+/// itself.
 ///
-/// A child made by `_Fork()`, `vfork()` or raw `clone()` runs no fork handlers and keeps its parent's locks. If the parent dies,
-/// other processes take it for alive until that child calls `exec` or ends, and its lossless observers hold posts back until
-/// the posts' deadline.
+/// A child made by `_Fork()`, `vfork()` or raw `clone()` runs no fork handlers and keeps its parent's locks. If the
+/// parent dies, the parent's participant then counts as alive until that child calls `exec` or ends. Until then, the
+/// parent's lossless observers hold posts back until the posts' deadline.
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
     let targets = TargetTable()
@@ -32,7 +33,7 @@ public final class SharedNotificationCenter: Sendable {
     let deferred: PostingQueue
     let subjects = SubjectObservers()
 
-    /// Opens the center of that name, creating it first if there is none (see ``Configuration-swift.struct/creation``).
+    /// Opens the center of that name. Creates it first if there is none (see ``Configuration-swift.struct/creation``).
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter(named: "com.example.player")
@@ -40,17 +41,17 @@ public final class SharedNotificationCenter: Sendable {
     /// let larger = try SharedNotificationCenter(named: "com.example.studio", configuration: group)
     /// ```
     ///
-    /// Waits for no other process. Sizes in the configuration matter to whoever creates the center; who opens an existing one
-    /// takes its sizes.
+    /// Waits for no other process. The process that creates the center decides its sizes; a process that opens an
+    /// existing center takes the center's sizes.
     ///
     /// - Parameters:
     ///   - name: 1 to 200 bytes of UTF-8, without "/" and not starting with ".".
-    ///   - configuration: sizes, access, and where centers live.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (the message says how much is
-    ///   needed), `.notPermitted` (another user's, or in a directory where another user may rename files: see
+    ///   - configuration: sizes, access, and the directory of the center.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (the message says how much
+    ///   is needed), `.notPermitted` (another user's center, or a directory where another user may rename files: see
     ///   ``Configuration-swift.struct/allowsSharedDirectory``), `.notACenter`, `.incompatibleVersion`, `.notFound`,
-    ///   `.exists`,
-    ///   `.tooManyParticipants`, `.removed` (another process has been removing it for two seconds), `.system`.
+    ///   `.exists`, `.tooManyParticipants`, `.removed` (another process has been removing it for two seconds),
+    ///   `.system`.
     public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
         core = CenterCore(
             name: name, handle: try CenterHandle(name: name, configuration: configuration),
@@ -63,16 +64,20 @@ public final class SharedNotificationCenter: Sendable {
         deferred = PostingQueue(core: core)
     }
 
-    /// A center of this process alone, for what Foundation's `NotificationCenter()` is for: nobody else can open it, unless it is sent to them
-    /// (it is a ``sealed(named:configuration:)`` one).
+    /// Creates a center for this process alone, as Foundation's `NotificationCenter()` does.
+    ///
+    /// It is a ``sealed(named:configuration:)`` center: another process can use it only if this process sends it there.
     ///
     /// ```swift
     /// let center = SharedNotificationCenter()
-    /// let token = try center.addObserver(forName: "changed", object: nil) { notification in print(notification.name) }
+    /// let token = try center.addObserver(forName: "changed", object: nil) { notification in
+    ///     print(notification.name)
+    /// }
     /// try center.post(name: "changed")
     /// ```
     ///
-    /// Ends the process if the operating system has no memory or descriptor left for it; where that is to be an error, use `sealed(named:)`.
+    /// If the operating system has no memory or descriptor left for it, this ends the process. Use
+    /// ``sealed(named:configuration:)`` to get an error instead.
     public convenience init() {
         do {
             self.init(
@@ -83,27 +88,30 @@ public final class SharedNotificationCenter: Sendable {
         }
     }
 
-    /// This user's default center, named `default`, in the default directory: the same object for the whole process, another one in a
-    /// forked child.
+    /// This user's default center, named `default`, in the default directory.
+    ///
+    /// One process always gets the same object. A forked child gets another object.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// try center.post(name: "com.example.changed")
     /// ```
     ///
-    /// - Throws: as ``init(named:configuration:)``. A failure is not remembered; the next access tries again.
+    /// - Throws: as ``init(named:configuration:)``. A failure is not remembered: the next access tries again.
     public static var `default`: SharedNotificationCenter {
         get throws(SharedNotificationError) { try DefaultCenter.shared.center() }
     }
 
-    /// The name it was opened with.
+    /// The name that the center was opened with.
     public var name: String { core.name }
 
-    /// The file behind the center, for messages to people: `/memfd:` and the name for a sealed one. It is not an interface.
+    /// The path of the center's file, for messages. A sealed center has `/memfd:` and its name. Not an interface.
     public var path: String { core.link.handle.path }
 
-    /// A random number, other than 0, that tells this center from the others of its name: from the one before, if that was removed, and from the
-    /// next. Sequences are comparable within one incarnation only. It changes if this object follows the name
+    /// A random number, other than 0, that differs for each center of the same name.
+    ///
+    /// A center that is created after a removal has another incarnation than the removed one. Sequences are comparable
+    /// within one incarnation only. The number changes if this object follows the name
     /// (``Configuration-swift.struct/followsName``) and goes on in the next center.
     ///
     /// ```swift
@@ -112,41 +120,47 @@ public final class SharedNotificationCenter: Sendable {
     /// ```
     public var incarnation: UInt64 { core.link.handle.incarnation }
 
-    /// Deletes the center's file: nobody can open it any more.
+    /// Deletes the center's file, so that no process can open the center any more.
     ///
     /// ```swift
     /// try SharedNotificationCenter.remove(named: "com.example.player")
     /// ```
     ///
-    /// Those who have it open get `.removed` from their next post. Never touches a file that is not a center.
+    /// Processes that have the center open get `.removed` from their next post. Never deletes a file that is not a
+    /// center.
     ///
     /// - Parameters:
     ///   - name: as in ``init(named:configuration:)``.
-    ///   - configuration: where it lives, and whose it is; sizes make no difference.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (a size that no center can have), `.notFound`, `.notPermitted`,
-    ///   `.notACenter`, `.removed` (another process has been removing it for two seconds).
+    ///   - configuration: the center's directory and owner; sizes make no difference.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (a size that no center can have),
+    ///   `.notFound`, `.notPermitted`, `.notACenter`, `.removed` (another process has been removing it for two
+    ///   seconds).
     public static func remove(
         named name: String, configuration: Configuration = Configuration()
     ) throws(SharedNotificationError) {
         try CenterHandle.remove(name: name, configuration: configuration)
     }
 
-    /// Tidies up what dead participants left. Happens by itself whenever it matters; others go on undisturbed.
+    /// Reclaims the orphans of dead participants now.
+    ///
+    /// Participants also do this themselves when orphans are in their way. Other processes are not disturbed.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// if try center.reclaim() > 0 { print(try center.orphans) }
     /// ```
     ///
-    /// - Returns: how many dead participants were tidied up.
+    /// - Returns: how many dead participants were reclaimed.
     /// - Throws: ``SharedNotificationError``: `.notPermitted` if the center was opened for reading alone.
     @discardableResult
     public func reclaim() throws(SharedNotificationError) -> Int {
         try core.handle.reclaim()
     }
 
-    /// Is told what no observer was told: payloads that do not decode where the observer has no `onUndecodable`, losses where
-    /// it has no `onMissed`, sequences that could not start.
+    /// A closure that receives what no observer was informed of.
+    ///
+    /// Examples: payloads that do not decode where the observer has no `onUndecodable`, losses where it has no
+    /// `onMissed`, sequences that could not start.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -155,9 +169,9 @@ public final class SharedNotificationCenter: Sendable {
     /// }
     /// ```
     ///
-    /// Called on whatever thread noticed, one call at a time is not promised. `nil`, the default, writes one line on
-    /// standard error for the first report of each kind and name; ``statistics`` counts all. In a forked child it is `nil` until
-    /// the child sets it.
+    /// Called on the thread that noticed it; several threads may call it at the same time. If it is `nil` (the
+    /// default), the first report of each kind and name is written to standard error as one line; ``statistics`` counts
+    /// all. In a forked child it is `nil` until the child sets it.
     public var onDiagnostic: (@Sendable (Diagnostic) -> Void)? {
         get { core.diagnostics.hook }
         set { core.diagnostics.hook = newValue }

@@ -1,9 +1,10 @@
-/// Why something failed: the kind of failure, to decide by, and one line for people.
+/// Why an operation failed: the kind of failure for programs, and one line for people.
 ///
 /// ```swift
 /// do {
 ///     let player = SharedNotificationCenter.Configuration(creation: .never)
-///     try SharedNotificationCenter(named: "com.example.player", configuration: player).post(name: "com.example.changed")
+///     let center = try SharedNotificationCenter(named: "com.example.player", configuration: player)
+///     try center.post(name: "com.example.changed")
 /// } catch {
 ///     switch error.code {
 ///     case .notFound: print("no player has run yet")
@@ -12,25 +13,29 @@
 /// }
 /// ```
 ///
-/// A function's documentation names the kinds that it has reasons of its own for. Whatever looks into a center can also throw
-/// ``Code-swift.enum/notACenter`` (the center's memory contradicts itself), ``Code-swift.enum/forked`` and
-/// ``Code-swift.enum/tooManyParticipants`` (the first use of a center object in a forked child, which takes a place of its own), and
-/// ``Code-swift.enum/system(_:)`` (no memory; or the program closed the center's own descriptor).
+/// A function's documentation names the kinds of failure that are specific to it. Each function that reads or writes a
+/// center can also throw these kinds:
+/// - ``Code-swift.enum/notACenter``: the center's memory contradicts itself.
+/// - ``Code-swift.enum/forked`` and ``Code-swift.enum/tooManyParticipants``: from the first use of a center object in
+///   a forked child, because the child takes a participant entry of its own.
+/// - ``Code-swift.enum/system(_:)``: no memory, or the program closed the center's own descriptor.
 public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of failure: what programs decide by, as ``SharedNotificationError`` shows.
+    /// The kind of failure. Programs decide by it, as ``SharedNotificationError`` shows.
     public enum Code: Hashable, Sendable {
-        /// A center's, notification's or subject's name is empty, too long, or has bytes it must not have; or what names begin with has a `*`.
+        /// The name of a center, notification or subject is empty, too long, or has bytes that it must not have; or a
+        /// name prefix contains a `*`.
         case invalidName
-        /// A configuration or an argument out of its range.
+        /// A configuration or an argument is out of its range.
         case invalidArgument
         /// The payload is larger than the center's maximum.
         case payloadTooLarge
         /// The sealed center that a peer sent is larger than this process accepts. Nothing of it was mapped.
         case centerTooLarge
-        /// The directory of the center is full, or the center has no room left of that kind. Nothing was done.
+        /// The directory of the center is full, or the center has no free entry for another name or prefix. Nothing was
+        /// done.
         case noSpace
-        /// The center belongs to another user, its permissions forbid it, it was opened for reading alone, or another user
-        /// may rename files in its directory.
+        /// The center belongs to another user, its permissions forbid it, it was opened for reading alone, or another
+        /// user may rename files in its directory.
         case notPermitted
         /// The file is not a center, or is damaged. It was not touched.
         case notACenter
@@ -40,38 +45,39 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         case notFound
         /// There is such a center already.
         case exists
-        /// A lossless observer is a whole ring behind; with a deadline: still was when it passed. Or all places for payloads of that size
-        /// hold kept values, or are being filled. Nothing was posted.
+        /// A lossless observer is a whole ring behind (with a deadline: it still was when the deadline passed). Or all
+        /// chunks for payloads of that size hold retained values or are being written. Nothing was posted.
         case full
-        /// The center was removed, deleted or replaced: open it again. From opening and removing: another process has been removing it for two
-        /// seconds.
+        /// The center was removed, deleted or replaced: open it again. Opening and removing throw this if another
+        /// process has been removing the center for two seconds.
         case removed
-        /// The sequence belongs to another center, most often an earlier one of the same name. Start with `.oldest` or `.now`
-        /// (``SharedNotificationCenter/Start``).
+        /// The sequence belongs to another center, most often an earlier one of the same name. Start with `.oldest` or
+        /// `.now` (``SharedNotificationCenter/Start``).
         case otherIncarnation
-        /// All participant places of the center are taken.
+        /// All participant entries of the center are taken.
         case tooManyParticipants
-        /// All observer places of the center are taken.
+        /// All observer entries of the center are taken.
         case tooManyObservers
-        /// The value could not be encoded; the message has the encoder's words. Nothing was posted.
+        /// The value could not be encoded; the message contains the encoder's error. Nothing was posted.
         case encodingFailed
-        /// The value is there but does not decode as the type asked for.
+        /// The value exists, but does not decode as the requested type.
         case decodingFailed
-        /// This object belongs to the parent process; a forked child needs a center of its own for this.
+        /// This object belongs to the parent process; a forked child must open the center itself for this operation.
         case forked
-        /// Anything else the operating system said, as an `errno`.
+        /// Any other error of the operating system, as an `errno`.
         case system(Int32)
     }
 
     /// The kind of failure.
     public let code: Code
-    /// One line: what was tried on what, why it failed, what to do.
+    /// One line: the operation and its object, the reason of the failure, and what to do.
     public let message: String
 
-    /// The same as ``message``.
+    /// The same text as ``message``.
     public var description: String { message }
 
-    /// An error of that kind with that line, as the library throws it: for what stands in for it in tests.
+    /// Creates an error of that kind with that line, as the library throws it. For replacements of the library in
+    /// tests.
     public init(_ code: Code, message: String) {
         self.code = code
         self.message = message

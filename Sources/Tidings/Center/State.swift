@@ -1,7 +1,8 @@
-// One value for each name, and no subjects: a subject selects among notifications, and a value is found by its name alone. Values that are to be
-// kept side by side have names of their own, as MQTT's topics and D-Bus's object paths do, and are observed together by their prefix.
+// The retained value of a name: set, read, clear. A name has one value, and a value has no subject: a subject selects
+// among notifications, and a value is found by its name alone. Values that are kept side by side have names of their
+// own, as in MQTT and D-Bus, and are observed together by their prefix.
 extension SharedNotificationCenter {
-    /// Keeps a value for its type's name and tells the name's observers: the same as posting it retained.
+    /// Sets the retained value of a type's name and notifies the name's observers: the same as posting it retained.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -10,13 +11,13 @@ extension SharedNotificationCenter {
     /// let change = try center.state(for: TrackChanged.self)      // also in a process that starts later
     /// ```
     ///
-    /// Promise: it stays until the next one of the same name, or until it is cleared, or set to `nil`; also when
-    /// every process that has the center open is gone, until the center is removed or the machine starts anew. Whoever registers later gets it
-    /// first, with ``Envelope/isRetained``.
+    /// Promise: the value stays until the next one of the same name, or until it is cleared or set to `nil`. It stays
+    /// after the last process that has the center open has ended, until the center is removed or the machine restarts.
+    /// An observer that registers later receives it first, with ``Envelope/isRetained``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted` (the center was opened for reading alone).
-    /// - Returns: its place in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
+    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
+    /// - Returns: its position in the center's order.
     @discardableResult
     public func setState<M: Message>(
         _ value: M, deadline: Duration? = nil
@@ -24,7 +25,7 @@ extension SharedNotificationCenter {
         try core.post(value, subject: nil, options: PostOptions(retain: true, deadline: deadline))
     }
 
-    /// Keeps a value (as CBOR) for a name and tells the name's observers.
+    /// Sets a value (as CBOR) as the retained value of a name and notifies the name's observers.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -35,9 +36,9 @@ extension SharedNotificationCenter {
     ///
     /// Promise: as `setState(_:deadline:)` of a message.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted` (the center was opened for reading alone).
-    /// - Returns: its place in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
+    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
+    /// - Returns: its position in the center's order.
     @discardableResult
     public func setState<Value: Encodable>(
         _ value: Value, for name: Name, deadline: Duration? = nil
@@ -46,7 +47,7 @@ extension SharedNotificationCenter {
             encoding: value, name: name, subject: nil, options: PostOptions(retain: true, deadline: deadline))
     }
 
-    /// Keeps bytes that are encoded already for a name and tells the name's observers.
+    /// Sets bytes that are already encoded as the retained value of a name and notifies the name's observers.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -56,8 +57,9 @@ extension SharedNotificationCenter {
     ///
     /// Promise: as `setState(_:deadline:)` of a message.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
-    /// - Returns: its place in the center's order.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
+    ///   `.notPermitted`.
+    /// - Returns: its position in the center's order.
     @discardableResult
     public func setState(
         _ payload: RawPayload, for name: Name, deadline: Duration? = nil
@@ -73,8 +75,8 @@ extension SharedNotificationCenter {
     /// if let change = try SharedNotificationCenter.default.state(for: TrackChanged.self) { print(change.title) }
     /// ```
     ///
-    /// - Parameter type: whose name it is kept under, and what it is decoded as.
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not an `M`, `.invalidName`.
+    /// - Parameter type: the type to decode; its name is the value's name.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not an `M`, `.invalidName`.
     public func state<M: Message>(
         for type: M.Type = M.self
     ) throws(SharedNotificationError) -> M? {
@@ -88,51 +90,54 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// - Parameters:
-    ///   - name: what it is kept under.
-    ///   - type: what it is decoded as.
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not a `Value`, `.invalidName`.
+    ///   - name: the value's name.
+    ///   - type: the type to decode.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not a `Value`, `.invalidName`.
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self
     ) throws(SharedNotificationError) -> Value? {
         try core.state(Value.self, name: name)
     }
 
-    /// The bytes last set (or posted retained) for a name, whatever they are; `nil` if there are none.
+    /// The bytes last set (or posted retained) for a name, in any format; `nil` if there are none.
     ///
     /// ```swift
     /// let json = try SharedNotificationCenter.default.rawState(for: "com.example.volume")?.json ?? "nothing"
     /// ```
     ///
-    /// - Parameter name: what they are kept under.
+    /// - Parameter name: the value's name.
     /// - Throws: ``SharedNotificationError``: `.invalidName`.
     public func rawState(for name: Name) throws(SharedNotificationError) -> RawPayload? {
         try core.rawState(name: name)
     }
 
-    /// Forgets the value of a name, so that ``state(for:as:)`` is `nil` and nobody who registers later gets it.
+    /// Clears the retained value of a name: ``state(for:as:)`` is `nil`, and observers that register later receive
+    /// none.
     ///
     /// ```swift
     /// try SharedNotificationCenter.default.clearState(for: "com.example.volume")
     /// ```
     ///
-    /// Observers of the name alone get an empty payload with ``Envelope/isCleared``; those of a type or a key get nothing, ``ObservedState`` becomes
-    /// `nil`. It takes no place for payloads, so that values can be cleared also when these have taken
-    /// all places there are.
+    /// Observers of the name alone receive an empty payload with ``Envelope/isCleared``. Observers of a type or a key
+    /// receive nothing. ``ObservedState`` becomes `nil`. Clearing needs no chunk, so it succeeds even if retained
+    /// values have taken all chunks.
     ///
-    /// - Parameter name: what the value is kept under. That there is none is no error.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`, `.notPermitted`.
+    /// - Parameter name: the value's name. If it has no value, that is not an error.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`,
+    ///   `.notPermitted`.
     public func clearState(for name: Name) throws(SharedNotificationError) {
         try core.clearState(name: name)
     }
 
-    /// Forgets the value of a type's name, as ``clearState(for:)`` of a name does.
+    /// Clears the retained value of a type's name, as ``clearState(for:)`` of a name does.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// try SharedNotificationCenter.default.clearState(for: TrackChanged.self)
     /// ```
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`, `.notPermitted`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`,
+    ///   `.notPermitted`.
     public func clearState<M: Message>(for type: M.Type) throws(SharedNotificationError) {
         try clearState(for: M.name)
     }

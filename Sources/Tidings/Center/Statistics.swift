@@ -1,34 +1,36 @@
+// Reading a center's state: its statistics, its participants and its observed names.
 extension SharedNotificationCenter {
     /// Numbers about a center at one moment.
     ///
     /// ```swift
     /// let numbers = try SharedNotificationCenter.default.statistics
-    /// print("\(numbers.posted) posted, \(numbers.observers) of \(numbers.observerLimit) observers, \(numbers.memory) bytes")
+    /// print("\(numbers.posted) posted, \(numbers.memory) bytes")
+    /// print("\(numbers.observers) of \(numbers.observerLimit) observers")
     /// ```
     public struct Statistics: Hashable, Sendable {
-        /// Positions in the order used since the center's birth.
+        /// Positions of the order that have been used since the center was created.
         public var posted: UInt64
         /// The sequence of the oldest notification still in the ring.
         public var oldestSequence: UInt64
-        /// Posts whose poster was stopped too long, and that were posted anew.
+        /// Posts that were revoked because their poster was stopped too long, and then posted again.
         public var revoked: UInt64
-        /// Length of the file in bytes; it is sparse.
+        /// Length of the file in bytes. The file is sparse.
         public var fileSize: UInt64
-        /// Bytes of memory taken.
+        /// Memory that the center takes, in bytes.
         public var memory: UInt64
         /// The largest payload, in bytes.
         public var maximumPayloadSize: UInt64
-        /// Notifications in the ring.
+        /// Slots of the ring: one notification each.
         public var slots: Int
-        /// Participants now, and at most.
+        /// Participants now, and their limit.
         public var participants: Int, participantLimit: Int
-        /// Observer places taken now, and at most.
+        /// Observer entries in use now, and their limit.
         public var observers: Int, observerLimit: Int
-        /// Observers that sleep, and lossless ones.
+        /// Observers that sleep, and lossless observers.
         public var observersAsleep: Int, observersLossless: Int
-        /// Names with observers or a retained value now, and at most.
+        /// Names with observers or a retained value now, and their limit.
         public var names: Int, nameLimit: Int
-        /// Payloads that lie beside the ring now, and at most.
+        /// Chunks in use for payloads outside the ring now, and their limit.
         public var chunks: Int, chunkLimit: Int
         /// The version of the segment's format.
         public var formatVersion: Int
@@ -38,7 +40,7 @@ extension SharedNotificationCenter {
         public var missed: Int
     }
 
-    /// Somebody who has the center open.
+    /// A process's opened center.
     ///
     /// ```swift
     /// for one in try SharedNotificationCenter.default.participants where one.isAlive {
@@ -46,31 +48,33 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     public struct Participant: Hashable, Sendable {
-        /// Its place in the center.
+        /// Its index in the center's table of participants.
         public var index: Int
-        /// Its process, in its own pid namespace.
+        /// The id of its process, in the pid namespace of that process.
         public var pid: Int32
         /// The user it runs as.
         public var uid: UInt32
         /// The name of its executable, at most 79 bytes.
         public var executable: String
-        /// Whether it has not ended. True of all where that can't be asked: in a center that others may only read, by one of them.
+        /// Whether it has not ended. Always true if this process may only read the center, because it can't check that.
         public var isAlive: Bool
         /// Whether it is this center object.
         public var isOwn: Bool
         /// When it opened the center.
         public var joinedAt: Date
-        /// The observers' places it has taken: one for all ordinary observers of a center object, one for each lossless one and for each with a
-        /// history.
+        /// Observer entries that it has taken.
+        ///
+        /// A center object takes one for all its ordinary observers, one for each lossless observer, and one for each
+        /// observer that started with history.
         public var observers: Int
-        /// How many of these are lossless.
+        /// How many of these entries are lossless.
         public var observersLossless: Int
-        /// Of the lossless one that is furthest behind: how many notifications there are, of whatever name, from the first that it has still
-        /// to take. When that is the whole ring (``Statistics/slots``), posters wait for it.
+        /// How far its slowest lossless observer is behind: the number of posts, of all names, from that observer's
+        /// next notification on. When that is the whole ring (``Statistics/slots``), posts wait for it.
         public var behind: Int
     }
 
-    /// A name that somebody observes, or that has a retained value; or what names that somebody observes begin with.
+    /// A name that is observed or has a retained value; or a prefix of names that is observed.
     ///
     /// ```swift
     /// for one in try SharedNotificationCenter.default.observedNames { print(one.name, one.observers, one.isRetained) }
@@ -78,19 +82,20 @@ extension SharedNotificationCenter {
     public struct ObservedName: Hashable, Sendable {
         /// The name; `com.example.*` for all names that begin with `com.example.` (``isPrefix``).
         public var name: Name
-        /// The subject that is observed; `nil`: all, or none.
+        /// The subject that is observed; `nil`: notifications of all subjects, and without a subject.
         public var subject: String?
-        /// How many observer places look at it (one process usually has one).
+        /// How many observer entries observe it (one process usually has one).
         public var observers: Int
         /// Whether it has a retained value.
         public var isRetained: Bool
-        /// Whether it isn't one name: what its text has before the `*` at its end is what the names that are observed begin with.
+        /// Whether it is a prefix: observers receive all names that begin with the text before the final `*`.
         public var isPrefix: Bool
     }
 
-    /// Numbers about the center now. Read without stopping anybody, so they fit together only approximately.
+    /// Numbers about the center now. Reading stops no participant, so the numbers fit together only approximately.
     ///
-    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, as it takes a place of its own.
+    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, because the child
+    ///   takes a participant entry of its own.
     public var statistics: Statistics {
         get throws(SharedNotificationError) {
             var statistics = try core.handle.statistics()
@@ -99,16 +104,19 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// All who have the center open now; and who died, until somebody has tidied up (``Participant/isAlive``).
+    /// All participants that have the center open now, and the dead ones that have not been reclaimed yet
+    /// (``Participant/isAlive``).
     ///
-    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, as it takes a place of its own.
+    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, because the child
+    ///   takes a participant entry of its own.
     public var participants: [Participant] {
         get throws(SharedNotificationError) { try core.handle.participants() }
     }
 
-    /// All names that are observed or retained now.
+    /// All names that are observed or have a retained value now.
     ///
-    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, as it takes a place of its own.
+    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, because the child
+    ///   takes a participant entry of its own.
     public var observedNames: [ObservedName] {
         get throws(SharedNotificationError) { try core.handle.observedNames() }
     }

@@ -1,14 +1,17 @@
+// Serving observations: adding and removing them, starting and stopping the thread, moving to another center.
 import Synchronization
 
-/// One C observer, the thread that reads from it, and those who are served.
+/// One C observer, the thread that reads from it, and the observations that this thread serves.
 ///
-/// A center object has one for all its ordinary observations, and one for each that starts with history or is lossless. The
-/// thread begins with the first observation and ends with the last; then the dispatcher is done with, and a later
-/// observation gets a new one.
+/// A center object has one dispatcher for all its ordinary observations, and one for each observation that starts with
+/// history or is lossless. The thread begins with the first observation and ends with the last. An ended dispatcher is
+/// not used again: a later observation gets a new one.
 ///
-/// One lock guards the dispatcher and its observations. No user code, and nothing that releases what a closure holds, runs with it held.
+/// One lock guards the dispatcher and its observations. While it is held, no user code runs, and no reference is
+/// released that could be the last one to a closure.
 final class Dispatcher: @unchecked Sendable {
-    // Sendable: what changes is guarded by `lock`, except what the leader alone touches (`Roles`), handed over under `lock` too.
+    // Sendable: `lock` guards the properties that change. Only the leader (`Roles`) accesses the properties of the
+    // leader, and a change of leaders happens under `lock`.
     let lock = Lock()
     let observer: ObserverHandle
     let isShared: Bool
@@ -16,38 +19,42 @@ final class Dispatcher: @unchecked Sendable {
 
     // MARK: Guarded by the lock
 
-    // Unchecked: what excludes two threads from each other is the lock, and no access here spans a call to anything that comes back.
+    // Unchecked: the lock excludes concurrent accesses, and no access here spans a call that could access the property
+    // again.
     @exclusivity(unchecked) var roles = Roles()
     @exclusivity(unchecked) var thread: WorkerThread?
-    /// The observation whose closure the leader is in. The leader's own reference keeps it until this is `nil` again.
+    /// The observation whose closure the leader is in. The leader's own reference keeps it alive until this is `nil`
+    /// again.
     @exclusivity(unchecked) var running: Unmanaged<Observation>?
     @exclusivity(unchecked) var table = SubscriptionTable()
-    /// The order of each object's registrations, also of one that has none left while one of its closures runs: it may register again there.
+    /// The lanes: the order of each object's registrations. A lane also stays while one of its closures runs, even if
+    /// the object has no registration left, because the closure may register again.
     private var lanes: [ObjectIdentifier: Lane] = [:]
-    /// Of the centers served, in their order.
+    /// The incarnations of the centers served, in their order.
     private(set) var incarnations: [UInt64]
-    /// The leader's number, and what it had spent its time on when the watch first saw it in the present closure.
+    /// The leader's thread id, and its thread time when the watch first saw it in the present closure.
     var leaderNumber: Int32?
     var begun: ThreadTime?
-    /// Where the leader stands that waits for room in a lossless observation's buffer.
+    /// The leader's position while it waits for room in a lossless observation's buffer.
     @exclusivity(unchecked) var waitsAt: UInt64?
     private(set) var core: CenterCore?
     /// Observations that a failed move left without subscriptions.
     private var unserved: [Observation] = []
-    /// Nobody waits for the leader's end: it closes what is to be closed.
+    /// True if no thread joins the leader at its end: the leader then closes the observer itself.
     private var endsItself = false
 
     // MARK: The leader's
 
-    /// How many of the current delivery's interests have been served.
+    /// How many of the current delivery's subscriptions have been served.
     @exclusivity(unchecked) var position = 0
-    /// Of the center that the leader serves. A thread that was deposed keeps those it had, for the closure it is in.
+    /// The executables of the center that the leader serves. A deposed thread keeps the previous object for its
+    /// closure.
     @exclusivity(unchecked) private(set) var executables: ExecutableNames
-    /// Odd while the leader is in a closure. Its store releases, and the watch's load acquires, all the leader did before with the current
-    /// delivery: a new leader goes on with that.
+    /// Odd while the leader is in a closure. The leader's store releases what it did with the current delivery before,
+    /// and the watch's load acquires it. So a new leader can go on with that delivery.
     let pulse = Atomic<UInt64>(0)
 
-    /// - Parameter interest: whose own it is; `nil`: shared.
+    /// - Parameter subscription: the only subscription of a dispatcher of its own; `nil`: the dispatcher is shared.
     init(core: CenterCore, center: CenterHandle, for subscription: Subscription?) throws(SharedNotificationError) {
         observer = try ObserverHandle(center: center, lossless: subscription?.isLossless ?? false)
         executables = ExecutableNames(center: center)
@@ -57,10 +64,11 @@ final class Dispatcher: @unchecked Sendable {
         if let subscription { try observer.seek(to: subscription.start) }
     }
 
-    /// Made before a fork that this process is the child of: there is no thread, and the lock may be held for ever.
+    /// Whether this was made before the fork that created this process. Then it has no thread, and the lock may be held
+    /// for ever.
     var isForked: Bool { generation != Forking.generation }
 
-    /// Takes an observation in. False: the dispatcher has ended, take another one.
+    /// Adds an observation. False: the dispatcher has ended, use another one.
     func add(_ observation: Observation) throws(SharedNotificationError) -> Bool {
         var shouldWatch = false
         let isAdded = try lock.withLock { () throws(SharedNotificationError) -> Bool in
@@ -79,13 +87,13 @@ final class Dispatcher: @unchecked Sendable {
         return isAdded
     }
 
-    /// How many centers it has served.
+    /// How many centers the dispatcher has served.
     var moves: Int { lock.withLock { incarnations.count } }
 
-    /// Returns when the leader serves another center than it did at so many moves. False: not within so many nanoseconds,
-    /// or the caller is the leader, or the dispatcher has ended.
+    /// Waits until the leader has served more centers than `moves`. False: that did not happen within so many
+    /// nanoseconds, the caller is the leader, or the dispatcher has ended.
     func waitUntilMoved(beyond moves: Int, within nanoseconds: UInt64 = 1_000_000_000) -> Bool {
-        // A closure that keeps the leader is set aside.
+        // If a closure keeps the leader busy, the watch sets it aside.
         if lock.withLock({ isShared && roles.othersArrive() }) { HandlerWatch.shared.watch(self) }
         let deadline = Lock.now + nanoseconds
         return lock.withLock {
@@ -96,7 +104,8 @@ final class Dispatcher: @unchecked Sendable {
         }
     }
 
-    /// With the lock held, so that no delivery of a new interest is routed before it is in the table.
+    /// Call with the lock held, so that no delivery of a new subscription is routed before the subscription is in the
+    /// table.
     private func enter(_ observation: Observation) throws(SharedNotificationError) {
         try look(for: observation, observation.subscription)
         if observation.notesArrivals, let center = observer.center { observation.note(0, in: center.incarnation) }
@@ -116,10 +125,10 @@ final class Dispatcher: @unchecked Sendable {
 
     private func leave(_ observation: Observation) {
         lookAway(from: observation)
-        // The lane itself stays the observation's: its closure may be running.
+        // The observation keeps its lane, because its closure may be running.
         guard let object = observation.object, let lane = observation.lane else { return }
         lane.members.removeAll { $0 === observation }
-        // A block or task may still be on its way for a lane that is forgotten here. It finds no member, and does nothing.
+        // A block or task for the forgotten lane may still be scheduled. It finds no member and does nothing.
         if !lane.isRunning { forget(lane, of: object) }
     }
 
@@ -127,7 +136,8 @@ final class Dispatcher: @unchecked Sendable {
         if lane.members.isEmpty, lanes[object] === lane { lanes[object] = nil }
     }
 
-    /// Nothing waits in that lane, and none of its closures runs, with the lock held. What it returns is for `finish`, without the lock.
+    /// Call with the lock held when no item waits in that lane and none of its closures runs. Pass the result to
+    /// `finish`, without the lock.
     func rests(_ lane: Lane, of object: ObjectIdentifier) -> Roles.Stop {
         guard lane.members.isEmpty else { return .nothing }
         forget(lane, of: object)
@@ -142,7 +152,7 @@ final class Dispatcher: @unchecked Sendable {
         observation.subscriptions = []
     }
 
-    /// Lets an observation go, with the lock held. What it returns is for `finish`, without the lock.
+    /// Removes an observation, with the lock held. Pass the result to `finish`, without the lock.
     func remove(_ observation: Observation) -> Roles.Stop {
         let isUnserved = unserved.contains { $0 === observation }
         if isUnserved { unserved.removeAll { $0 === observation } }
@@ -155,7 +165,7 @@ final class Dispatcher: @unchecked Sendable {
         guard !roles.isStopped, table.isEmpty, unserved.isEmpty, lanes.isEmpty else { return .nothing }
         let stop = roles.stop(byLeader: thread == .current)
         endsItself = stop == .detach
-        // A thread in `waitUntilMoved`: the leader will not move any more.
+        // Wakes a thread in `waitUntilMoved`: the leader will not move any more.
         lock.wakeAll()
         return stop
     }
@@ -169,12 +179,13 @@ final class Dispatcher: @unchecked Sendable {
             thread?.join()
             close()
         case .detach:
-            // It looks at `isStopped` when the closure returns, and needs no interrupt.
+            // The leader checks `isStopped` when the closure returns, and needs no interrupt.
             thread?.detach()
         }
     }
 
-    /// Ends serving; the leader calls it. Returns the observations that were served. Waiting items stay, and iterators get `last` after them.
+    /// Ends serving and returns the observations that were served. Only the leader calls it. Waiting items stay, and
+    /// iterators get `last` after them.
     func stopServing(_ last: Item) -> [Observation] {
         var stop = Roles.Stop.nothing
         let (served, ends) = lock.withLock {
@@ -191,9 +202,11 @@ final class Dispatcher: @unchecked Sendable {
         return served
     }
 
-    /// Serves the same observations in another center; the leader calls it. They receive the values retained there, and those that
-    /// started with history receive the history there. Returns them; `nil`: the dispatcher is stopped. If it throws, the next call
-    /// serves the observations that this one did not come to.
+    /// Serves the same observations in another center, and returns them. Only the leader calls it.
+    ///
+    /// The observations receive the values retained there. Those that started with history receive the history there.
+    /// `nil`: the dispatcher is stopped. If this throws, the next call also serves the observations that this call did
+    /// not reach.
     func move(to center: CenterHandle) throws(SharedNotificationError) -> [Observation]? {
         var old: CenterHandle?
         defer { withExtendedLifetime(old) {} }
@@ -206,7 +219,7 @@ final class Dispatcher: @unchecked Sendable {
             lock.wakeAll()
             let served = table.observations + unserved
             unserved = []
-            // The numbers were the old observer's.
+            // The numbers belong to the old C observer.
             table.removeAll()
             for observation in served { observation.subscriptions = [] }
             do throws(SharedNotificationError) {
@@ -225,14 +238,14 @@ final class Dispatcher: @unchecked Sendable {
         }
     }
 
-    /// The leader's end.
+    /// Call at the end of the leader's thread.
     func end() {
         if lock.withLock({ endsItself }) { close() }
     }
 
-    /// With the lock held, or before anybody else knows the dispatcher.
+    /// Call with the lock held, or before another thread knows the dispatcher.
     func startLeader(resuming: Bool) throws(SharedNotificationError) {
-        // The thread looks at nothing before it has had the lock.
+        // The new thread takes the lock before it reads any of this.
         var next = roles
         let tenure = next.lead()
         let isFirst = !roles.isLed
@@ -241,7 +254,8 @@ final class Dispatcher: @unchecked Sendable {
         if isFirst, isShared { HandlerWatch.shared.begin() }
     }
 
-    /// The C observer's place is given back, and the center forgets this. By the last leader at its end, or who has waited for that.
+    /// Closes the C observer, which frees its entry, and removes this dispatcher from the center. Called by the last
+    /// leader at its end, or by the thread that has joined it.
     private func close() {
         observer.close()
         executables.close()

@@ -1,13 +1,13 @@
-/// Who posts, by place: one look into the center per poster, not per notification.
+/// The executable names of posters, by participant index: one lookup in the center per poster, not per notification.
 ///
-/// Asked by whoever wants an envelope, which may be a deposed leader's closure while the new leader asks too.
+/// Used when an envelope is requested. A deposed leader's closure and the new leader may do that at the same time.
 final class ExecutableNames: @unchecked Sendable {
-    // Sendable: what changes is touched with the lock held only.
+    // Sendable: the properties that change are accessed only with the lock held.
     private let lock = Lock()
-    /// `nil` when the dispatcher has ended: it gives the center back.
+    /// `nil` when the dispatcher has ended, because it releases the center then.
     private var center: CenterHandle?
     private var known: [(pid: Int32, name: String)] = []
-    /// The center's.
+    /// The center's incarnation.
     let incarnation: UInt64
 
     init(center: CenterHandle) {
@@ -15,12 +15,12 @@ final class ExecutableNames: @unchecked Sendable {
         self.center = center
     }
 
-    /// `nil`: it was gone before it was first seen here.
+    /// The poster's executable; `nil`: the participant was gone before its first lookup here.
     func name(ofParticipant index: UInt32, pid: Int32) -> String? {
         lock.withLock {
             let place = Int(index)
             if place < known.count, known[place].pid == pid { return known[place].name }
-            // Places are at most 4,096; more is a spoiled record.
+            // A center has at most 4,096 participants; a higher index comes from a damaged record.
             guard place < 4096, let name = center?.executable(ofParticipant: index, pid: pid) else { return nil }
             while known.count <= place { known.append((0, "")) }
             known[place] = (pid, name)
@@ -29,7 +29,7 @@ final class ExecutableNames: @unchecked Sendable {
     }
 
     func close() {
-        // Released without the lock.
+        // Released after the lock: this may be the last reference.
         let center = lock.withLock {
             defer { self.center = nil }
             return self.center

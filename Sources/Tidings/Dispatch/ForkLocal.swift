@@ -1,31 +1,32 @@
+// Detection of forks, and objects of which each process has its own.
 import Glibc
 import Synchronization
 
-/// Which process this is, counted in forks since the program began.
+/// Identifies this process by the number of forks since the program began.
 ///
-/// A forked child has none of its parent's threads, and finds locks as they happened to be. So whatever has a thread or guards
-/// something with a lock remembers the generation it was made in, and a look at two integers tells whether it can be used.
+/// A forked child has none of its parent's threads, and its locks are in the state they had at the fork. So an object
+/// with a thread or a lock remembers the generation in which it was made. Comparing two integers shows whether the
+/// object can be used.
 enum Forking {
     private static let count = Atomic<UInt>(0)
 
     private static let registration: Void = {
-        // In the child, with only the forking thread: async-signal-safe, a single atomic add.
+        // Runs in the child, in its only thread. Async-signal-safe: a single atomic add.
         pthread_atfork(nil, nil, { Forking.count.add(1, ordering: .relaxed) })
     }()
 
-    /// Must have been called before the fork that is to be noticed: whoever opens a center does.
+    /// Must be called before the first fork that is to be detected. Opening a center calls it.
     static func begin() {
         _ = registration
     }
 
-    // Relaxed: the child's threads all begin after its fork.
+    // Relaxed: the child's other threads all begin after its fork, so they see the new count.
     static var generation: UInt { count.load(ordering: .relaxed) }
 }
 
-/// An object of which each process has its own, made at first use; a forked child gets a fresh one.
+/// An object of which each process has its own, made at first use. A forked child makes a new one.
 ///
-/// The parent's is left in the child as it was found (leaked): it may have been changing when the fork happened, so not
-/// even releasing it is safe.
+/// The child leaks the parent's object. That object may have been changing at the fork, so even a release is not safe.
 final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
     private final class Box: Sendable {
         let object: Unmanaged<Object>
@@ -65,14 +66,15 @@ final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
     var borrowed: Unmanaged<Object> {
         let box = current.load(ordering: .acquiring)
         if let box {
-            // A box is released by deinit only, so it is alive here, and with it what it refers to.
+            // Only deinit releases a box of this generation, so the box is alive here, and so is its object.
             let (object, generation) = box._withUnsafeGuaranteedRef { ($0.object, $0.generation) }
             if generation == Forking.generation { return object }
         }
         return renew(box)
     }
 
-    /// - Parameter old: what the caller saw, and can't use. Another look here could find the box that another thread has just made.
+    /// - Parameter old: the box that the caller read and can't use. Reading it again here could find the box that
+    ///   another thread has just made.
     @inline(never)
     private func renew(_ old: Unmanaged<Box>?) -> Unmanaged<Object> {
         let fresh = Unmanaged.passRetained(Box(make()))
@@ -80,7 +82,7 @@ final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
             expected: old, desired: fresh, ordering: .acquiringAndReleasing)
         if done { return fresh._withUnsafeGuaranteedRef { $0.object } }
         fresh.release()
-        // Another thread of this process was first, and nobody replaces a box of this generation.
+        // Another thread of this process was first, and no thread replaces a box of this generation.
         return found!._withUnsafeGuaranteedRef { $0.object }
     }
 }

@@ -1,19 +1,22 @@
-/// Notices closures that keep a dispatcher thread too long. One for the whole process, with a thread from the first need until
-/// no dispatcher is left.
+/// Detects closures that keep a dispatcher thread too long. One for the whole process, with a thread from the first use
+/// until there is no dispatcher left.
 ///
-/// A dispatcher asks to be watched before it runs a closure, once; from then on the watch looks at it every 50 ms, until in one interval
-/// no closure was run. Then it forgets the dispatcher, and with none left to look at it sleeps without a timer. So a closure costs
-/// nothing here while traffic lasts, and one wake-up of the watch after a pause.
+/// Before a dispatcher runs a closure, it asks to be watched, once. The watch then checks it every 50 ms, until no
+/// closure ran in one interval, and forgets it. With no dispatcher to check, the watch sleeps without a timer. So a
+/// closure costs nothing here while traffic lasts, and one wake-up of the watch after a pause.
 final class HandlerWatch: @unchecked Sendable {
-    // Sendable: what changes is touched with the lock held only.
+    // Sendable: the properties that change are accessed only with the lock held.
     private static let local = ForkLocal { HandlerWatch() }
     static var shared: HandlerWatch { local.object }
 
-    /// How long a closure may keep the thread, running or blocked, beside other observers: at least once this, usually at most twice, in
-    /// nanoseconds. Time in which the thread only waits for a processor does not count (`ThreadTime`), so a busy machine makes no closure look
-    /// hung, but for one that waits for a lock of a thread that has no processor.
+    /// How long a closure may keep the thread, running or blocked, while other observers wait, in nanoseconds. The
+    /// effective time is at least this, and usually at most twice this.
+    ///
+    /// Time in which the thread only waits for a processor does not count (`ThreadTime`). So a busy machine makes no
+    /// closure seem to hang, except one that waits for a lock whose holder has no processor.
     static let interval: UInt64 = 50_000_000
-    /// What counts as an interval: two looks are as far apart, but for what the thread waited for its processor meanwhile.
+    /// The thread time that counts as a whole interval, in nanoseconds. Two checks are one interval apart, minus the
+    /// time in which the thread waited for its processor.
     static let enough: UInt64 = interval / 10 * 9
 
     /// Whether the thread spent an interval in one closure, by the looks at its begin and now. `nil`: there is no `/proc`,
@@ -28,12 +31,12 @@ final class HandlerWatch: @unchecked Sendable {
     private var dispatchers = 0
     private var hasThread = false
 
-    /// A dispatcher that may ask to be watched has begun.
+    /// Call when a dispatcher begins that may ask to be watched.
     func begin() {
         lock.withLock { dispatchers += 1 }
     }
 
-    /// It has ended.
+    /// Call when such a dispatcher has ended.
     func end() {
         lock.withLock {
             dispatchers -= 1
@@ -45,7 +48,7 @@ final class HandlerWatch: @unchecked Sendable {
         lock.withLock {
             watched.add(dispatcher)
             if !hasThread {
-                // Without a thread nobody is set aside; the next to ask tries again.
+                // Without a thread, no closure is set aside; the next request tries again.
                 hasThread = (try? WorkerThread { HandlerWatch.shared.run() })?.detach() != nil
             } else if watched.count == 1 {
                 lock.wakeAll()
@@ -60,7 +63,7 @@ final class HandlerWatch: @unchecked Sendable {
         }
     }
 
-    /// Those to look at, after the interval; `nil`: nobody is left, the thread ends.
+    /// The dispatchers to check, after the interval; `nil`: there is no dispatcher left, and the thread ends.
     private func next() -> [Dispatcher]? {
         lock.withLock {
             while watched.isEmpty {
@@ -77,7 +80,7 @@ final class HandlerWatch: @unchecked Sendable {
     }
 }
 
-/// What the watch looks at, as a value.
+/// The objects that the watch checks, as a value type.
 struct Watched<Element: AnyObject> {
     private(set) var all: [Element] = []
 
@@ -88,7 +91,7 @@ struct Watched<Element: AnyObject> {
         all.append(element)
     }
 
-    /// Forgets each of these once. One that asked anew after the watch had looked at it is there twice, and has to stay.
+    /// Removes each of these once. An element that was added again after its check is in the list twice, and must stay.
     mutating func forget(_ resting: [Element]) {
         for element in resting {
             if let index = all.firstIndex(where: { $0 === element }) { all.remove(at: index) }

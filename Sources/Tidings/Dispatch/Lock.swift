@@ -1,11 +1,12 @@
+// Locks: a mutex with a condition, and a value that a lock guards.
 import Glibc
 
 /// A mutex with a condition.
 ///
-/// Not `Synchronization.Mutex`: what that guards looks like a race to the thread sanitizer on Linux, and there would be no condition to
-/// wait for.
+/// Not `Synchronization.Mutex`: on Linux, the thread sanitizer reports accesses under it as races, and it has no
+/// condition to wait for.
 final class Lock: @unchecked Sendable {
-    // Sendable: both pointers never change, and what they point to is made for use by many threads.
+    // Sendable: both pointers never change, and the objects that they point to are made for use by several threads.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -36,12 +37,13 @@ final class Lock: @unchecked Sendable {
         return try body()
     }
 
-    /// Waits for ``wakeAll()``; may return without. Only with the lock held, which is given up meanwhile.
+    /// Waits for ``wakeAll()``, and may return without it. Call with the lock held; the lock is released during the
+    /// wait.
     func wait() {
         pthread_cond_wait(condition, mutex)
     }
 
-    /// As ``wait()``, until so many nanoseconds of ``now`` at most. False: it is that late.
+    /// Waits like ``wait()``, until ``now`` is `deadline` (nanoseconds) at most. False: the deadline has passed.
     func wait(until deadline: UInt64) -> Bool {
         var until = timespec()
         until.tv_sec = Int(deadline / 1_000_000_000)
@@ -61,9 +63,9 @@ final class Lock: @unchecked Sendable {
     }
 }
 
-/// A value behind a lock.
+/// A value that is accessed only with a lock held.
 final class Locked<Value: Sendable>: @unchecked Sendable {
-    // Sendable: the value is touched with the lock held only.
+    // Sendable: the value is accessed only with the lock held.
     private let lock = Lock()
     private var value: Value
 

@@ -1,7 +1,9 @@
+// Detection of a post that a lossless observer's closure makes and that waits for this observer itself.
 import Glibc
 
-/// The lossless observation whose closure runs here, in this thread or task: a post from there that is held back may be held back by
-/// that very observation, which goes on only when the closure has returned.
+/// The lossless observation whose closure runs in this thread or task.
+///
+/// A post from that closure may be held back by the same observation, which goes on only when the closure has returned.
 enum LosslessRun {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -9,7 +11,7 @@ enum LosslessRun {
         return key
     }()
 
-    /// Who asks runs in it, so it is alive.
+    /// The caller runs in the observation's closure, so the observation is alive.
     static var current: Observation? {
         if let raw = pthread_getspecific(key) { return Unmanaged<Observation>.fromOpaque(raw).takeUnretainedValue() }
         guard let observation = Observation.current?.observation, observation.subscription.isLossless else {
@@ -18,7 +20,7 @@ enum LosslessRun {
         return observation
     }
 
-    /// From here to `end` this thread runs its closure.
+    /// From this call until `end`, this thread runs the observation's closure.
     static func begin(_ observation: Observation) -> UnsafeMutableRawPointer? {
         let before = pthread_getspecific(key)
         pthread_setspecific(key, Unmanaged.passUnretained(observation).toOpaque())
@@ -31,7 +33,7 @@ enum LosslessRun {
 }
 
 extension Observation {
-    /// Runs something of a drain on this thread.
+    /// Runs a part of a drain on this thread.
     func draining<Result>(_ body: () -> Result) -> Result {
         guard subscription.isLossless else { return body() }
         let before = LosslessRun.begin(self)
@@ -39,10 +41,12 @@ extension Observation {
         return body()
     }
 
-    /// Whether it may be what holds posters back, and can't go on before its closure has returned. From inside that closure.
+    /// Whether this observation may hold posters back and can't go on before its closure has returned. Call from inside
+    /// that closure.
     var standsInItsOwnWay: Bool {
         dispatcher.lock.withLock {
-            // Its leader is in the closure, or waits for room in the buffer that the closure is to empty. Stopped it holds back nobody.
+            // The leader is in the closure, or waits for room in the buffer that the closure empties. A stopped
+            // observation holds no poster back.
             guard !dispatcher.roles.isStopped else { return false }
             let position = dispatcher.thread == .current ? dispatcher.observer.position : dispatcher.waitsAt
             guard let position else { return false }

@@ -1,9 +1,9 @@
-/// A thread's own copy of the payload that it calls closures with. A large payload has its own array (``LentMemory``).
+/// A thread's own copy of the payload that it passes to closures. A large payload has its own array (``LentMemory``).
 ///
-/// User code, a decoder or a closure, never reads the C observer's buffer: while the user code hangs, another thread
-/// may take the next notification, which is copied into the same buffer.
+/// User code (a decoder or a closure) never reads the C observer's buffer. While user code hangs, another thread may
+/// take the next notification, and that is copied into the same buffer.
 struct PayloadScratch: ~Copyable {
-    // Bytes: enough for what fits a slot, and most of what does not. It grows to `LentMemory.least` at most.
+    // In bytes. Enough for payloads that fit a slot, and for most larger ones. It grows to `LentMemory.least` at most.
     private static let usual = 4096
 
     private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: usual, alignment: 16)
@@ -12,7 +12,7 @@ struct PayloadScratch: ~Copyable {
         memory.deallocate()
     }
 
-    /// Valid until the next call.
+    /// The copy is valid until the next call.
     mutating func copy(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         if payload.count > memory.count {
             memory.deallocate()

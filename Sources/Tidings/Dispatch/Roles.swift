@@ -1,8 +1,9 @@
-/// Who leads a dispatcher, as a value: events go in, what to do comes out, and is done outside.
+/// The leadership of a dispatcher, as a value type: its events return actions that the dispatcher performs outside.
 ///
-/// Exactly one thread at a time is the **leader**: it alone calls the C observer. It runs plain closures itself, so that nothing is handed over
-/// on the way from the ring to the closure. If one does not return, the watch deposes it: a new thread becomes the leader and
-/// goes on with the next observer of the same notification, while the old one belongs to the observer whose closure it is in.
+/// Exactly one thread at a time is the **leader**: only the leader calls the C observer. It runs plain closures itself,
+/// so a notification passes no other thread on its way from the ring to the closure. If a closure does not return, the
+/// watch deposes the leader. A new thread becomes the leader and goes on with the next observer of the same
+/// notification. The old thread then serves only the observation whose closure it is in.
 struct Roles {
     /// One thread's time as the leader.
     struct Tenure: Equatable, Sendable {
@@ -12,18 +13,18 @@ struct Roles {
     enum Look: Equatable {
         /// A closure has run for a whole interval: depose the leader.
         case depose
-        /// Closures run and return: look again.
+        /// Closures run and return: check again.
         case again
-        /// No closure ran in this interval: look no more, until asked again.
+        /// No closure ran in this interval: stop checking until the dispatcher asks again.
         case rest
     }
 
     enum Stop: Equatable {
         /// The leader will end by itself soon and runs no closure: interrupt it and wait for its end.
         case join
-        /// The leader is in a closure, perhaps the one that stops: interrupt it, it ends when the closure returns.
+        /// The leader is in a closure, perhaps the one that stops. It ends when the closure returns.
         case detach
-        /// Stopped already, or no leader was there.
+        /// The dispatcher was stopped before, or had no leader.
         case nothing
     }
 
@@ -32,7 +33,7 @@ struct Roles {
     private(set) var isStopped = false
     private(set) var isWatched = false
     private(set) var isInHandler = false
-    /// What the pulse was at the watch's last look; `nil`: there was none yet.
+    /// The pulse at the watch's last check; `nil`: there was no check yet.
     private var seen: UInt64?
 
     /// A new thread becomes the leader.
@@ -47,20 +48,20 @@ struct Roles {
         tenure == candidate
     }
 
-    /// The leader is about to run a closure. True: ask the watch to look.
+    /// The leader is about to run a closure. True: ask the watch to check this dispatcher.
     mutating func handlerBegins(others: Bool) -> Bool {
         isInHandler = true
         guard others, !isWatched else { return false }
         return startWatch()
     }
 
-    /// Somebody else wants to be served now. True: ask the watch to look.
+    /// Another observation needs the leader now. True: ask the watch to check this dispatcher.
     mutating func othersArrive() -> Bool {
         guard isInHandler, !isWatched, !isStopped else { return false }
         return startWatch()
     }
 
-    /// A closure has returned. False: this thread does not lead any more.
+    /// A closure has returned. False: this thread is not the leader any more.
     mutating func handlerReturns(_ candidate: Tenure) -> Bool {
         guard leads(candidate) else { return false }
         isInHandler = false
@@ -69,12 +70,13 @@ struct Roles {
 
     private mutating func startWatch() -> Bool {
         isWatched = true
-        // The first look may come at any moment, and must not depose.
+        // The first check may come at any moment, and must not depose.
         seen = nil
         return true
     }
 
-    /// The watch looks. The pulse is a count of closures begun and returned, odd while the leader is in one.
+    /// A check by the watch. The pulse counts closures that began and closures that returned: odd while the leader is
+    /// in one.
     mutating func look(pulse: UInt64) -> Look {
         guard !isStopped else {
             isWatched = false
@@ -89,7 +91,7 @@ struct Roles {
         return .rest
     }
 
-    /// Nobody is left to serve.
+    /// There is no observation left to serve.
     mutating func stop(byLeader: Bool) -> Stop {
         guard isLed, !isStopped else {
             isStopped = true

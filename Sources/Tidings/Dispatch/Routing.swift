@@ -1,13 +1,13 @@
+// The leader's work: wait for a delivery, take it, and route it to observations.
 internal import Dispatch
 
-// The leader's work: wait, next, route.
 extension Dispatcher {
-    /// A thread's life: leads until it is deposed, or nobody is left to serve.
+    /// A thread's life: it leads until it is deposed, or until there is no observation left to serve.
     func lead(_ tenure: Roles.Tenure, resuming: Bool) {
-        // Whoever started this thread still had the lock, and what it wrote belongs before this.
+        // Taking the lock orders this after the writes of the thread that started this one.
         let own = lock.withLock { () -> Observation? in
             guard isShared else { return table.entries.first?.observation.takeUnretainedValue() }
-            // A deposed leader may be as late as this.
+            // This thread may have been deposed before it came here.
             if roles.leads(tenure) { leaderNumber = WorkerThread.currentNumber }
             return nil
         }
@@ -48,7 +48,7 @@ extension Dispatcher {
     }
 
     private enum Step {
-        /// With a reference that `route` gives up: to the observation, and to its closure.
+        /// Holds a reference to the observation, and to its closure, which `route` releases.
         case run(Unmanaged<Observation>, @Sendable (Arrival) -> Void, SharedNotificationCenter.Name?, watch: Bool)
         case keep(Observation, SharedNotificationCenter.Name?)
         case drain
@@ -57,11 +57,11 @@ extension Dispatcher {
 
     private typealias Ending = [UnsafeContinuation<Void, Never>]
 
-    /// Serves everybody the current delivery is for, from `position` on.
+    /// Serves all observations of the current delivery, from `position` on.
     private func route(_ tenure: Roles.Tenure, _ scratch: inout PayloadScratch) -> Routed {
         var borrowed: UnsafeRawBufferPointer?
         var owned: [UInt8]?
-        // Released by hand: the reference that a closure's run needs is the only one that is counted on this way.
+        // Released by hand, because only the reference that a closure's run needs shall be counted on this path.
         var finished: Unmanaged<Observation>?
         while true {
             var ending: Ending?
@@ -77,7 +77,7 @@ extension Dispatcher {
             case .run(let observation, let handler, let name, let watch):
                 if watch { HandlerWatch.shared.watch(self) }
                 finished = observation
-                // From the pulse on a new leader may take the next delivery in.
+                // From the pulse on, a new leader may take the next delivery, which overwrites this one.
                 if let missed = observer.missed {
                     let name = name ?? observer.missedPattern
                     pulse.add(1, ordering: .releasing)
@@ -120,7 +120,7 @@ extension Dispatcher {
                         isImmediate: observer.isImmediate)
                 }
             case .done(let routed):
-                // This thread still leads: it isn't deposed between two closures.
+                // This thread still leads, because a leader is not deposed between two closures.
                 if owned != nil { observer.dropPayload() }
                 return routed
             case .drain: return .deposed
@@ -128,8 +128,10 @@ extension Dispatcher {
         }
     }
 
-    /// With the lock held. `ending` is to be resumed without. A closure that is returned is given up by the caller before it takes the
-    /// lock again: what the closure holds must not be released here after `cancel()` has returned elsewhere.
+    /// Call with the lock held, and resume `ending` without it.
+    ///
+    /// The caller releases a returned closure before it takes the lock again. What the closure holds must not be
+    /// released here after `cancel()` has returned in another thread.
     @inline(__always)
     private func nextStep(
         _ tenure: Roles.Tenure, after finished: Unmanaged<Observation>?, _ ending: inout Ending?
@@ -148,7 +150,7 @@ extension Dispatcher {
             let number = subscriptions[position]
             position += 1
             guard let index = table.index(of: number) else { continue }
-            // The table holds it while the lock is held.
+            // The table keeps it alive while the lock is held.
             let observation = table.entries[index].observation
             let arrives = observation._withUnsafeGuaranteedRef {
                 routes(to: $0) ? $0.arrives(on: thread!) : .ignore
@@ -159,7 +161,7 @@ extension Dispatcher {
             case .run:
                 running = observation
                 let watch = roles.handlerBegins(others: isShared && table.count > 1)
-                // `plain` is nil only after the end, when nothing arrives any more.
+                // `plain` is nil only after the observation's end, and then no delivery arrives.
                 let handler = observation._withUnsafeGuaranteedRef { $0.plain! }
                 return .run(observation.retain(), handler, table.entries[index].name, watch: watch)
             }
@@ -182,7 +184,7 @@ extension Dispatcher {
             origin: origin)
     }
 
-    /// Puts it into the observation's buffer, waiting for room if it is lossless.
+    /// Puts an item into the observation's buffer. If the observation is lossless, waits for room.
     private func keep(_ item: Item, for observation: Observation, isImmediate: Bool = false) {
         var pulling: UnsafeContinuation<Item?, Never>?
         var pulled: Item?
@@ -205,7 +207,8 @@ extension Dispatcher {
         if keeps == .keptAndDrain { observation.startDrain() }
     }
 
-    /// The C observer is of no use any more. Where the center has ended, and the center object follows its name, goes on in the next one.
+    /// The C observer can't be used any more. If the center has ended and the center object follows its name, this goes
+    /// on in the next center.
     private func goOn(after error: SharedNotificationError) -> Routed {
         guard error.code == .removed, let core = lock.withLock({ core }), core.link.follows, var ended = observer.center
         else {
@@ -227,11 +230,11 @@ extension Dispatcher {
                 core.diagnostics.report(.reopened(incarnation: next.incarnation))
                 return .goOn
             } catch {
-                // The next one has ended already, and may have a successor itself.
+                // The next center has ended already, and may have a successor itself.
                 if error.code == .removed { continue }
                 guard error.code == .notFound else { return fail(error) }
             }
-            // Nobody has made it yet.
+            // No process has created the next center yet.
             do throws(SharedNotificationError) {
                 while try !observer.awaitSuccessor(), !lock.withLock({ roles.isStopped }) {}
             } catch {
@@ -240,7 +243,8 @@ extension Dispatcher {
         }
     }
 
-    /// Nothing comes any more. Iterators get what waits for them, and then why; closures get what waits for them. The center's diagnostics are told.
+    /// No more notifications come. Iterators get the waiting items and then the error; closures get the waiting items.
+    /// The center's diagnostics get the error.
     private func fail(_ error: SharedNotificationError) -> Routed {
         let served = stopServing(.ended(error))
         for observation in served where !observation.isPulled && lock.withLock({ observation.machine.isIdle }) {
@@ -250,7 +254,7 @@ extension Dispatcher {
         return .stopped
     }
 
-    /// The watch looks. False: look no more.
+    /// A check by the watch. False: stop checking.
     func look() -> Bool {
         lock.withLock {
             switch roles.look(pulse: pulse.load(ordering: .acquiring)) {
@@ -259,9 +263,9 @@ extension Dispatcher {
                 begun = leaderNumber.flatMap(ThreadTime.look)
                 return true
             case .depose:
-                // The same closure as at the last look.
+                // The same closure as at the last check. Without `/proc`, the elapsed time decides.
                 guard HandlerWatch.hangs(since: begun, now: leaderNumber.flatMap(ThreadTime.look)) else { return true }
-                // If there is no thread to be had, it is tried again at the next look.
+                // If no thread can be started, the next check tries again.
                 guard let running, let old = thread, (try? startLeader(resuming: true)) != nil else { return true }
                 old.detach()
                 (leaderNumber, begun) = (nil, nil)
@@ -269,7 +273,8 @@ extension Dispatcher {
                     $0.queue = $0.queue ?? $0.lane?.queue ?? DispatchQueue(label: "tidings.observer")
                     $0.machine.setAside()
                 }
-                // Even for the new leader, who is in no closure yet.
+                // Even, because the new leader is in no closure yet. Relaxed: the lock is held, and the new leader
+                // takes it first.
                 pulse.add(1, ordering: .relaxed)
                 self.running = nil
                 return true

@@ -1,13 +1,15 @@
-/// Who is served, by the C observer's interest. Interests are numbered upwards, so the table is an array in order:
-/// adding is appending, and finding the only one, the usual case, is one comparison.
+/// The observations that a dispatcher serves, by the number of the C observer's subscription.
 ///
-/// It holds the observations by hand, so that looking at one counts no reference. It is empty when its dispatcher goes: each
-/// observation in it holds the dispatcher.
+/// Subscription numbers ascend, so the table is a sorted array: adding is appending, and finding the only entry (the
+/// usual case) is one comparison.
+///
+/// The table retains the observations by hand, so that reading one counts no reference. It is empty when its dispatcher
+/// is released, because each observation in it retains the dispatcher.
 struct SubscriptionTable {
     struct Entry {
         let number: UInt32
         let observation: Unmanaged<Observation>
-        /// `nil`: all names, or all that begin with something.
+        /// `nil`: the subscription is for all names or for a prefix.
         let name: SharedNotificationCenter.Name?
     }
 
@@ -17,12 +19,12 @@ struct SubscriptionTable {
     var isEmpty: Bool { entries.isEmpty }
 
     mutating func add(_ observation: Observation, name: SharedNotificationCenter.Name?, as number: UInt32) {
-        // The place is the end but once in four thousand million interests, when the numbers begin anew.
+        // The index is the end, except when the numbers begin anew after about four thousand million subscriptions.
         let entry = Entry(number: number, observation: .passRetained(observation), name: name)
         entries.insert(entry, at: place(of: number))
     }
 
-    /// Not the last reference to the observation: whoever removes it has one.
+    /// This never releases the last reference to the observation, because the caller has one.
     mutating func remove(_ number: UInt32) {
         if let index = index(of: number) { entries.remove(at: index).observation.release() }
     }
@@ -32,7 +34,7 @@ struct SubscriptionTable {
         entries = []
     }
 
-    /// Each once, in the order in which they were added.
+    /// Each observation once, in the order in which they were added.
     var observations: [Observation] {
         var seen: Set<ObjectIdentifier> = []
         return entries.compactMap { entry in
@@ -48,11 +50,11 @@ struct SubscriptionTable {
         return place < entries.count && entries[place].number == number ? place : nil
     }
 
-    /// The first with that number or a higher one.
+    /// The index of the first entry with that number or a higher one.
     private func place(of number: UInt32) -> Int {
         var low = 0
         var high = entries.count
-        // What is added comes last.
+        // A new number comes last.
         if high == 0 || entries[high - 1].number < number { return high }
         while low < high {
             let middle = (low + high) / 2

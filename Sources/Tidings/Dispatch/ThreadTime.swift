@@ -1,21 +1,26 @@
+// The time that a thread ran, waited for a processor or was blocked.
 import Glibc
 
-/// What a thread of this process has spent its time on, by the kernel's account (`/proc/self/task/…`).
+/// How a thread of this process has spent its time, from the kernel's accounting (`/proc/self/task/…`).
 ///
-/// A thread that waits for a processor on a busy machine looks to a clock like a thread that is blocked. The kernel tells the two apart.
+/// By the elapsed time alone, a thread that waits for a processor looks like a thread that is blocked. The kernel's
+/// numbers distinguish the two.
 struct ThreadTime {
-    /// `CLOCK_MONOTONIC` nanoseconds when this look began and ended: who looks can lose its processor meanwhile.
+    /// `CLOCK_MONOTONIC` in nanoseconds before and after the reading: the reading thread can lose its processor in
+    /// between.
     var began: UInt64
     var ended: UInt64
-    /// Nanoseconds it ran, and nanoseconds it was ready to run and had no processor, since it began. The wait it is in now is not counted yet.
+    /// Nanoseconds that the thread ran, and nanoseconds that it was ready without a processor, since it began. A wait
+    /// that is not over yet is not counted.
     var ran: UInt64
     var waited: UInt64
-    /// It runs, or waits for a processor, at this moment.
+    /// Whether the thread runs or waits for a processor at this moment.
     var isReady: Bool
 
-    /// How many nanoseconds since an earlier look the thread ran or was blocked. Time in which it only waited for a processor does not count.
+    /// Nanoseconds since an earlier reading that the thread ran or was blocked, without waits for a processor.
     ///
-    /// While the thread is ready, the kernel has not yet said how long: then only what it ran counts.
+    /// While the thread is ready, the kernel has not yet counted its present wait. Then only the time that it ran
+    /// counts.
     func spent(since earlier: ThreadTime) -> UInt64 {
         let ran = self.ran &- earlier.ran
         guard !isReady else { return ran }
@@ -26,11 +31,11 @@ struct ThreadTime {
     /// `nil`: there is no `/proc`, or no such thread.
     static func look(at thread: Int32) -> ThreadTime? {
         let began = Lock.now
-        // "1234 (name) S …": the name may contain anything, also ")".
+        // Format: "1234 (name) S …". The name may contain any character, also ")".
         guard let stat = read("/proc/self/task/\(thread)/stat"), let paren = stat.lastIndex(of: UInt8(ascii: ")")),
             paren + 2 < stat.count
         else { return nil }
-        // "ran waited slices".
+        // Format: "ran waited slices".
         guard let schedstat = read("/proc/self/task/\(thread)/schedstat") else { return nil }
         let numbers = schedstat.split(separator: UInt8(ascii: " ")).compactMap {
             UInt64(String(decoding: $0, as: UTF8.self))

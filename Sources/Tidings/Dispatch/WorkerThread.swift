@@ -1,13 +1,14 @@
+// Threads of the library: start, join, detach and identity.
 import Glibc
 
-/// A thread of the library's own.
+/// A thread that the library starts itself.
 struct WorkerThread: Hashable, Sendable {
     private let thread: pthread_t
 
     /// Starts a thread that runs `body` and ends.
     ///
-    /// Signals stay with the program's threads, as with Dispatch's workers; only those that a fault of the thread itself raises
-    /// are not blocked, so that crash reports work.
+    /// The thread blocks the program's signals, so that these reach the program's threads, as with Dispatch's workers.
+    /// Signals that a fault of the thread itself raises are not blocked, so that crash reports work.
     init(_ body: @escaping @Sendable () -> Void) throws(SharedNotificationError) {
         final class Body {
             let run: @Sendable () -> Void
@@ -24,7 +25,8 @@ struct WorkerThread: Hashable, Sendable {
         let result = pthread_create(
             &thread, nil,
             { argument in
-                // Nothing in this frame may outlive the call: the thread's end is what a joiner waits for.
+                // This frame must release the body before the thread ends, because a joiner waits for the thread's end
+                // only.
                 Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
                 return nil
             }, argument.toOpaque())
@@ -41,20 +43,20 @@ struct WorkerThread: Hashable, Sendable {
         self.thread = thread
     }
 
-    /// The calling thread, whoever made it.
+    /// The calling thread, even if the library did not start it.
     static var current: WorkerThread { WorkerThread(pthread_self()) }
 
-    /// The calling thread's number, by which the kernel knows it. `nil`: there is no `/proc`.
+    /// The calling thread's id in the kernel. `nil`: there is no `/proc`.
     static var currentNumber: Int32? {
         currentNumbers?.thread
     }
 
-    /// The calling thread runs the program's `main`.
+    /// Whether the calling thread runs the program's `main`.
     static var isMain: Bool {
         currentNumbers.map { $0.process == $0.thread } ?? false
     }
 
-    // "12/task/12": glibc has no name for it, and its gettid is out of Swift's sight.
+    // The link's text is "12/task/12". glibc's `gettid` is not visible to Swift.
     private static var currentNumbers: (process: Int32, thread: Int32)? {
         var buffer = [CChar](repeating: 0, count: 64)
         guard readlink("/proc/thread-self", &buffer, buffer.count - 1) > 0 else { return nil }
