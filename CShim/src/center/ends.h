@@ -1,4 +1,4 @@
-// How observers and posters learn that their center has ended. README.md, "End of a center".
+// How observers and posters learn that their center has ended. design/5-access.md.
 #ifndef TIDINGS__ENDS_H
 #define TIDINGS__ENDS_H
 

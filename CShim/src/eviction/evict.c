@@ -1,4 +1,4 @@
-// Eviction: ends the oldest positions, after counting their records per name. README.md, "Eviction". Here the ring
+// Eviction: ends the oldest positions, after counting their records per name. design/2-eviction.md. Here the ring
 // (positions, verdicts) and the registry (tallies, retained values) meet.
 #include <errno.h>
 

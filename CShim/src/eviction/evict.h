@@ -1,4 +1,4 @@
-// Eviction: ends the ring's oldest positions, so that their slots and chunks can be used again. README.md, "Eviction".
+// Eviction: ends the ring's oldest positions, so that their slots and chunks can be used again. design/2-eviction.md.
 #ifndef TIDINGS__EVICT_H
 #define TIDINGS__EVICT_H
 

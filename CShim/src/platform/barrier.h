@@ -1,5 +1,5 @@
 // The heavy half of an asymmetric fence: the revoking thread pays for the store-load fence that posters leave out.
-// README.md, "Revoke".
+// design/1-ring.md.
 #ifndef TIDINGS__BARRIER_H
 #define TIDINGS__BARRIER_H
 

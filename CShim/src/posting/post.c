@@ -1,4 +1,4 @@
-// The post path: claim a position, write the record, wake observers, commit. README.md, "Post".
+// The post path: claim a position, write the record, wake observers, commit. design/1-ring.md.
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

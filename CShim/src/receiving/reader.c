@@ -1,5 +1,5 @@
 // Readers: matching and counting without a name entry of their own, skipping claimed positions, and sleeping on name
-// futexes. README.md, "Access".
+// futexes. design/5-access.md.
 #include "receiving/reader.h"
 
 #include "platform/futex.h"

@@ -1,5 +1,5 @@
 // A reader: an observer of a center that was opened for reading alone. It has no participant or observer entry and no
-// doorbell, so no peer knows of it. README.md, "Access".
+// doorbell, so no peer knows of it. design/5-access.md.
 #ifndef TIDINGS__READER_H
 #define TIDINGS__READER_H
 

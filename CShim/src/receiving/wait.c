@@ -1,5 +1,5 @@
 // Waits for a claim to be committed and for the next notification: the observer spins for a moment, then sleeps.
-// README.md, "Doorbell".
+// design/3-wake-ups.md.
 #include <errno.h>
 #include <limits.h>
 

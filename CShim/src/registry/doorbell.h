@@ -1,4 +1,4 @@
-// Sleeping and waking: an observer announces its sleep in its doorbell, and posters wake it. README.md, "Doorbell".
+// Sleeping and waking: an observer announces its sleep in its doorbell, and posters wake it. design/3-wake-ups.md.
 #ifndef TIDINGS__DOORBELL_H
 #define TIDINGS__DOORBELL_H
 

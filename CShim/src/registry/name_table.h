@@ -1,5 +1,5 @@
 // The name table: one entry for each observed or retained name or prefix (in an observable center, for each posted
-// name). Entries are found by hash, and added and taken out without a lock. README.md, "Generation".
+// name). Entries are found by hash, and added and taken out without a lock. design/4-names.md.
 #ifndef TIDINGS__NAME_TABLE_H
 #define TIDINGS__NAME_TABLE_H
 

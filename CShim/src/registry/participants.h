@@ -1,5 +1,5 @@
 // Participants, and whether they are alive. A participant is a lock on a byte of the file; its entry only describes it.
-// README.md, "Life".
+// design/5-access.md.
 #ifndef TIDINGS__PARTICIPANTS_H
 #define TIDINGS__PARTICIPANTS_H
 

@@ -1,5 +1,4 @@
-// Prefixes: name entries that stand for all names with a common beginning, in a chain of their own. README.md, "Many
-// names at once".
+// Prefixes: name entries that stand for all names with a common beginning, in a chain of their own. design/4-names.md.
 #ifndef TIDINGS__PREFIXES_H
 #define TIDINGS__PREFIXES_H
 

@@ -1,5 +1,4 @@
-// The newest retained record of each name: in the ring, or moved by eviction to its name entry. README.md, "Large
-// payloads".
+// The newest retained record of each name: in the ring, or moved by eviction to its name entry. design/4-names.md.
 #ifndef TIDINGS__RETAINED_H
 #define TIDINGS__RETAINED_H
 

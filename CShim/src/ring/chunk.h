@@ -1,4 +1,4 @@
-// Chunks, which hold payloads that do not fit a cell: their ownership and reuse. README.md, "Large payloads". This
+// Chunks, which hold payloads that do not fit a cell: their ownership and reuse. design/1-ring.md. This
 // layer knows positions, but no names.
 #ifndef TIDINGS__CHUNK_H
 #define TIDINGS__CHUNK_H

@@ -1,5 +1,4 @@
-// Decides whether the record at a position is delivered. Every participant gets the same answer. README.md, "The cell",
-// "Revoke".
+// Decides whether the record at a position is delivered. Every participant gets the same answer. design/1-ring.md.
 #ifndef TIDINGS__VERDICT_H
 #define TIDINGS__VERDICT_H
 

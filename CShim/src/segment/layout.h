@@ -286,7 +286,7 @@ typedef struct tidings__header {
     tidings__padded waiting_posters;
     // One bit per observer that sleeps. Set and cleared by its observer; also cleared by a participant that reclaims
     // the observer. Stale: a set bit costs a load of the doorbell; a missed bit is excluded by full barriers (see
-    // README.md, "Doorbell").
+    // design/3-wake-ups.md).
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t asleep[TIDINGS__MAP_WORDS];
     // One bit per lossless observer. Written as `asleep`. Stale: a set bit delays eviction; a missed bit is excluded.
     // EV changes after the bit is set, so an eviction decided without the bit fails.

@@ -76,7 +76,7 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers
     return result;
 }
 
-// Readers woken on each name futex. Further ones are informed by the kernel (README.md, "End of a center").
+// Readers woken on each name futex. Further ones are informed by the kernel (design/5-access.md).
 #define READERS_WOKEN 1024
 
 static void ring_all(uint8_t *doorbells, uint32_t count) {
