@@ -1,5 +1,5 @@
-// A tally: how many records of a name lie before a position. The pair makes lost records countable. README.md,
-// "Eviction".
+// A tally: how many records of a name lie before a position. The pair makes lost records countable.
+// design/2-eviction.md.
 #ifndef TIDINGS__TALLY_H
 #define TIDINGS__TALLY_H
 

@@ -1,5 +1,5 @@
-// The three words of a cell (W claim, C commit, V verdict): how to pack them, unpack them and test them. README.md,
-// "The cell".
+// The three words of a cell (W claim, C commit, V verdict): how to pack them, unpack them and test them.
+// design/1-ring.md.
 #ifndef TIDINGS__CELL_H
 #define TIDINGS__CELL_H
 
