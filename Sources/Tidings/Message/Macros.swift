@@ -100,9 +100,9 @@
     /// use. Replace the placeholder by the type that is to be sent.
     ///
     /// The library calls an observer's methods on other threads. If the protocol inherits `SendableMetatype`, the
-    /// compiler refuses a
-    /// conformance that is isolated to an actor (`final class Screen: @MainActor ScreenObserver`). Without it, the compiler
-    /// may accept such an observer, whose methods then run outside its actor.
+    /// The library calls an observer's methods on other threads. If the protocol inherits `SendableMetatype`, the
+    /// compiler refuses a conformance that is isolated to an actor (`final class Screen: @MainActor ScreenObserver`).
+    /// Without it, the compiler may accept such an observer, whose methods then run outside its actor.
     ///
     /// - Parameter prefix: a literal in front of all names, which distinguishes this program's protocols from those of
     ///   other programs.
