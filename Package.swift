@@ -126,8 +126,8 @@ let package = Package(
             exclude: ["installed", "installed.sh", "run.sh", "tell.sh"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
-        // The stress test: processes post and observe at random and are killed at random. A checker then proves every
-        // account.
+        // The stress test: processes post and observe at random and are killed at random. A checker then verifies what
+        // each observer received.
         .executableTarget(
             name: "Stress",
             dependencies: ["CTidings"],

@@ -9,7 +9,7 @@ enum JSONReading {
         try JSONPayload.checkEncoding(bytes)
         if type == PropertyValue.self {
             return try propertyValue(bytes) as! T
-            // The forced casts cannot fail: each comparison above has established the type.
+            // The forced cast cannot fail: the comparison has established the type. This holds below as well.
         }
         if type == SharedNotificationCenter.UserInfo.self {
             guard case .dictionary(let entries) = try propertyValue(bytes) else {

@@ -32,8 +32,8 @@
     /// list.
     ///
     /// The macro refuses, with the reason: types other than structs, generic structs,
-    /// ``SharedNotificationCenter/BitwiseMessage`` types, structs with their own coders, property wrappers, `lazy`,
-    /// tuples, functions, and fields within `#if`.
+    /// `BitwiseMessage` types, structs with their own coders, property wrappers, `lazy`, tuples, functions, and fields
+    /// within `#if`.
     @attached(
         extension, conformances: SharedNotificationCenter.Message,
         names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))
@@ -99,7 +99,6 @@
     /// The fix for a generic or an associated type removes it, and writes a placeholder, such as `<#Item#>`, at each
     /// use. Replace the placeholder by the type that is to be sent.
     ///
-    /// The library calls an observer's methods on other threads. If the protocol inherits `SendableMetatype`, the
     /// The library calls an observer's methods on other threads. If the protocol inherits `SendableMetatype`, the
     /// compiler refuses a conformance that is isolated to an actor (`final class Screen: @MainActor ScreenObserver`).
     /// Without it, the compiler may accept such an observer, whose methods then run outside its actor.

@@ -27,7 +27,7 @@ final class BenchMachine {
 
     var isPair: Bool { here != there }
 
-    /// The number of samples, reduced for a shorter run.
+    /// The number of samples, reduced for a shorter run; at least 10.
     func count(_ full: Int) -> Int { max(full / shorter, 10) }
 
     /// A name that is unique in this run.

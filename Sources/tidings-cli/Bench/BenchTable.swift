@@ -5,7 +5,7 @@ import Foundation
 struct BenchResult: Encodable {
     let row: String
     let ours, p99, limit: Double
-    /// The ratio of this library to the limit; for throughput, the ratio of the limit to this library.
+    /// The ratio of this library's time to the limit's; for throughput, of the limit's time to this library's.
     ///
     /// It is the median of the rounds' ratios, so that a machine that slows down for a while slows down both sides.
     let ratio: Double

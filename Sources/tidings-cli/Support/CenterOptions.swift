@@ -35,7 +35,7 @@ struct CenterOptions: ParsableArguments {
         }
     }
 
-    /// Opens the center for reading only.
+    /// Opens the center for reading only, if it exists.
     func openToRead(follow: Bool = false) throws -> Center {
         try open(isReadOnly: true, follow: follow)
     }
