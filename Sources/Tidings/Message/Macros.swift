@@ -31,9 +31,9 @@
     /// enumeration `CodingKeys` in the struct gives fields other names, and leaves out the fields that it does not
     /// list.
     ///
-    /// The macro refuses, with the reason: types other than structs, generic structs,
-    /// `BitwiseMessage` types, structs with their own coders, property wrappers, `lazy`, tuples, functions, and fields
-    /// within `#if`.
+    /// The macro refuses, with the reason:
+    /// - types other than structs, generic structs, `BitwiseMessage` types, and structs with their own coders;
+    /// - property wrappers, `lazy`, tuples, functions, and fields within `#if`.
     @attached(
         extension, conformances: SharedNotificationCenter.Message,
         names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))

@@ -19,7 +19,7 @@ extension SharedNotificationCenter {
     /// - It ignores a field that it does not know.
     /// - An optional field that the payload lacks is `nil`.
     /// - Any other field that the payload lacks makes the payload undecodable, **also where the declaration gives it a
-    ///   value**: the decoder that the compiler generates for a `Codable` type ignores that value.
+    ///   value**. The decoder that the compiler generates for a `Codable` type ignores that value.
     ///
     /// A field that is added later therefore needs one of these:
     /// - an optional type;

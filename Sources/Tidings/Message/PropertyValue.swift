@@ -28,7 +28,7 @@ extension SharedNotificationCenter {
     /// let first = value["players"]?[0]?.string        // "Davis"
     /// ```
     ///
-    /// A value travels as its counterpart in CBOR, so the observer gets the kind of value that was posted: 1 stays an
+    /// A value travels as its counterpart in CBOR, so the observer gets the kind of value that was posted. 1 stays an
     /// integer, and 1.0 a floating-point number. Dates are accurate to 0.2 µs. In other CBOR, a null is left out of its
     /// dictionary, and any value without a counterpart here does not decode. JSON has neither dates nor data. A whole
     /// number in JSON is an integer if an `Int` can hold it. CBOR or JSON that is nested more than 128 deep does not
