@@ -75,8 +75,8 @@ extension SharedNotificationCenter {
         /// let numbers = try payload.decode([Int].self)
         /// ```
         ///
-        /// - Throws: the decoder's error, or a `DecodingError` if the format is none of these, or the bytes are of another
-        ///   type. Also a `DecodingError` if CBOR or JSON is nested more than 128 deep.
+        /// - Throws: the decoder's error, or a `DecodingError` if the format is none of these, or the bytes are of
+        ///   another type. Also a `DecodingError` if CBOR or JSON is nested more than 128 deep.
         public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
             try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
         }

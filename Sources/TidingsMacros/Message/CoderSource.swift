@@ -50,7 +50,7 @@
             return "try decoder.required(\(field.local), \(quoted(field.key)))"
         }
 
-        /// Whether `Codable` conformance must be generated, for payloads in JSON.
+        /// Whether an `init(from:)` must be generated, by which `Codable` decodes payloads in JSON.
         ///
         /// The compiler's own `init(from:)` would refuse a payload that lacks a field with a default.
         var needsCodable: Bool { fields.contains { !$0.isOptional && $0.standIn != nil } }
