@@ -2,8 +2,8 @@
 import CompilerPluginSupport
 import PackageDescription
 
-// In CI a warning of this package is an error; a warning of a dependency is not. Elsewhere it stays a warning, so that a
-// newer compiler does not break a user's build.
+// In CI a warning of this package is an error, and a warning of a dependency is not. Elsewhere a warning stays a
+// warning, so that a newer compiler does not break a user's build.
 let strict = Context.environment["TIDINGS_CI"] != nil
 let swiftSettings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : []
 let cWarnings: [CSetting] =
@@ -25,8 +25,8 @@ let package = Package(
         .library(name: "TidingsFoundation", targets: ["TidingsFoundation"]),
         // The C library, header tidings.h: the same centers for programs in C.
         .library(name: "CTidings", targets: ["CTidings"]),
-        // notify(3), Apple's C interface, over the same centers. It lacks notify_register_dispatch, because a C target of
-        // a Swift package does not find Dispatch's headers; `make` builds a library that has it.
+        // notify(3), Apple's C interface, over the same centers. It lacks notify_register_dispatch, because a C target
+        // of a Swift package does not find Dispatch's headers; `make` builds a library that has it.
         .library(name: "TidingsNotify", targets: ["TidingsNotify"]),
         // The command: posts, observes, sets state, diagnoses and measures from a shell.
         .executable(name: "tidings", targets: ["tidings"]),
@@ -74,7 +74,8 @@ let package = Package(
             dependencies: ["Tidings"],
             swiftSettings: swiftSettings
         ),
-        // Timing loops in C, without Swift code between the clock and the measured call: for `tidings bench` and Benchmarks.
+        // Timing loops in C, for `tidings bench` and Benchmarks: no Swift code runs between the clock and the measured
+        // call.
         .target(
             name: "CTidingsBench",
             dependencies: ["CTidings"],
@@ -99,14 +100,16 @@ let package = Package(
             path: "Tests/integration/peer",
             swiftSettings: swiftSettings
         ),
-        // Scenarios of several processes on one center, told in C because they fork; some set the core's shared words by hand.
+        // Scenarios of several processes on one center, in C because they fork. Some write the core's shared words
+        // directly.
         .executableTarget(
             name: "ScenarioPeer",
             dependencies: ["CTidings"],
             path: "Tests/scenarios",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../CShim/src")] + cWarnings
         ),
-        // Unit tests of the core, beside its files: they set shared words by hand, call one function, check the words.
+        // Unit tests of the core, beside its files: they write shared words directly, call one function, and check the
+        // words.
         .executableTarget(
             name: "CoreUnitTests",
             dependencies: ["CTidings"],
@@ -115,7 +118,7 @@ let package = Package(
                 .define("_GNU_SOURCE"), .headerSearchPath("."), .headerSearchPath("../../CShim/src"),
             ] + cWarnings
         ),
-        // Scenarios of notify(3); and a program that does with notify.h what a Swift test tells it.
+        // Scenarios of notify(3), and a program that calls notify.h as a Swift test instructs it.
         .executableTarget(
             name: "NotifyPeer",
             dependencies: ["TidingsNotify"],
@@ -123,7 +126,8 @@ let package = Package(
             exclude: ["installed", "installed.sh", "run.sh", "tell.sh"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
-        // Many who post and observe at random and are killed on the way, and the proof that nobody noticed.
+        // The stress test: processes post and observe at random and are killed at random. A checker then verifies what
+        // each observer received.
         .executableTarget(
             name: "Stress",
             dependencies: ["CTidings"],
@@ -131,7 +135,8 @@ let package = Package(
             exclude: ["README.md"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
-        // What Benchmarks/Regressions/count counts the instructions of. Here, so that they are built as whoever uses the library builds it.
+        // Programs whose instructions Benchmarks/Regressions/count counts. They are in this package so that they are
+        // built as a package that uses the library builds them.
         .target(
             name: "CCounting",
             path: "Benchmarks/Regressions/Counting",
@@ -190,8 +195,9 @@ if Context.environment["SPI_GENERATE_DOCS"] != nil {
     package.traits.insert(.default(enabledTraits: ["Macros"]))
 }
 
-// For `.ci/run macros`. SwiftPM builds what stands in one package with a macro's tests once more, for the compiler's side: here these tests
-// (`tests`), and the library with the macros and those of its tests that use them (`library`), stand alone.
+// For `.ci/run macros`. SwiftPM builds the package of a macro's tests a second time, for the compiler's side. So these
+// tests are built alone (`tests`). The library with the macros and the tests that use them is built alone as well
+// (`library`).
 if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
     let needed: Set =
         part == "tests"

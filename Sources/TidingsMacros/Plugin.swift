@@ -1,3 +1,4 @@
+// The entry point of the compiler plugin that provides the macros.
 #if Macros
     import SwiftCompilerPlugin
     import SwiftSyntaxMacros
@@ -9,7 +10,7 @@
         ]
     }
 #else
-    /// A macro target is a program: without the trait, one that nobody starts.
+    /// A macro target must be a program. Without the trait, no compiler starts it.
     @main
     struct Nothing {
         static func main() {}

@@ -1,3 +1,4 @@
+// The command `tidings bench`.
 import ArgumentParser
 import Foundation
 

@@ -1,3 +1,4 @@
+// The command `tidings centers`.
 import ArgumentParser
 import Tidings
 

@@ -1,3 +1,4 @@
+// The command `tidings demo`.
 import ArgumentParser
 import Foundation
 import Tidings
@@ -13,7 +14,7 @@ struct Demo: ParsableCommand {
               tidings demo
             """)
 
-    /// Long enough for a machine under load: this ends what hangs, it measures nothing.
+    /// In seconds; long enough for a machine under load. The limit only ends a demo that hangs.
     private static let limit = 60.0
 
     @Flag(help: ArgumentHelp("After introducing everybody, wait to be interrupted: for tests.", visibility: .hidden))
@@ -58,7 +59,7 @@ struct Demo: ParsableCommand {
         try postArtwork(host)
     }
 
-    /// - Returns: what the extension had heard when it was killed.
+    /// - Returns: the number of notifications of each kind that the extension had received when it was killed.
     private func killAndRestart(_ host: DemoHost) throws -> [Kind: Int] {
         try Terminal.print("\nlyrics killed by SIGKILL; the others go on")
         let heard = host.posted.mapValues(\.count)
@@ -74,7 +75,7 @@ struct Demo: ParsableCommand {
         return heard
     }
 
-    /// Kills posters at random moments of a tight loop: in the middle of a post as likely as not.
+    /// Kills posters at random moments of a tight loop, often in the middle of a post.
     private func killPosters(_ host: DemoHost) throws {
         try Terminal.print("\nPosters killed by SIGKILL while they post in a tight loop: what each observer got of it")
         for run in Int64(1)...6 {
@@ -84,13 +85,13 @@ struct Demo: ParsableCommand {
             let poster = try host.stage.start(
                 "poster", ["demo-poster", host.center.name, String(run)], output: ledger.descriptor)
             try host.inbox.take(from: name, on: host.stage) { if case .registered = $0 { () } else { nil } }
-            // Not a wait for anything: the moment is to be a random one.
+            // This does not wait for an event: the moment of the kill must be random.
             usleep(.random(in: 0...2500))
             poster.send(SIGKILL)
             host.stage.forget(poster)
             _ = poster.waitUntilEnded()
             let told = ledger.number
-            // It may have been killed between the return of a post and writing that down.
+            // The poster may have been killed after a post returned and before it recorded that.
             let runs = try host.end(run, posted: told...(told + 1))
             try show("\(name.padded(to: 10)) pid \(poster.pid), \(told.grouped) posts returned", runs)
         }
@@ -104,7 +105,7 @@ struct Demo: ParsableCommand {
             "\nscrobbler stopped by SIGSTOP while \(count.grouped) are posted to a ring of \(slots.grouped)")
         host.stage.activity.withLock { $0 = "waiting for the scrobbler to stop" }
         try scrobbler.stop()
-        // Slowly enough for the others, so that they miss nothing.
+        // Slowly enough for the other observers, so that they miss nothing.
         try host.postTicks(count, run: 100, heardBy: "lyrics")
         scrobbler.send(SIGCONT)
         try show("host       \(count.grouped) posts returned", try host.end(100, posted: count...count))
@@ -159,7 +160,7 @@ struct Demo: ParsableCommand {
     }
 }
 
-/// "14.2 µs", "1.2 ms"
+/// Formats a duration: "14.2 µs", "1.2 ms".
 func duration(_ nanoseconds: UInt64) -> String {
     let microseconds = Double(nanoseconds) / 1000
     return microseconds < 1000

@@ -1,3 +1,4 @@
+// The command `tidings doctor`.
 import ArgumentParser
 import Glibc
 import Tidings
@@ -21,7 +22,8 @@ struct Doctor: ParsableCommand {
 
     func run() throws {
         let directory = Center.defaultDirectory
-        // First: opening a center that is half removed finishes that, and it should be told.
+        // Before any center is opened: opening a half-removed center completes its removal, and the command must report
+        // it.
         let staleFiles = try repair ? Center.deleteStaleFiles() : Center.staleFiles()
         let halfRemoved = Set(staleFiles.filter { $0.kind == .halfRemovedCenter }.map(\.file))
         let names = try Center.centers(in: directory).filter { !halfRemoved.contains("tidings.\(geteuid()).\($0)") }
@@ -35,7 +37,7 @@ struct Doctor: ParsableCommand {
             case .success(let found):
                 findings = found
             case .failure(let error):
-                // Gone since it was listed, which is no disease.
+                // The center was removed after it was listed. That is no defect.
                 if error.code == .notFound { continue }
                 broken += 1
                 findings = ["DOES NOT OPEN: \(error.message.printable)"]
@@ -46,7 +48,7 @@ struct Doctor: ParsableCommand {
         if broken > 0 { throw Failure("\(broken) of \(counted(names.count, "center")) can't be opened") }
     }
 
-    /// A line about the center, then one for each thing that is stale.
+    /// Returns a line about the center, then a line for each stale item.
     private func examine(_ name: String) throws(SharedNotificationError) -> [String] {
         let center = try Center(
             named: name, configuration: .init(allowsSharedDirectory: sharedDirectory, creation: .never))

@@ -1,3 +1,4 @@
+// The command `tidings observe`.
 import ArgumentParser
 import Dispatch
 import Foundation
@@ -119,7 +120,7 @@ struct Observe: ParsableCommand {
         }
         let printer = NotificationPrinter(format: format, command: exec, limit: count, finish: finish)
         let selection = NameSelection(all ? nil : names)
-        // Who only reads can't tell posters what the names begin with that shall wake it.
+        // A reader cannot register prefixes by which posters would wake it. It observes all names, and filters here.
         let isFiltered = isReadOnly && !selection.prefixes.isEmpty
         let token = try center.addObserver(
             forNames: isFiltered ? nil : selection.names,
@@ -131,7 +132,7 @@ struct Observe: ParsableCommand {
                 let of = name.map { " of \($0)" } ?? (isFiltered ? " of any name" : "")
                 Terminal.note("missed \(counted(count, "notification"))\(of)")
             },
-            // Printing is quick, or held up by whoever reads; a command may take its time.
+            // Printing is quick, or is delayed by the program that reads the output. A command may take long.
             queue: exec == nil ? nil : DispatchQueue(label: "tidings.exec"),
             using: { if !isFiltered || selection.includes($0.name) { printer.handle($0) } })
         Terminal.note("observing \(all ? "all names" : names.joined(separator: ", ")) in center \(options.center)")
@@ -148,9 +149,10 @@ struct Observe: ParsableCommand {
         }
     }
 
-    /// Lets a line or a command that is under way come to its end, but not for long: who reads our lines may have stopped reading.
+    /// Waits for a line or a command in progress, but for one second at most: the program that reads the output may
+    /// have stopped reading.
     ///
-    /// - Returns: whether it did.
+    /// - Returns: whether the observation ended in that time.
     private func endObserving(_ token: Center.ObservationToken) -> Bool {
         let ended = DispatchSemaphore(value: 0)
         DispatchQueue.global().async {

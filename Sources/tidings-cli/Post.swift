@@ -1,3 +1,4 @@
+// The command `tidings post`.
 import ArgumentParser
 import Foundation
 import Tidings
@@ -83,18 +84,18 @@ struct Post: ParsableCommand {
         if let json { return .json(json) }
         if let text { return .text(text) }
         guard let file else { return .empty }
-        // One byte too many is enough to be told that it is too large, however large it is.
+        // One byte more than the limit is enough for the error that the payload is too large, whatever the file's size.
         let limit = Int(clamping: try center.statistics.maximumPayloadSize)
         return Center.RawPayload(format: .bytes, bytes: try contents(of: file, upTo: limit + 1))
     }
 }
 
-/// Whether it is one JSON value.
+/// Whether the text is one JSON value.
 func isJSON(_ text: String) -> Bool {
     (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
 }
 
-/// The bytes of a file, or as many as asked for. A pipe will do.
+/// Reads a file's bytes, at most `limit`. The file may be a pipe.
 private func contents(of path: String, upTo limit: Int) throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Failure("can't read \(path)", errno: errno) }

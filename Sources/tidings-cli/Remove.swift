@@ -1,3 +1,4 @@
+// The command `tidings remove`.
 import ArgumentParser
 import Glibc
 import Tidings
@@ -54,15 +55,15 @@ struct Remove: ParsableCommand {
             """)
     }
 
-    /// - Returns: `nil` if there is no such center, or if the file is none. Removing it says so.
+    /// - Returns: `nil` if the center does not exist, or if the file is not a center. The removal then reports this.
     private func openToLook() throws(SharedNotificationError) -> Center? {
-        // Removing works in every directory, so the command looks in every directory.
+        // A removal works in every directory, so the check opens the center in every directory.
         var existing = Center.Configuration(allowsSharedDirectory: true, creation: .never)
         do {
             do {
                 return try Center(named: center, configuration: existing)
             } catch let error where error.code == .tooManyParticipants {
-                // Live participants hold all entries. A read-only look takes none.
+                // Live participants hold all entries. Opening for reading only takes none.
                 existing.isReadOnly = true
                 return try Center(named: center, configuration: existing)
             }

@@ -1,3 +1,4 @@
+// The command `tidings stat`.
 import ArgumentParser
 import Foundation
 import Tidings
@@ -26,13 +27,13 @@ struct Stat: ParsableCommand {
         let finish = Finish()
         finish.includeSignals()
         repeat {
-            // On a terminal the picture stays where it is.
+            // On a terminal, each output replaces the previous one.
             if Terminal.isInteractive, !json { try Terminal.write(Array("\u{1B}[H\u{1B}[2J".utf8)) }
             try show()
         } while finish.wait(seconds: 1) == nil
     }
 
-    /// Opens the center for each look: by its next one `--watch` shall have noticed that it was removed.
+    /// Opens the center for each output, so that the next output of `--watch` notices that the center was removed.
     private func show() throws {
         let center = try options.openToLook()
         let picture = try Picture(of: center)
@@ -40,7 +41,7 @@ struct Stat: ParsableCommand {
     }
 }
 
-/// All there is to say about a center at one moment.
+/// All figures of a center at one moment.
 private struct Picture: Encodable {
     var center: String
     var path: String
@@ -122,7 +123,7 @@ private struct Picture: Encodable {
         return String(decoding: try encoder.encode(self), as: UTF8.self).printable
     }
 
-    /// Who holds posters back, or soon will.
+    /// The participant's observers, and whether they hold posters back or soon will.
     private func observers(of participant: Participant) -> String {
         guard participant.observers > 0 else { return "" }
         let all = ", " + counted(participant.observers, "observer")

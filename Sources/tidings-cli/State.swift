@@ -1,3 +1,4 @@
+// The command `tidings state`.
 import ArgumentParser
 import Tidings
 

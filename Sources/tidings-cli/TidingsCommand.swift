@@ -1,3 +1,4 @@
+// The entry point of the command `tidings`, and its exit status.
 import ArgumentParser
 import Glibc
 import Tidings
@@ -26,19 +27,20 @@ struct TidingsCommand: ParsableCommand {
         ])
 
     static func main() {
-        // A reader that has gone away is an error of write(), told apart there, not the end of the process.
+        // If the program that reads the output has ended, write() fails with an error, which the commands handle. The
+        // signal would end the process.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try parseAsRoot()
             try command.run()
         } catch is BrokenPipe {
-            // Nobody reads any more, `tidings centers | head -1`: there is nothing to complain about.
+            // The program that reads the output has ended, as in `tidings centers | head -1`. This is no failure.
         } catch let error as SharedNotificationError {
             fail(error.message)
         } catch let error as Failure {
             fail(error.description)
         } catch {
-            // Help and the version with status 0, wrong usage with 64, `ExitCode` with its own.
+            // Help and the version end with status 0, wrong usage with 64, an `ExitCode` with its own value.
             exit(withError: error)
         }
     }
@@ -49,7 +51,7 @@ struct TidingsCommand: ParsableCommand {
     }
 }
 
-/// A failure that is told in one line on standard error, with exit status 1.
+/// A failure that is reported in one line on standard error, with exit status 1.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 
@@ -57,7 +59,7 @@ struct Failure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// What was tried, and what the operating system said.
+    /// Creates the line from the attempted action and the operating system's error.
     init(_ what: String, errno code: Int32) {
         description = "\(what): \(String(cString: strerror(code)))"
     }

@@ -1,3 +1,4 @@
+// What an observer learns about a notification besides its payload: `Envelope` and `Poster`.
 #if canImport(FoundationEssentials)
     public import struct FoundationEssentials.Date
 #else
@@ -5,55 +6,67 @@
 #endif
 
 extension SharedNotificationCenter {
-    /// What is known about a notification besides its payload.
+    /// The facts about a notification besides its payload.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// let center = try SharedNotificationCenter.default
     /// let token = try center.addObserver(for: TrackChanged.self) { change, envelope in
-    ///     print("#\(envelope.sequence) \(change.title), \(envelope.subject ?? "no subject"), from \(envelope.poster.pid) at \(envelope.postedAt)")
+    ///     print("#\(envelope.sequence) \(change.title), \(envelope.subject ?? "no subject")")
+    ///     print("from \(envelope.poster.pid) at \(envelope.postedAt)")
     /// }
     /// ```
     public struct Envelope: Hashable, Sendable {
-        /// Its place in the center's one order. Grows from one notification to the next; not every number is used.
+        /// The notification's position in the center's one order.
+        ///
+        /// Positions grow from one notification to the next. Not every position is used.
         public var sequence: UInt64
-        /// The center's ``SharedNotificationCenter/incarnation``: which center's order that is a place in.
+        /// The ``SharedNotificationCenter/incarnation`` of the center in whose order ``sequence`` is a position.
         public var incarnation: UInt64
-        /// When it was posted, in nanoseconds since 1970, by the poster's real-time clock: exact for a thread's first post in a kernel tick (1 to
-        /// 4 ms), that same time for its others in the tick.
+        /// The time of the post in nanoseconds since 1970, by the poster's real-time clock.
+        ///
+        /// The time is exact for a thread's first post in a kernel tick (1 to 4 ms). The thread's other posts in the
+        /// same tick have the time of the first.
         public var postedAtNanoseconds: UInt64
-        /// Who posted it.
+        /// The process that posted the notification.
         public var poster: Poster
-        /// Whom or what it is about; `nil`: it was posted without a subject.
+        /// The subject that the notification is about; `nil` if it was posted without a subject.
         public var subject: String?
-        /// Whether it was posted before the observer registered, and kept for it.
+        /// Whether this is a retained value, posted before the observer registered.
         public var isRetained: Bool
-        /// Whether it was posted through this very center object (this process, this ``SharedNotificationCenter``).
+        /// Whether the notification was posted through this ``SharedNotificationCenter`` object of this process.
         public var isOwn: Bool
-        /// Whether it says that the value kept for its name was cleared: then it has no payload. Observers of a type, or of a key, don't get those.
+        /// Whether the notification reports that its name's retained value was cleared.
+        ///
+        /// Such a notification has no payload. Observers of a type or of a key do not get it.
         public var isCleared: Bool
 
-        /// The same as ``postedAtNanoseconds``, rounded to about 0.2 µs.
+        /// The time in ``postedAtNanoseconds``, rounded to about 0.2 µs.
         public var postedAt: Date {
             Date(timeIntervalSince1970: Double(postedAtNanoseconds) / 1e9)
         }
     }
 
-    /// Who posted a notification, as it says itself: who may write to a center can say anything.
+    /// The process that posted a notification, as the process describes itself.
+    ///
+    /// The description is not verified: a process with write access to the center can write any values.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// let token = try center.addObserver(forName: nil, object: nil) { notification in
     ///     let poster = notification.envelope.poster
-    ///     print("\(notification.name) from \(poster.executable ?? "somebody") (\(poster.pid)), user \(poster.uid)")
+    ///     let program = poster.executable ?? "a program that has left"
+    ///     print("\(notification.name) from \(program) (\(poster.pid)), user \(poster.uid)")
     /// }
     /// ```
     public struct Poster: Hashable, Sendable {
-        /// Its process, in its own pid namespace.
+        /// The poster's process ID, in the poster's own pid namespace.
         public var pid: Int32
-        /// The number of its user.
+        /// The poster's user ID.
         public var uid: UInt32
-        /// The name of its executable, at most 79 bytes; `nil` if it was gone before anybody here asked.
+        /// The name of the poster's executable, at most 79 bytes.
+        ///
+        /// `nil` if the poster had left the center before this process read the name.
         public var executable: String?
     }
 }

@@ -1,29 +1,31 @@
-// Re-exported: `@Message` expands in the user's file to calls of the field coders' members. A file that imports only
-// `Tidings` must see these members, also with the upcoming feature `MemberImportVisibility`.
+// The field coders that generated code uses, and the coding of messages without generated code.
+//
+// The import is re-exported: `@Message` expands in the user's file to calls of the field coders' members. A file that
+// imports only `Tidings` must see these members, also with the upcoming feature `MemberImportVisibility`.
 @_exported public import TidingsCoding
 
 extension SharedNotificationCenter {
-    /// What a type conforms to that `@Message` can code without asking `Codable`. Public for generated code.
+    /// A type that `@Message` can code without `Codable`. Public for generated code.
     public typealias FieldCodable = TidingsCoding.FieldCodable
-    /// Where generated code writes a message to. See ``FieldCodable``.
+    /// The output to which generated code writes a message. See ``FieldCodable``.
     public typealias FieldEncoder = TidingsCoding.FieldEncoder
-    /// Where generated code reads a message from. See ``FieldCodable``.
+    /// The input from which generated code reads a message. See ``FieldCodable``.
     public typealias FieldDecoder = TidingsCoding.FieldDecoder
 }
 
-// A message without generated code: `Codable` codes it.
+// A message without generated code is coded by `Codable`.
 extension SharedNotificationCenter.Message {
     /// Writes the message with its `encode(to:)`.
     ///
-    /// - Throws: what the poster is told as `.encodingFailed`, or of missing room for the payload: `.payloadTooLarge`,
-    ///   `.noSpace`, `.full`.
+    /// - Throws: an error that the poster receives as `.encodingFailed`. If the payload finds no room, the poster
+    ///   receives `.payloadTooLarge`, `.noSpace` or `.full`.
     public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
         try encoder.encodeCodable(self)
     }
 
     /// Reads the message with its `init(from:)`.
     ///
-    /// - Throws: what the observer's `onUndecodable` is told, as a `DecodingError`.
+    /// - Throws: an error that the observer's `onUndecodable` receives as a `DecodingError`.
     public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
         self = try decoder.decodeCodable(Self.self)
     }

@@ -1,15 +1,15 @@
 import TidingsCoding
 
-/// Values from JSON, within the same bounds as from CBOR.
+/// Decodes values from JSON, within the same bounds as from CBOR.
 enum JSONReading {
     typealias PropertyValue = SharedNotificationCenter.PropertyValue
 
-    /// Throws what the decoder throws, and faults. The bytes are a copy, which no other process changes.
+    /// Throws the decoder's errors and `CBORFault`. The bytes are a copy, which no other process changes.
     static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws -> T {
         try JSONPayload.checkEncoding(bytes)
         if type == PropertyValue.self {
             return try propertyValue(bytes) as! T
-            // The type is that, as the comparison says; so below.
+            // The forced cast cannot fail: the comparison has established the type. This holds below as well.
         }
         if type == SharedNotificationCenter.UserInfo.self {
             guard case .dictionary(let entries) = try propertyValue(bytes) else {
@@ -21,8 +21,8 @@ enum JSONReading {
         return try JSONPayload.decode(type, bytes)
     }
 
-    /// Not by `JSONDecoder`, which doesn't say what a value is. Asked for one type after another, it makes an error of
-    /// each wrong one, with a path of as many keys as the value is deep.
+    /// Not by `JSONDecoder`, which does not report the kind of a value. A caller would have to ask it for one type
+    /// after another. Each wrong type would cost an error, with a path of as many keys as the value is deep.
     private static func propertyValue(_ bytes: [UInt8]) throws(CBORFault) -> PropertyValue {
         try JSONTokenizer.read(bytes) { (tokenizer, token) throws(CBORFault) in
             guard let value = try value(token, &tokenizer) else { throw CBORFault(.null, at: token.start) }
@@ -30,7 +30,7 @@ enum JSONReading {
         }
     }
 
-    /// `nil`: null.
+    /// Returns `nil` for null.
     private static func value(
         _ token: JSONTokenizer.Token, _ tokenizer: inout JSONTokenizer
     ) throws(CBORFault) -> PropertyValue? {
@@ -49,7 +49,7 @@ enum JSONReading {
         case .atom where tokenizer.isAtom(token, "null"): return nil
         case .atom:
             guard let number = JSONNumber(tokenizer.bytes(of: token)) else { throw CBORFault(.json, at: token.start) }
-            // Whole numbers are integers, as far as `Int` has them, however they are written.
+            // A whole number is an integer if an `Int` can hold it, in any spelling (`1`, `1.0`, `1e0`).
             if let integer = number.integer { return .integer(integer) }
             guard let double = number.double else { throw CBORFault(.floatRange, at: token.start) }
             return .double(double)
@@ -66,7 +66,7 @@ enum JSONReading {
             let name = try tokenizer.text(of: key)
             let first = try tokenizer.value(behind: key)
             let value = try value(first, &tokenizer)
-            // Of equal keys the first counts.
+            // If keys are equal, the first one counts.
             guard entries[name] == nil && !nulls.contains(name) else { return }
             if let value { entries[name] = value } else { nulls.insert(name) }
         }

@@ -1,7 +1,9 @@
 import TidingsCoding
 
-/// Any payload as one line of JSON, for people and scripts. It reads CBOR and JSON without knowing their types, never
-/// beyond the bytes, and at most 128 arrays and maps deep.
+/// Renders any payload as one line of JSON, for people and scripts.
+///
+/// The conversion needs no types for CBOR and JSON. It never reads beyond the bytes, and follows at most 128 nested
+/// arrays and maps.
 enum JSONRendering {
     static func render(_ payload: SharedNotificationCenter.RawPayload) -> String {
         let rendered: String? =

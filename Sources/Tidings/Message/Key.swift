@@ -1,5 +1,6 @@
+// `Key`: a notification name and the types of its arguments, for notifications without a type of their own.
 extension SharedNotificationCenter {
-    /// A name together with the types of what goes with it, declared as a value: a notification without a type of its own.
+    /// A notification name and the types of its arguments, declared as a value: no message type is needed.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -8,28 +9,32 @@ extension SharedNotificationCenter {
     /// try center.post(progress, 42, "decoding")
     /// ```
     ///
-    /// The arguments travel as one CBOR array (`Key< >`, without any: the empty one), so that `["decoding", 42]` in JSON from the command
-    /// is understood as well. An observer goes by its own key:
-    /// - elements beyond its arguments are passed over, so a poster may have got more of them at the end;
-    /// - arguments at the end that a poster does not have yet take the key's `defaults`, and without one an optional is `nil`;
-    /// - anything else is undecodable, and reported as such: an argument that is missing in the middle or without a default, or one of
-    ///   another type. Never is a closure called with something made up.
+    /// The arguments travel as one CBOR array. The array is empty for `Key< >`, a key without arguments. An observer
+    /// also understands JSON from the command, such as `["decoding", 42]`. An observer decodes by its own key:
+    /// - It ignores elements beyond its own arguments, so a poster may have added arguments at the end.
+    /// - If the array ends before an argument, the argument takes its value from the key's `defaults`. Without a
+    ///   default, an optional argument is `nil`.
+    /// - Any other difference makes the payload undecodable, and it is reported as such. Examples are an argument of
+    ///   another type, a missing argument in the middle, and a missing argument without a default. The closure never
+    ///   receives an invented value.
     public struct Key<each Argument: Codable & Sendable>: Sendable {
-        /// The name its notifications have, the same in all processes.
+        /// The name of its notifications, the same in all processes.
         public let name: Name
-        /// What stands in for an argument that a payload ends before.
+        /// The value of each argument for a payload that ends before it.
         let defaults: (repeat (each Argument)?)
 
-        /// A key whose arguments all have to be there, but for optional ones at the end. ``Key`` has an example.
+        /// Creates a key whose arguments must all be present, except optional ones at the end. ``Key`` has an example.
         public init(_ name: Name) {
             self.name = name
             defaults = (repeat Optional<each Argument>.none)
         }
 
-        /// A key with defaults for arguments that were added later: `nil` for those that every poster has.
+        /// Creates a key with defaults for arguments that were added later: `nil` for each argument that every poster
+        /// sends.
         ///
         /// ```swift
-        /// let progress = SharedNotificationCenter.Key<Int, String, Double>("com.example.import.progress", defaults: (nil, nil, 1))
+        /// let progress = SharedNotificationCenter.Key<Int, String, Double>(
+        ///     "com.example.import.progress", defaults: (nil, nil, 1))
         /// ```
         public init(_ name: Name, defaults: (repeat (each Argument)?)) {
             self.name = name
@@ -38,7 +43,7 @@ extension SharedNotificationCenter {
     }
 }
 
-/// Arguments on their way out.
+/// The arguments of a post, as one array.
 struct PostedArguments<each Argument: Encodable>: Encodable {
     let values: (repeat each Argument)
 
@@ -48,7 +53,7 @@ struct PostedArguments<each Argument: Encodable>: Encodable {
     }
 }
 
-/// Arguments as they came: `nil` for what the array ends before.
+/// The arguments in a payload: `nil` for each argument that the array ends before.
 struct ArrivedArguments<each Argument: Decodable>: Decodable {
     let values: (repeat (each Argument)?)
 
@@ -62,9 +67,9 @@ struct ArrivedArguments<each Argument: Decodable>: Decodable {
 }
 
 extension SharedNotificationCenter.Key {
-    /// The arguments in a payload, completed with the defaults.
+    /// The arguments in a payload, with the defaults for missing ones.
     func arguments(format: UInt8, bytes: UnsafeRawBufferPointer) throws -> (repeat each Argument) {
-        // Without arguments there is nothing to say, and a post without a payload says it.
+        // A key without arguments needs no payload.
         if bytes.isEmpty, Self.count == 0 { return (repeat try complete(nil, with: each defaults, at: 0)) }
         let arrived = try PayloadCoding.decode(
             ArrivedArguments<repeat each Argument>.self,
@@ -77,7 +82,7 @@ extension SharedNotificationCenter.Key {
         return (repeat try next(each arrived.values, each defaults))
     }
 
-    /// How many arguments a payload has to have at least.
+    /// The least number of arguments in a decodable payload.
     var needed: Int {
         var (needed, count) = (0, 0)
         func add<Value>(_ standIn: Value?) {

@@ -1,6 +1,7 @@
-// Behind the trait `Macros`: whoever doesn't ask for it neither fetches nor builds swift-syntax.
+// The public macros. The trait `Macros` enables them; a package without the trait neither fetches nor builds
+// swift-syntax.
 #if Macros
-    /// Makes a struct a message, and writes the coder that takes its fields to CBOR and back without asking `Codable`.
+    /// Makes a struct a message, and generates a coder that converts its fields to and from CBOR without `Codable`.
     ///
     /// ```swift
     /// @Message struct TrackChanged {
@@ -12,28 +13,33 @@
     /// try center.post(TrackChanged(title: "So What"))
     /// ```
     ///
-    /// Promise: the bytes are those that `Codable` would make of the struct, so that programs built with and without the macro understand each
-    /// other, and it takes a fraction of the time. For payloads in JSON, and within types that only `Codable` knows, `Codable` is asked.
+    /// Promise: the bytes are those that `Codable` would make of the struct. Programs built with and without the macro
+    /// therefore understand each other. The generated coder takes a fraction of the time. `Codable` codes payloads in
+    /// JSON, and structs inside types that only `Codable` can code.
     ///
-    /// An observer whose build differs from the poster's goes by its own struct:
-    /// - a field that it doesn't know is passed over;
-    /// - one that the payload lacks has the value that its declaration gives it, or is `nil` if it is an optional (also where the
-    ///   declaration gives another value: what is `nil` isn't sent);
-    /// - one without either, or one of another type, makes the payload undecodable, which is reported as always.
+    /// An observer whose build differs from the poster's decodes by its own struct:
+    /// - It ignores a field that it does not know.
+    /// - A field that the payload lacks has the value of its declaration.
+    /// - An optional field that the payload lacks is `nil`, also if the declaration gives another value: `nil` is not
+    ///   sent.
+    /// - Any other field that the payload lacks makes the payload undecodable, and so does a field of another type.
+    ///   This is reported as for every message.
     ///
-    /// Fields are the stored properties. Their types must be written, but for literals: a macro doesn't know what the compiler infers.
-    /// Numbers, texts, truth values, optionals, arrays, dictionaries with texts as keys, and other structs with `@Message` are coded directly,
-    /// whatever else is `Codable` by `Codable`. An enumeration `CodingKeys` in the struct gives fields other names, and leaves out those
-    /// that it doesn't list.
+    /// Fields are the stored properties. Write the type of each field, unless its value is a literal: a macro does not
+    /// know the type that the compiler infers. Numbers, texts, Booleans, optionals, arrays, dictionaries with texts as
+    /// keys, and other structs with `@Message` are coded directly. `Codable` codes every other `Codable` type. An
+    /// enumeration `CodingKeys` in the struct gives fields other names, and leaves out the fields that it does not
+    /// list.
     ///
-    /// Refused, with the reason: types other than structs, generic ones, `BitwiseMessage`s, coders of the struct's own, property
-    /// wrappers, `lazy`, tuples, functions, fields within `#if`.
+    /// The macro refuses, with the reason:
+    /// - types other than structs, generic structs, `BitwiseMessage` types, and structs with their own coders;
+    /// - property wrappers, `lazy`, tuples, functions, and fields within `#if`.
     @attached(
         extension, conformances: SharedNotificationCenter.Message,
         names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))
     public macro Message() = #externalMacro(module: "TidingsMacros", type: "MessageMacro")
 
-    /// The same, and says the message's name.
+    /// Makes a struct a message with the given name; otherwise like ``Message()``.
     ///
     /// ```swift
     /// @Message("com.example.player.trackChanged") struct TrackChanged {
@@ -41,14 +47,16 @@
     /// }
     /// ```
     ///
-    /// - Parameter name: what its notifications are called, in all processes: 1 to 255 bytes. Default: the type's own name.
+    /// - Parameter name: the name of its notifications in all processes: 1 to 255 bytes. Default: the type's own name.
     @attached(
         extension, conformances: SharedNotificationCenter.Message,
         names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))
     public macro Message(_ name: SharedNotificationCenter.Name) =
         #externalMacro(module: "TidingsMacros", type: "MessageMacro")
 
-    /// Makes the methods of a protocol notifications, and writes a poster that has them, checked by the compiler on both sides.
+    /// Makes a protocol's methods notifications, and generates a poster with these methods.
+    ///
+    /// The compiler checks the calls of the poster and the methods of the observers.
     ///
     /// ```swift
     /// @NotificationProtocol
@@ -67,30 +75,41 @@
     /// try UserObserverPoster(center).userNameChanged(oldName: "Ada Byron", newName: "Ada Lovelace")
     /// ```
     ///
-    /// Beside the protocol stand `UserObserverPoster`, with the protocol's own methods, and `UserObserverMessages`, with a message for each: one
-    /// without arguments is an empty one, so that arguments can be added. On the wire a method is called
-    /// `UserObserver.userNameChanged(oldName:newName:)`, with a prefix `com.example.UserObserver.…`, so overloads differ;
-    /// ``NotificationName(_:)`` gives a method another name. Arguments travel as a map of their labels
-    /// (of their own names where the label is `_`) to their values, coded as ``Message()`` does it.
+    /// The macro adds two types beside the protocol. `UserObserverPoster` has the protocol's own methods.
+    /// `UserObserverMessages` has a message for each method. A method without arguments has an empty message, so that
+    /// arguments can be added later.
     ///
-    /// A method that gets another argument keeps its observers if it keeps its name and peers can do without the argument: an optional one
-    /// is `nil` where a poster doesn't send it, for others ``NotificationDefault(_:_:)`` says what to take.
+    /// On the wire a method is called `UserObserver.userNameChanged(oldName:newName:)`, so overloads differ. With a
+    /// prefix it is called `com.example.UserObserver.…`. ``NotificationName(_:)`` gives a method another name.
+    /// Arguments travel as a map from their labels to their values, coded as by ``Message()``. Where the label is `_`,
+    /// the key is the argument's own name.
     ///
-    /// Refused, each with the reason and, where there is one, a fix: `async`, `throws`, results, generic methods, `some` types, associated
-    /// types and conditions on them, `static` and `mutating` methods, `inout` and other specifiers, functions and tuples as arguments, settable
-    /// properties, and protocols that others than objects could conform to. What is to be sent instead of a generic or an associated type
-    /// only you know: the fix takes it out, and puts a placeholder, such as `<#Item#>`, wherever it was named.
+    /// A method with a new argument keeps its observers on two conditions. It keeps its name, and its observers can do
+    /// without the argument. An optional argument is `nil` where a poster does not send it. For other arguments,
+    /// ``NotificationDefault(_:_:)`` declares the value.
     ///
-    /// Other threads call an observer's methods. If the protocol inherits `SendableMetatype`, the compiler refuses a
-    /// conformance that is isolated to an actor (`final class Screen: @MainActor ScreenObserver`). Without it, the compiler
-    /// may accept such an observer, whose methods then run outside its actor.
+    /// The macro refuses, with the reason and, where possible, a fix:
+    /// - `async`, `throws`, results, generic methods and `some` types;
+    /// - associated types and conditions on them;
+    /// - `static` and `mutating` methods, `inout` and other specifiers;
+    /// - functions and tuples as arguments;
+    /// - settable properties;
+    /// - protocols that types other than classes could conform to.
     ///
-    /// - Parameter prefix: in front of all names, to tell the protocols of one program from those of others: a literal.
+    /// The fix for a generic or an associated type removes it, and writes a placeholder, such as `<#Item#>`, at each
+    /// use. Replace the placeholder by the type that is to be sent.
+    ///
+    /// The library calls an observer's methods on other threads. If the protocol inherits `SendableMetatype`, the
+    /// compiler refuses a conformance that is isolated to an actor (`final class Screen: @MainActor ScreenObserver`).
+    /// Without it, the compiler may accept such an observer, whose methods then run outside its actor.
+    ///
+    /// - Parameter prefix: a literal in front of all names, which distinguishes this program's protocols from those of
+    ///   other programs.
     @attached(peer, names: suffixed(Poster), suffixed(Messages))
     public macro NotificationProtocol(prefix: String = "") =
         #externalMacro(module: "TidingsMacros", type: "NotificationProtocolMacro")
 
-    /// What a method of a ``NotificationProtocol(prefix:)`` is called on the wire, behind the protocol's name.
+    /// The name on the wire of a method in a ``NotificationProtocol(prefix:)``, after the protocol's name.
     ///
     /// ```swift
     /// @NotificationProtocol
@@ -103,7 +122,9 @@
     public macro NotificationName(_ name: String) =
         #externalMacro(module: "TidingsMacros", type: "NotificationDetailMacro")
 
-    /// What a parameter of a method is where a poster doesn't send it yet: a protocol's methods can't have default arguments.
+    /// The value of a method's parameter if a poster does not send it.
+    ///
+    /// A protocol's methods cannot have default arguments.
     ///
     /// ```swift
     /// @NotificationProtocol
@@ -115,7 +136,7 @@
     /// ```
     ///
     /// - Parameters:
-    ///   - parameter: its label, or its own name where the label is `_`.
+    ///   - parameter: the parameter's label, or its own name where the label is `_`.
     ///   - value: an expression of the parameter's type.
     @attached(peer)
     public macro NotificationDefault<Value>(_ parameter: String, _ value: Value) =

@@ -1,3 +1,5 @@
+// The protocols of types that can be posted: `Message`, coded by field, and `BitwiseMessage`, sent as its bytes in
+// memory.
 extension SharedNotificationCenter {
     /// A type whose values can be posted.
     ///
@@ -13,20 +15,22 @@ extension SharedNotificationCenter {
     ///
     /// ### When the type changes
     ///
-    /// An observer may have been built with more fields than the poster, or fewer. It goes by its own type:
-    /// - a field that it doesn't know is passed over;
-    /// - an optional one that the payload lacks is `nil`;
-    /// - any other one that the payload lacks makes it undecodable, **also where the declaration gives it a value**: the decoder that the
-    ///   compiler writes for a `Codable` type does not look at `var position = 0.0`.
+    /// An observer may have been built with more fields than the poster, or with fewer. It decodes by its own type:
+    /// - It ignores a field that it does not know.
+    /// - An optional field that the payload lacks is `nil`.
+    /// - Any other field that the payload lacks makes the payload undecodable, **also where the declaration gives it a
+    ///   value**. The decoder that the compiler generates for a `Codable` type ignores that value.
     ///
-    /// A field that is added later must therefore be an optional, or the type one with `@Message` (the package's trait `Macros`), which takes the
-    /// declaration's value, or it says itself what stands in:
+    /// A field that is added later therefore needs one of these:
+    /// - an optional type;
+    /// - `@Message` on the type (the package's trait `Macros`), which uses the declaration's value;
+    /// - an `init(from:)` of the type that supplies the value:
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message {
     ///     var title: String
     ///     var subtitle: String?                   // added later, `nil` from older posters
-    ///     var position = 0.0                      // added later, 0 from older posters: by init(from:), not by this line
+    ///     var position = 0.0                      // added later, 0 from older posters: set by init(from:)
     ///
     ///     init(from decoder: any Decoder) throws {
     ///         let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -37,35 +41,36 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// A field that changes its type, or its meaning, is another message: give it another name.
+    /// If a field changes its type or its meaning, the type is another message: give it another name.
     ///
     /// ### Numbers
     ///
-    /// An observer may have another type for a number than the poster, a `Decimal` included. One rule holds for CBOR and
-    /// JSON. An integer is exact, or the payload is undecodable (`1.0` is the integer 1; 1.5, and 300 for a `UInt8`, are
-    /// none). A `Double` or `Float` is the nearest to the number. If that is an infinity, or 0 for another number, the
-    /// payload is undecodable. A ``BitwiseMessage`` converts nothing.
+    /// An observer may declare another number type than the poster, also a `Decimal`. One rule holds for CBOR and JSON.
+    /// An integer is exact, or the payload is undecodable. `1.0` is the integer 1; 1.5 is not an integer, and 300 is
+    /// not a `UInt8`. A `Double` or `Float` is the nearest to the number. If the nearest value is an infinity, or is 0
+    /// for a number other than 0, the payload is undecodable. A ``BitwiseMessage`` converts nothing.
     ///
     /// ### What the fields may be
     ///
-    /// The library's decoder refuses what is not a value, whoever posted it. For a type with an `init(from:)` of its own, this is up to that:
-    /// some trap on what a poster can send, Foundation's among them. A `URLComponents` with a scheme that is none ends the process that
-    /// decodes it. Put a `URL` or a `String` into a message in its place.
+    /// The library's decoder refuses input that is not a value of the field's type, from any poster. A type with its
+    /// own `init(from:)` must check its input itself. Some types trap on input that a poster can send, among them types
+    /// of Foundation. A `URLComponents` with an invalid scheme ends the process that decodes it. Use a `URL` or a
+    /// `String` in a message instead.
     public protocol Message: FieldCodable, Sendable {
-        /// The name its notifications have, the same in all processes. It must not change while the process runs.
+        /// The name of its notifications, the same in all processes. It must not change while the process runs.
         ///
         /// Default: the type's own name without its module (`TrackChanged`), so that two programs that compile the same
-        /// source agree. Types of other modules or nested elsewhere may have the same: give a name of your own to everything
-        /// that leaves one program.
+        /// source agree. A type in another module, or nested in another type, may have the same name. Declare a name
+        /// for each message that leaves one program.
         static var name: Name { get }
 
-        /// How its values are encoded when posted. Default: ``PayloadEncoding/cbor``.
+        /// The encoding of its values in a post. Default: ``PayloadEncoding/cbor``.
         ///
-        /// Observers go by what the notification says it is, so a change here needs no agreement.
+        /// Observers decode by the format in the notification, so a change of the encoding needs no agreement.
         static var encoding: PayloadEncoding { get }
     }
 
-    /// A message that travels as its bytes in memory: the cheapest there is, for plain numbers.
+    /// A message that travels as its bytes in memory: the cheapest encoding, for plain numbers.
     ///
     /// ```swift
     /// struct Moved: SharedNotificationCenter.BitwiseMessage { var x, y: Double }
@@ -74,16 +79,17 @@ extension SharedNotificationCenter {
     /// try center.post(Moved(x: 1, y: 2))
     /// ```
     ///
-    /// Before the bytes go 8 bytes of fingerprint: of the type's ``Message/name``, its size, stride and alignment, and its
-    /// fields in their order. A number counts as a signed integer, an unsigned integer, or a floating-point number; a
-    /// vector, as its numbers; an inline array, and every other field without fields of its own, by its type's name. A
-    /// notification with another fingerprint is undecodable, for no number is converted. Two fields of a kind that changed
-    /// places are not noticed: give a changed type a new name. A notification in another format, such as JSON that the
-    /// command posts, is decoded as that format.
+    /// A fingerprint of 8 bytes precedes the value. It covers the type's ``Message/name``, its size, stride and
+    /// alignment, and its fields in their order. A number counts as a signed integer, an unsigned integer, or a
+    /// floating-point number. A vector counts as its numbers. An inline array counts by its type's name, and so does
+    /// every other field without fields of its own. If the fingerprint differs, the notification is undecodable,
+    /// because no number is converted. The fingerprint does not change if two fields of the same kind are exchanged:
+    /// give a changed type a new name. A notification in another format, such as JSON that the command posts, is
+    /// decoded as that format.
     ///
-    /// A poster can put any bits there. Adopt it only for types of which every bit pattern is a value, such as structs of
-    /// integers and floating-point numbers; not with `Bool`, enumerations or pointers inside, unless every process that may
-    /// post is trusted.
+    /// A poster can send any bits. Adopt this protocol only for types of which every bit pattern is a value, such as
+    /// structs of integers and floating-point numbers. Use `Bool`, enumerations or pointers in the type only if every
+    /// process that may post is trusted.
     public protocol BitwiseMessage: Message, BitwiseCopyable {}
 }
 

@@ -1,16 +1,16 @@
 import TidingsCoding
 
-/// Values to bytes and back, by format.
+/// Converts values to bytes and back, for each payload format.
 enum PayloadCoding {
     typealias Format = SharedNotificationCenter.PayloadFormat
 
     // MARK: Decoding
 
-    /// A message from a payload of whatever format it says it is.
+    /// Decodes a message from a payload, by the format that the payload declares.
     static func message<M: SharedNotificationCenter.Message>(
         _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
     ) throws -> M {
-        // The usual ones first.
+        // CBOR first: the most common format.
         if format == Format.cbor.rawValue { return try messageInCBOR(type, bytes) }
         return try messageOtherwise(type, format: format, bytes: bytes)
     }
@@ -30,8 +30,8 @@ enum PayloadCoding {
         }
     }
 
-    // A function of its own: a generic function looks up the types of all its paths, and the types of this path cost as
-    // much as decoding a field.
+    // A function of its own: a generic function resolves the types of all its paths when it is called. Resolving the
+    // types of this path costs as much as decoding a field.
     @inline(never)
     private static func messageOtherwise<M: SharedNotificationCenter.Message>(
         _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
@@ -48,8 +48,8 @@ enum PayloadCoding {
         }
     }
 
-    /// If only the name was posted (by `notify_post`, say): a message that is complete without any of its fields, or has
-    /// no fields.
+    /// Decodes a post of a name without a payload, for example by `notify_post`. The message must have no fields, or a
+    /// default for each field.
     static func messageOfNothing<M: SharedNotificationCenter.Message>(_ type: M.Type) throws -> M {
         let noFields: [UInt8] = [0xa0]
         guard let message = try? noFields.withUnsafeBytes({ try messageInCBOR(type, $0) }) else {
@@ -58,9 +58,9 @@ enum PayloadCoding {
         return message
     }
 
-    /// A value of any type; no custom formats.
+    /// Decodes a value of any type. Custom formats are not decoded.
     static func decode<T: Decodable>(_ type: T.Type, format: Format, bytes: UnsafeRawBufferPointer) throws -> T {
-        // The usual one first.
+        // CBOR first: the most common format.
         if format.rawValue == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
         return try decodeOtherwise(type, format: format, bytes: bytes)
     }
@@ -92,12 +92,12 @@ enum PayloadCoding {
 
     // MARK: Bitwise
 
-    /// Eight bytes of fingerprint, then the value's bytes.
+    /// A bitwise payload is eight bytes of fingerprint, then the value's bytes.
     static var fingerprintSize: Int { BitwiseFingerprint.size }
 
     private static let fingerprints = TypeTable<UInt64>()
 
-    /// What the type's bitwise payloads begin with.
+    /// The fingerprint at the beginning of the type's bitwise payloads.
     @inline(__always)
     static func fingerprint(of type: any SharedNotificationCenter.Message.Type) -> UInt64 {
         fingerprints.value(of: ObjectIdentifier(type)) ?? newFingerprint(of: type)
@@ -113,7 +113,7 @@ enum PayloadCoding {
             name: M.name.rawValue, of: type, isBitwise: M.self is any SharedNotificationCenter.BitwiseMessage.Type)
     }
 
-    /// Throws unless they are the fingerprint and a value of that size.
+    /// Throws unless the bytes are the type's fingerprint and a value of that size.
     @inline(__always)
     static func checkBitwise(
         _ bytes: UnsafeRawBufferPointer, for type: any SharedNotificationCenter.Message.Type, size: Int
@@ -126,14 +126,14 @@ enum PayloadCoding {
         else { throw undecodable("\(type) lies otherwise in memory where this was posted, or is another type") }
     }
 
-    /// `message` is the same type, known to be one of those that travel as their bytes.
+    /// `message` is the same type as `type`, with the conformance that allows bitwise coding.
     @inline(__always)
     private static func bitwise<T>(
         _ type: T.Type, as message: any SharedNotificationCenter.Message.Type, _ bytes: UnsafeRawBufferPointer
     ) throws -> T {
         try checkBitwise(bytes, for: message, size: MemoryLayout<T>.size)
-        // The type is BitwiseCopyable: the callers have checked its encoding, which only `BitwiseMessage` can have, or its
-        // conformance.
+        // The type is BitwiseCopyable. The callers have checked its encoding, which only `BitwiseMessage` can have, or
+        // its conformance.
         let value = bytes.baseAddress! + fingerprintSize
         if Int(bitPattern: value) & (MemoryLayout<T>.alignment - 1) == 0 {
             return value.assumingMemoryBound(to: T.self).pointee
@@ -152,12 +152,12 @@ enum PayloadCoding {
 
     // MARK: Encoding
 
-    /// Appends a message to what the buffer holds, by what was generated for its type, or by Codable.
+    /// Appends a message to the buffer's contents, by the coder generated for its type, or by Codable.
     @inline(__always)
     static func encode<M: SharedNotificationCenter.Message>(_ message: M, into buffer: inout PayloadBuffer) throws {
         let count = buffer.count
         try withUnsafeMutablePointer(to: &buffer) { buffer in
-            // The caller's variable, lent to this call alone.
+            // The pointer is to the caller's variable, and is used during this call only.
             var encoder = SharedNotificationCenter.FieldEncoder(buffer)
             do {
                 try message.encodeField(to: &encoder)
@@ -169,12 +169,12 @@ enum PayloadCoding {
         }
     }
 
-    /// CBOR outside shared memory.
+    /// Encodes a value as CBOR outside shared memory.
     static func cborBytes<T: Encodable>(of value: T) throws -> [UInt8] {
         try PayloadBuffer.bytes { try CBORPayloadEncoder().encode(value, into: &$0) }
     }
 
-    /// The same of a message.
+    /// Encodes a message as CBOR outside shared memory.
     static func cborBytes<M: SharedNotificationCenter.Message>(of message: M) throws -> [UInt8] {
         try PayloadBuffer.bytes { try encode(message, into: &$0) }
     }

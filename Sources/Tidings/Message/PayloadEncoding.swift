@@ -1,5 +1,6 @@
+// How payloads are encoded: the formats on the wire, a program's own coders, and a message type's choice.
 extension SharedNotificationCenter {
-    /// What the bytes of a payload are. On the wire: one byte.
+    /// The format of a payload's bytes. On the wire: one byte.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -10,28 +11,28 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     public struct PayloadFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The byte it travels as.
+        /// The byte that stands for the format on the wire.
         public var rawValue: UInt8
 
-        /// The format of that byte.
+        /// Creates the format of a byte.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
 
-        /// Whatever both sides agreed on.
+        /// Bytes whose meaning poster and observer have agreed on.
         public static let bytes = PayloadFormat(rawValue: 0)
-        /// CBOR, as RFC 8949 has it.
+        /// CBOR, as defined by RFC 8949.
         public static let cbor = PayloadFormat(rawValue: 1)
-        /// 8 bytes of layout fingerprint, then the value as it lies in memory.
+        /// 8 bytes of layout fingerprint, then the value's bytes in memory.
         public static let bitwise = PayloadFormat(rawValue: 2)
-        /// JSON, as RFC 8259 has it: in UTF-8.
+        /// JSON in UTF-8, as defined by RFC 8259.
         public static let json = PayloadFormat(rawValue: 3)
         /// Text in UTF-8.
         public static let text = PayloadFormat(rawValue: 4)
-        /// The first number free for coders of your own; those below are reserved.
+        /// The first number for a program's own coders; lower numbers are reserved.
         public static let firstCustom = PayloadFormat(rawValue: 64)
 
-        /// Its name, or its number.
+        /// The format's name, or its number.
         public var description: String {
             switch self {
             case .bytes: "bytes"
@@ -44,7 +45,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// A coder of your own: how values become bytes and back.
+    /// A program's own coder: converts values to bytes and back.
     ///
     /// ```swift
     /// struct PropertyLists: SharedNotificationCenter.PayloadCoder {
@@ -61,24 +62,27 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.post(TrackChanged(title: "So What"))
     /// ```
     ///
-    /// Called on the poster's thread to encode, and wherever the observer's closure runs to decode. Errors it throws when encoding
-    /// reach the poster as ``SharedNotificationError/Code-swift.enum/encodingFailed``; when decoding, the observer's `onUndecodable`.
+    /// `encode` runs on the poster's thread, `decode` where the observer's closure runs. An error of `encode` reaches
+    /// the poster as ``SharedNotificationError/Code-swift.enum/encodingFailed``. An error of `decode` reaches the
+    /// observer's `onUndecodable`.
     public protocol PayloadCoder: Sendable {
-        /// Its number, ``PayloadFormat/firstCustom`` or above. Both sides must mean the same by it.
+        /// The format's number, ``PayloadFormat/firstCustom`` or above. Poster and observer must use it for the same
+        /// format.
         var format: PayloadFormat { get }
-        /// The bytes of a value. ``PayloadCoder`` has an example.
+        /// Encodes a value. ``PayloadCoder`` has an example.
         ///
-        /// - Throws: whatever you like. The poster gets `.encodingFailed`, whose message has your error's words; nothing was posted.
+        /// - Throws: any error. The poster receives `.encodingFailed`, whose message contains the error's description;
+        ///   nothing was posted.
         func encode<T: Encodable>(_ value: T) throws -> [UInt8]
-        /// A value from bytes that are valid for this call only. ``PayloadCoder`` has an example.
+        /// Decodes a value from bytes that are valid during this call only. ``PayloadCoder`` has an example.
         ///
-        /// The bytes may be anything: who may post to the center may say that they are of your format.
+        /// The bytes may be anything: any poster can mark bytes as this format.
         ///
-        /// - Throws: whatever you like. The observer's `onUndecodable` is told (``UndecodableMessage/error``).
+        /// - Throws: any error. The observer's `onUndecodable` receives it (``UndecodableMessage/error``).
         func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T
     }
 
-    /// How a message type is encoded: ``Message/encoding``.
+    /// The encoding of a message type: see ``Message/encoding``.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message {
@@ -103,17 +107,17 @@ extension SharedNotificationCenter {
             self.kind = kind
         }
 
-        /// CBOR (RFC 8949), written straight into shared memory, readable by any CBOR library.
+        /// CBOR (RFC 8949), written directly into shared memory, readable by any CBOR library.
         @inlinable public static var cbor: PayloadEncoding { PayloadEncoding(kind: .cbor) }
         /// JSON, by Foundation's encoder.
         ///
         /// A `Date` is a number of seconds since 1970, as ``RawPayload/json`` shows it. If no double has that number
         /// exactly, the encoder writes a text as in RFC 3339 with all digits, `"2023-11-14T22:13:20.1000001Z"`. The
-        /// decoder takes both, and every such date comes back exactly.
+        /// decoder accepts both, and every such date is decoded exactly.
         @inlinable public static var json: PayloadEncoding { PayloadEncoding(kind: .json) }
-        /// Raw bytes; by adopting ``BitwiseMessage`` only.
+        /// The value's bytes in memory. A type gets this encoding by adopting ``BitwiseMessage`` only.
         @inlinable static var bitwise: PayloadEncoding { PayloadEncoding(kind: .bitwise) }
-        /// By a coder of your own, which also decodes payloads of its format. ``PayloadCoder`` has an example.
+        /// A program's own coder, which also decodes payloads of its format. ``PayloadCoder`` has an example.
         public static func custom(_ coder: any PayloadCoder) -> PayloadEncoding {
             PayloadEncoding(kind: .custom(coder))
         }

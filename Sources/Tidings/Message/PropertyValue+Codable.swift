@@ -1,3 +1,4 @@
+// The `Codable` conformance of `PropertyValue`.
 import TidingsCoding
 
 #if canImport(FoundationEssentials)
@@ -7,10 +8,10 @@ import TidingsCoding
 #endif
 
 extension SharedNotificationCenter.PropertyValue: Codable {
-    /// As what CBOR, or whatever the encoder writes, has for it.
+    /// Encodes the value as its counterpart in CBOR, or in the format of the encoder.
     ///
-    /// - Throws: what the encoder throws; the library's own an `EncodingError` where arrays and maps are nested more than
-    ///   128 deep.
+    /// - Throws: the encoder's error. The library's own encoder throws an `EncodingError` if arrays and maps are nested
+    ///   more than 128 deep.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -25,11 +26,11 @@ extension SharedNotificationCenter.PropertyValue: Codable {
         }
     }
 
-    /// What a decoder finds, as far as a property list has such a value.
+    /// Decodes the value, if a property list can hold it.
     ///
-    /// - Throws: a `DecodingError` for anything else.
+    /// - Throws: a `DecodingError` for any other value.
     public init(from decoder: any Decoder) throws {
-        // CBOR says what a value is. Asked in turn, it would take a date for a number.
+        // CBOR declares the kind of each value. If the kinds were tried one by one, a date would decode as a number.
         if let decoder = decoder as? CBORDecoder {
             self = try Self(kind: decoder.kind(), from: decoder)
         } else {
@@ -59,7 +60,8 @@ extension SharedNotificationCenter.PropertyValue: Codable {
                 codingPath: decoder.codingPath, debugDescription: "a property list does not have \(what)"))
     }
 
-    /// A value of JSON within another type. `JSONReading` reads a value that is the whole payload, which may be large.
+    /// Decodes a JSON value within another type. If the value is the whole payload, which may be large, `JSONReading`
+    /// decodes it.
     private init(trying decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Bool.self) {

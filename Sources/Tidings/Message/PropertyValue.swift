@@ -1,3 +1,4 @@
+// `UserInfo` and `PropertyValue`: the payload of an untyped notification.
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -5,28 +6,33 @@
 #endif
 
 extension SharedNotificationCenter {
-    /// What goes with an untyped notification: property-list values by name.
+    /// The payload of an untyped notification: property-list values by name.
     ///
     /// ```swift
-    /// var userInfo: SharedNotificationCenter.UserInfo = ["volume": 0.5, "muted": false, "tags": ["a", "b"], "by": ["name": "Miles"]]
+    /// var userInfo: SharedNotificationCenter.UserInfo = [
+    ///     "volume": 0.5, "muted": false, "tags": ["a", "b"], "by": ["name": "Miles"],
+    /// ]
     /// userInfo["when"] = .date(Date())
     /// let volume = userInfo["volume"]?.double          // 0.5
     /// let name = userInfo["by"]?["name"]?.string       // "Miles"
     /// ```
     public typealias UserInfo = [String: PropertyValue]
 
-    /// A value of a property list: text, number, truth, date, data, or arrays and dictionaries of these, 127 deep at most.
+    /// A property-list value: text, number, Boolean, date, data, or arrays and dictionaries of these, at most 127 deep.
     ///
     /// ```swift
-    /// let value: SharedNotificationCenter.PropertyValue = ["title": "So What", "year": 1959, "players": ["Davis", "Coltrane"]]
+    /// let value: SharedNotificationCenter.PropertyValue = [
+    ///     "title": "So What", "year": 1959, "players": ["Davis", "Coltrane"],
+    /// ]
     /// let year = value["year"]?.integer               // 1959
     /// let first = value["players"]?[0]?.string        // "Davis"
     /// ```
     ///
-    /// Travels as what CBOR has for it, so that what is posted comes out as what it was: 1 stays an integer and 1.0 a floating-point number
-    /// (dates are good to 0.2 µs). Other CBOR is understood as far as it has such values: a null is left out of its dictionary, and anything
-    /// else does not decode. JSON has neither dates nor data, and whole numbers in it are integers as far as `Int` has them. Nested
-    /// further than 128 deep, neither decodes.
+    /// A value travels as its counterpart in CBOR, so the observer gets the kind of value that was posted. 1 stays an
+    /// integer, and 1.0 a floating-point number. Dates are accurate to 0.2 µs. In other CBOR, a null is left out of its
+    /// dictionary, and any value without a counterpart here does not decode. JSON has neither dates nor data. A whole
+    /// number in JSON is an integer if an `Int` can hold it. CBOR or JSON that is nested more than 128 deep does not
+    /// decode.
     public enum PropertyValue: Hashable, Sendable {
         /// A text.
         case string(String)
@@ -34,25 +40,25 @@ extension SharedNotificationCenter {
         case integer(Int)
         /// A floating-point number.
         case double(Double)
-        /// True or false.
+        /// A Boolean.
         case boolean(Bool)
-        /// A moment.
+        /// A date.
         case date(Date)
         /// Bytes.
         case data(Data)
-        /// Values in a row.
+        /// An array of values.
         case array([PropertyValue])
-        /// Values by name.
+        /// A dictionary of values by name.
         case dictionary([String: PropertyValue])
     }
 }
 
 extension SharedNotificationCenter.PropertyValue {
-    /// The text; `nil` if it is something else.
+    /// The text; `nil` if the value is not a text.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The integer; `nil` if it is something else.
+    /// The integer; `nil` if the value is not an integer.
     public var integer: Int? { if case .integer(let value) = self { value } else { nil } }
-    /// The number, also that of an integer; `nil` if it is something else.
+    /// The number as a floating-point number, also of an integer; `nil` if the value is not a number.
     public var double: Double? {
         switch self {
         case .double(let value): value
@@ -60,21 +66,21 @@ extension SharedNotificationCenter.PropertyValue {
         default: nil
         }
     }
-    /// The truth value; `nil` if it is something else.
+    /// The Boolean; `nil` if the value is not a Boolean.
     public var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
-    /// The date; `nil` if it is something else.
+    /// The date; `nil` if the value is not a date.
     public var date: Date? { if case .date(let value) = self { value } else { nil } }
-    /// The data; `nil` if it is something else.
+    /// The data; `nil` if the value is not data.
     public var data: Data? { if case .data(let value) = self { value } else { nil } }
-    /// The array; `nil` if it is something else.
+    /// The array; `nil` if the value is not an array.
     public var array: [Self]? { if case .array(let value) = self { value } else { nil } }
-    /// The dictionary; `nil` if it is something else.
+    /// The dictionary; `nil` if the value is not a dictionary.
     public var dictionary: [String: Self]? { if case .dictionary(let value) = self { value } else { nil } }
 
-    /// The value of a dictionary's key; `nil` if there is none, or this is no dictionary.
+    /// The value for a key of a dictionary; `nil` if the key is missing, or if this is not a dictionary.
     public subscript(key: String) -> Self? { dictionary?[key] }
 
-    /// The element of an array; `nil` if there is none, or this is no array.
+    /// The element of an array at an index; `nil` if the index is out of bounds, or if this is not an array.
     public subscript(index: Int) -> Self? {
         guard let array, array.indices.contains(index) else { return nil }
         return array[index]
@@ -84,25 +90,27 @@ extension SharedNotificationCenter.PropertyValue {
 extension SharedNotificationCenter.PropertyValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A text.
+    /// Creates a text.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// An integer.
+    /// Creates an integer.
     public init(integerLiteral value: Int) { self = .integer(value) }
-    /// A floating-point number.
+    /// Creates a floating-point number.
     public init(floatLiteral value: Double) { self = .double(value) }
-    /// True or false.
+    /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// An array.
+    /// Creates an array.
     public init(arrayLiteral elements: Self...) { self = .array(elements) }
-    /// A dictionary. Of equal keys the last counts.
+    /// Creates a dictionary. If keys are equal, the last one counts.
     public init(dictionaryLiteral elements: (String, Self)...) {
         self = .dictionary(Dictionary(elements) { $1 })
     }
 }
 
 extension SharedNotificationCenter.PropertyValue {
-    /// What has a place in a property list, as it comes out of `[String: Any]`: strings, numbers, truth values, dates, data, and arrays and
-    /// dictionaries with text keys of these. `nil` for anything else, also inside, and for integers beyond `Int`.
+    /// Converts a value of `[String: Any]`: strings, numbers, Booleans, dates, data, and arrays and dictionaries with
+    /// text keys of these.
+    ///
+    /// `nil` for any other value, also if it is inside an array or dictionary, and for an integer beyond `Int`.
     ///
     /// ```swift
     /// let settings: [String: Any] = ["volume": 0.5, "when": Date()]
@@ -134,7 +142,7 @@ extension SharedNotificationCenter.PropertyValue {
         }
     }
 
-    /// The value itself, for code that takes `Any`.
+    /// The plain value, for code that takes `Any`.
     public var any: Any {
         switch self {
         case .string(let value): value

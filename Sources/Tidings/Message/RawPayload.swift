@@ -1,5 +1,6 @@
+// `RawPayload` and `RawNotification`: payloads as they travel, for code that encodes and decodes them itself.
 extension SharedNotificationCenter {
-    /// A payload as it travels: what it is, and its bytes.
+    /// A payload as it travels: its format and its bytes.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -9,25 +10,28 @@ extension SharedNotificationCenter {
     /// try center.post(name: "com.example.volume", payload: .init(encoding: 0.5))
     /// ```
     public struct RawPayload: Hashable, Sendable {
-        /// What the bytes are.
+        /// The format of the bytes.
         public var format: PayloadFormat
-        /// The payload itself.
+        /// The payload's bytes.
         public var bytes: [UInt8]
 
-        /// Bytes that are of that format; nobody checks.
+        /// Creates a payload from bytes of a format. The bytes are not checked.
         public init(format: PayloadFormat, bytes: [UInt8]) {
             self.format = format
             self.bytes = bytes
         }
 
-        /// A value encoded as CBOR. ``RawPayload`` has an example.
+        /// Encodes a value as CBOR. ``RawPayload`` has an example.
         ///
-        /// - Throws: what the value's `encode(to:)` threw, or an `EncodingError` beyond a depth of 128.
+        /// - Throws: the error of the value's `encode(to:)`, or an `EncodingError` if the value is nested more than 128
+        ///   deep.
         public init(encoding value: some Encodable) throws {
             self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: value))
         }
 
-        /// A message encoded as CBOR, whatever its ``Message/encoding`` is, by what `@Message` generated for its type if it did.
+        /// Encodes a message as CBOR, whatever its ``Message/encoding`` is.
+        ///
+        /// If `@Message` generated a coder for the type, the message is encoded by that coder.
         ///
         /// ```swift
         /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -35,12 +39,13 @@ extension SharedNotificationCenter {
         /// print(payload.json)                                 // {"title":"So What"}
         /// ```
         ///
-        /// - Throws: what the message's `encode(to:)` threw, or an `EncodingError` beyond a depth of 128.
+        /// - Throws: the error of the message's `encode(to:)`, or an `EncodingError` if it is nested more than 128
+        ///   deep.
         public init<M: Message>(encoding message: M) throws {
             self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: message))
         }
 
-        /// Text, as UTF-8; decodes as a `String`.
+        /// A text as UTF-8. It decodes as a `String`.
         ///
         /// ```swift
         /// try SharedNotificationCenter.default.post(name: "com.example.greeting", payload: .text("hello"))
@@ -49,32 +54,34 @@ extension SharedNotificationCenter {
             RawPayload(format: .text, bytes: Array(text.utf8))
         }
 
-        /// JSON text. Not checked: observers that decode it find out.
+        /// A JSON text. The text is not checked before an observer decodes it.
         ///
         /// ```swift
-        /// try SharedNotificationCenter.default.post(name: "com.example.trackChanged", payload: .json(#"{"title":"So What"}"#))
+        /// let track = SharedNotificationCenter.RawPayload.json(#"{"title":"So What"}"#)
+        /// try SharedNotificationCenter.default.post(name: "com.example.trackChanged", payload: track)
         /// ```
         public static func json(_ text: String) -> RawPayload {
             RawPayload(format: .json, bytes: Array(text.utf8))
         }
 
-        /// No payload at all.
+        /// No payload: zero bytes.
         public static let empty = RawPayload(format: .bytes, bytes: [])
 
-        /// Decodes a value from CBOR, JSON, text (a `String`) or, for a ``BitwiseMessage``, its bytes in memory.
+        /// Decodes a value from CBOR, from JSON, from text (a `String`), or from a ``BitwiseMessage``'s bytes in
+        /// memory.
         ///
         /// ```swift
         /// let payload = SharedNotificationCenter.RawPayload.json("[1, 2, 3]")
         /// let numbers = try payload.decode([Int].self)
         /// ```
         ///
-        /// - Throws: what the decoder threw, or a `DecodingError` if the format is none of these, the bytes are those of another
-        ///   type, or CBOR or JSON is nested more than 128 deep.
+        /// - Throws: the decoder's error, or a `DecodingError` if the format is none of these, or the bytes are of
+        ///   another type. Also a `DecodingError` if CBOR or JSON is nested more than 128 deep.
         public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
             try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
         }
 
-        /// Decodes a message that travels as its bytes in memory, faster where the compiler knows the type.
+        /// Decodes a message that travels as its bytes in memory. This is faster where the compiler knows the type.
         ///
         /// ```swift
         /// struct Moved: SharedNotificationCenter.BitwiseMessage { var x, y: Double }
@@ -84,7 +91,7 @@ extension SharedNotificationCenter {
         /// }
         /// ```
         ///
-        /// - Throws: a `DecodingError` if the bytes are those of another type; if they came in another format, what its decoder threw.
+        /// - Throws: a `DecodingError` if the bytes are of another type. In another format: the error of its decoder.
         @inlinable
         public func decode<M: BitwiseMessage>(_ type: M.Type = M.self) throws -> M {
             guard format.rawValue == PayloadFormat.bitwise.rawValue else { return try decodeAsEncoded(type) }
@@ -94,16 +101,16 @@ extension SharedNotificationCenter {
             }
         }
 
-        /// Decodes a message of any type, by what `@Message` generated for it if it did.
+        /// Decodes a message of any type, by the coder that `@Message` generated for the type, if there is one.
         ///
         /// ```swift
         /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
         /// let track = try SharedNotificationCenter.RawPayload.json(#"{"title":"So What"}"#).decode(TrackChanged.self)
         /// ```
         ///
-        /// A payload of a ``PayloadCoder`` is not decoded here, but by its own.
+        /// This function does not decode the format of a ``PayloadCoder``. Use the coder itself.
         ///
-        /// - Throws: a `DecodingError`, or what the type's `init(from:)` threw.
+        /// - Throws: a `DecodingError`, or the error of the type's `init(from:)`.
         @inlinable
         public func decode<M: Message>(_ type: M.Type = M.self) throws -> M {
             guard format.rawValue == PayloadFormat.bitwise.rawValue, case .bitwise = M.encoding.kind else {
@@ -112,7 +119,7 @@ extension SharedNotificationCenter {
             return try bytes.withUnsafeBytes { bytes in
                 try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
                 return withUnsafeTemporaryAllocation(of: M.self, capacity: 1) { value in
-                    // The type is BitwiseCopyable: no other can have that encoding, which is out of reach outside this module.
+                    // The type is BitwiseCopyable: only `BitwiseMessage` can have that encoding, which is not public.
                     UnsafeMutableRawBufferPointer(value).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[8...]))
                     return value[0]
                 }
@@ -132,7 +139,7 @@ extension SharedNotificationCenter {
             return try bytes.withUnsafeBytes { try PayloadCoding.messageInCBOR(type, $0) }
         }
 
-        /// Throws unless they are a fingerprint of that type and a value of that size.
+        /// Throws unless the bytes are the type's fingerprint and a value of that size.
         @usableFromInline
         func checkBitwise(
             _ bytes: UnsafeRawBufferPointer, for type: any Message.Type, size: Int
@@ -140,25 +147,27 @@ extension SharedNotificationCenter {
             try PayloadCoding.checkBitwise(bytes, for: type, size: size)
         }
 
-        /// The payload as one line of JSON, whatever its format. Never fails: what can't be shown otherwise becomes a string of
-        /// hexadecimal digits in an object, `{"bytes":"00ff"}`.
+        /// The payload as one line of JSON, whatever its format.
+        ///
+        /// Never fails: a payload without another form becomes an object with hexadecimal digits, `{"bytes":"00ff"}`.
         public var json: String { JSONRendering.render(self) }
     }
 
-    /// A notification with its payload as it travels, undecoded.
+    /// A notification with its payload as it travels, not decoded.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forNames: ["com.example.trackChanged", "com.example.volume"]) { notification in
+    /// let names: [SharedNotificationCenter.Name] = ["com.example.trackChanged", "com.example.volume"]
+    /// let token = try center.addObserver(forNames: names) { notification in
     ///     print(notification.envelope.sequence, notification.name, notification.payload.json)
     /// }
     /// ```
     public struct RawNotification: Hashable, Sendable {
-        /// Its name.
+        /// The notification's name.
         public var name: Name
         /// The payload as it travels.
         public var payload: RawPayload
-        /// What else is known about it.
+        /// The other facts about the notification.
         public var envelope: Envelope
     }
 }

@@ -1,4 +1,5 @@
-/// Turns arrivals into messages of a type, and tells whoever is to be told when one is not.
+// Decoding for observers of a type or a key, and the report of what does not decode.
+/// Decodes arrivals as messages of a type, and reports each arrival that does not decode.
 struct Reading<M: SharedNotificationCenter.Message>: Sendable {
     private let undecodable: UndecodableReport
 
@@ -10,8 +11,10 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
 
-    /// Calls the closure with the message, or tells that it does not decode. As `message`, without an optional of a type that is
-    /// unknown here: the runtime would look up what that is, each time.
+    /// Calls the closure with the message, or reports that the arrival does not decode.
+    ///
+    /// Unlike `message`, this function has no optional of the generic type: the runtime would resolve that type each
+    /// time.
     @inline(__always)
     func read(_ arrival: Arrival, _ body: (M) -> Void) {
         guard !arrival.isCleared else { return }
@@ -24,7 +27,8 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         body(message)
     }
 
-    /// `nil`: it does not decode, and that has been told, or says that the kept value was cleared.
+    /// Returns `nil` if the arrival does not decode, which has been reported, or if it reports a cleared retained
+    /// value.
     func message(_ arrival: Arrival) -> M? {
         guard !arrival.isCleared else { return nil }
         do {
@@ -38,7 +42,7 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
     }
 }
 
-/// Turns arrivals into the arguments of a key, likewise.
+/// Decodes arrivals as the arguments of a key, and reports each arrival that does not decode.
 struct KeyReading<each Argument: Codable & Sendable>: Sendable {
     let key: SharedNotificationCenter.Key<repeat each Argument>
     private let undecodable: UndecodableReport
@@ -52,7 +56,8 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
 
-    /// `nil`: they do not decode, and that has been told, or the kept ones were cleared.
+    /// Returns `nil` if the arrival does not decode, which has been reported, or if it reports cleared retained
+    /// arguments.
     func arguments(_ arrival: Arrival) -> (repeat each Argument)? {
         guard !arrival.isCleared else { return nil }
         do {
@@ -64,9 +69,9 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
     }
 }
 
-/// Whom to tell of what does not decode.
+/// Where an observer reports arrivals that do not decode.
 struct UndecodableReport: Sendable {
-    /// `nil`: the center's diagnostics are told.
+    /// `nil`: the report goes to the center's diagnostics.
     let onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?
     let diagnostics: Diagnostics
 

@@ -4,13 +4,15 @@
     import Foundation
 #endif
 
-/// What an object is called as a subject, which is a text.
+/// The text that identifies an object as a subject.
 ///
-/// One that is `Identifiable` by a text, a number or a UUID has that name in all processes. Any other gets a number when it is first a
-/// subject: not its address, which another object may have after its death.
+/// An object that is `Identifiable` by a text, a number or a UUID has the same text in all processes. Any other object
+/// gets a number when it is first used as a subject. Its address would not do: another object may get that address
+/// after the object has been deallocated.
 final class SubjectIdentity: Sendable {
     private struct Entry: @unchecked Sendable {
-        // Sendable: nothing but whether it still lives is asked of the object, whatever it is.
+        // Sendable: the object is only compared by identity with a subject, and tested for being alive. Its type does
+        // not matter.
         private(set) weak var object: AnyObject?
         let number: UInt64
 
@@ -23,13 +25,14 @@ final class SubjectIdentity: Sendable {
     private struct Numbers: Sendable {
         var entries: [ObjectIdentifier: Entry] = [:]
         var next: UInt64 = 1
-        /// When so many, those who are gone are forgotten. 64: a program with a few subjects never does.
+        /// At this number of entries, the entries of deallocated objects are removed. 64: a program with a few subjects
+        /// never reaches it.
         var limit = 64
     }
 
     private static let local = ForkLocal { SubjectIdentity() }
     private let numbers = Locked(Numbers())
-    /// Tells processes apart, also those that have the same pid in different namespaces or one after the other.
+    /// Distinguishes processes, also those with the same pid in different namespaces or one after the other.
     private let process = UInt64.random(in: 0 ... .max)
 
     static func text(of subject: AnyObject) -> String {
@@ -37,7 +40,7 @@ final class SubjectIdentity: Sendable {
         return local.object.text(of: subject)
     }
 
-    /// `nil`: it means nothing to other processes.
+    /// Returns `nil` if the identifier means nothing to other processes.
     static func text(ofID id: Any) -> String? {
         switch id {
         case let id as any LosslessStringConvertible: id.description

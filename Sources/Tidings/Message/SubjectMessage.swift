@@ -1,5 +1,7 @@
+// Message types with a subject, as in Foundation's `NotificationCenter`, and their short spellings.
 extension SharedNotificationCenter {
-    /// A type whose values are posted and observed on the main actor, as Foundation's `NotificationCenter.MainActorMessage`.
+    /// A type whose values are posted and observed on the main actor, like Foundation's
+    /// `NotificationCenter.MainActorMessage`.
     ///
     /// ```swift
     /// final class Player: Sendable {}
@@ -18,23 +20,27 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Promise: when a post has returned, this center object's own observers of it have been called, in the center's one order, so after
-    /// whatever came before from other processes. An observer that is being called at that moment (it is the poster) is called after it has
-    /// returned. Other center objects and other processes are called on their main actors, as soon as these get to it.
+    /// Promise: when a post has returned, this center object's own observers of the message have been called. They are
+    /// called in the center's one order, so after earlier notifications from other processes. If the poster is itself
+    /// an observer that is being called, that observer is called again after it has returned. Other center objects and
+    /// other processes are called on their main actors, as soon as these are free.
     ///
-    /// What differs from Foundation: values are `Codable`, as they travel; each observer gets its own copy. The name is the same in all processes,
-    /// and so is a subject that is `Identifiable` by a text, a number or a `UUID`; any other object is the subject of its own process only.
-    /// Posting and observing do not throw: failures are told to ``onDiagnostic``. In other processes a ``Message`` of the same name with the same
-    /// fields, or the untyped ``Notification``, gets it as well.
+    /// Differences from Foundation:
+    /// - Values are `Codable`, because they travel. Each observer gets its own copy.
+    /// - The name is the same in all processes. So is a subject that is `Identifiable` by a text, a number or a `UUID`.
+    ///   Any other object is a subject in its own process only.
+    /// - Posting and observing do not throw: failures are reported to ``onDiagnostic``.
+    /// - In other processes, a ``Message`` with the same name and fields, or the untyped ``Notification``, receives the
+    ///   notification as well.
     public protocol MainActorMessage: Codable, SendableMetatype {
-        /// Whom or what it can be about.
+        /// The type of the subjects that a message can be about.
         associatedtype Subject
 
-        /// The name its notifications have, the same in all processes. Default: the type's own name without its module.
+        /// The name of its notifications, the same in all processes. Default: the type's own name without its module.
         static var name: Name { get }
     }
 
-    /// A type whose values are posted and observed anywhere, as Foundation's `NotificationCenter.AsyncMessage`.
+    /// A type whose values are posted and observed on any thread, like Foundation's `NotificationCenter.AsyncMessage`.
     ///
     /// ```swift
     /// final class Library: Sendable {}
@@ -47,28 +53,30 @@ extension SharedNotificationCenter {
     /// center.post(BookAdded(title: "Solaris"))
     /// ```
     ///
-    /// Promise: each observer is called one at a time and in the center's one order, in a task of its own. When a post has returned, this center
-    /// object's own sequences (`messages(of:for:bufferSize:)`) have it in their buffers. What differs from Foundation: as for
-    /// ``MainActorMessage``.
+    /// Promise: each observer is called one at a time and in the center's one order, in a task of its own. When a post
+    /// has returned, this center object's own sequences (`messages(of:for:bufferSize:)`) have the message in their
+    /// buffers. The differences from Foundation are those of ``MainActorMessage``.
     public protocol AsyncMessage: Codable, Sendable {
-        /// Whom or what it can be about.
+        /// The type of the subjects that a message can be about.
         associatedtype Subject
 
-        /// The name its notifications have, the same in all processes. Default: the type's own name without its module.
+        /// The name of its notifications, the same in all processes. Default: the type's own name without its module.
         static var name: Name { get }
     }
 
-    /// A short spelling for a message type where observers are added: `.trackChanged`. ``MainActorMessage`` declares one in its example.
+    /// A short spelling for a message type where observers are added: `.trackChanged`.
+    ///
+    /// The example of ``MainActorMessage`` declares one.
     public protocol MessageIdentifier {
         /// The message it stands for.
         associatedtype MessageType
     }
 
-    /// What a ``MessageIdentifier`` is declared with, as ``MainActorMessage`` does in its example.
+    /// The value that declares a ``MessageIdentifier``, as in the example of ``MainActorMessage``.
     public struct BaseMessageIdentifier<MessageType>: MessageIdentifier, Sendable {
-        /// Stands for a message of the main actor, as in ``MainActorMessage``'s example.
+        /// Identifies a message of the main actor, as in the example of ``MainActorMessage``.
         public init() where MessageType: MainActorMessage {}
-        /// Stands for a message of any thread, otherwise as in ``MainActorMessage``'s example.
+        /// Identifies a message of any thread, otherwise as in the example of ``MainActorMessage``.
         public init() where MessageType: AsyncMessage {}
     }
 }

@@ -1,10 +1,12 @@
 import Synchronization
 
-/// Something trivial for each type that was asked about: found without a lock, and without counting references.
+/// Maps each requested type to a trivial value. A lookup takes no lock and counts no references.
 ///
-/// A chain for each of a few bits of the type's address. A link is complete before one exchange puts it in front of its chain, and
-/// then never changes; links are freed only with the table. So a look-up follows pointers and nothing else, at any moment, also in
-/// a child that was forked in the midst of an insertion. As many links as types were asked about: the runtime keeps more for each.
+/// The table is an array of linked chains, indexed by a few bits of the type's address. A link is complete before one
+/// compare-and-exchange puts it at the head of its chain, and it never changes afterwards. Links are freed only with
+/// the table. So a lookup only follows pointers, and is valid at any moment, also in a child that was forked during an
+/// insertion. There are as many links as requested types: the runtime itself keeps more
+/// memory for each type.
 final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
     private struct Link {
         let type: ObjectIdentifier
@@ -13,10 +15,11 @@ final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
     }
 
     private struct Chains: ~Copyable, @unchecked Sendable {
-        // Sendable: the pointer never changes, and what it points to are atomics: addresses of links, 0 for none.
+        // Sendable: the pointer never changes, and it points to atomics. Each holds the address of a link, or 0 for
+        // none.
         let heads = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: count)
 
-        // A program posts few types; beyond that chains get longer, and nothing else happens.
+        // 64: a program posts few types. With more types the chains get longer, which is the only consequence.
         static var count: Int { 64 }
 
         init() {
@@ -25,7 +28,7 @@ final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
 
         deinit {
             for index in 0..<Self.count {
-                // Relaxed: nobody else has the table any more.
+                // Relaxed: no other thread has a reference to the table any more.
                 var link = UnsafePointer<Link>(bitPattern: heads[index].load(ordering: .relaxed))
                 while let last = link {
                     link = last.pointee.next
@@ -41,13 +44,13 @@ final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
 
     @inline(__always)
     private func head(of type: ObjectIdentifier) -> UnsafeMutablePointer<Atomic<UInt>> {
-        // Type metadata is aligned to 16 bytes and a few dozen long.
+        // Type metadata is aligned to 16 bytes and a few dozen bytes long.
         chains.heads + Int(bitPattern: (UInt(bitPattern: type) >> 5) % UInt(Chains.count))
     }
 
     @inline(__always)
     func value(of type: ObjectIdentifier) -> Value? {
-        // Acquire: pairs with the exchange in `insert`, so that what the links hold is there.
+        // Acquire: pairs with the exchange in `insert`, which makes the contents of the links visible.
         Self.find(type, from: head(of: type).pointee.load(ordering: .acquiring))
     }
 
@@ -61,7 +64,7 @@ final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
         return nil
     }
 
-    /// Returns what the table has for the type now: another thread may have been first.
+    /// Returns the table's value for the type. If another thread was first, this is that thread's value.
     func insert(_ value: Value, for type: ObjectIdentifier) -> Value {
         let head = head(of: type)
         var first = head.pointee.load(ordering: .acquiring)

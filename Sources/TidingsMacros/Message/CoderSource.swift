@@ -1,8 +1,8 @@
 #if Macros
-    /// The text of a coder for some fields.
+    /// Generates the source text of a coder for the fields of a message.
     struct CoderSource {
         var fields: [Field]
-        /// With a space behind it.
+        /// The access modifier, followed by a space.
         var access: String
 
         var encode: String {
@@ -22,7 +22,7 @@
                     """,
                 ]
             }
-            // A `switch` with nothing but a default is what the compiler warns of.
+            // The compiler warns about a `switch` that has only a default.
             let take =
                 cases.isEmpty
                 ? ["        try decoder.skipValue()"]
@@ -39,17 +39,20 @@
                 ["}"])
         }
 
-        /// The fields whose values come out of a payload.
+        /// The fields whose values are read from a payload.
         private var read: [Field] { fields.filter { !$0.isConstant } }
 
         private func value(of field: Field) -> String {
-            // An optional that is nil isn't sent: where it is missing it is nil, whatever else it may begin with.
+            // An optional that is nil is not sent. A missing optional is therefore nil, also if its declaration has a
+            // value.
             if field.isOptional { return "\(field.local) ?? nil" }
             if let standIn = field.standIn { return "\(field.local) ?? \(parenthesised(standIn))" }
             return "try decoder.required(\(field.local), \(quoted(field.key)))"
         }
 
-        /// Codable's part, for payloads in JSON: what the compiler generates would refuse a payload that lacks a field with a default.
+        /// Whether an `init(from:)` must be generated, by which `Codable` decodes payloads in JSON.
+        ///
+        /// The compiler's own `init(from:)` would refuse a payload that lacks a field with a default.
         var needsCodable: Bool { fields.contains { !$0.isOptional && $0.standIn != nil } }
 
         var codingKeys: String {
@@ -88,12 +91,12 @@
             return isText || isPlain ? expression : "(\(expression))"
         }
 
-        /// A literal: names of fields are identifiers or somebody's own choice.
+        /// A string literal. A field's name in the payload may contain any characters if `CodingKeys` sets it.
         private func quoted(_ text: String) -> String {
             "\"" + text.unicodeScalars.map(\.escaped).joined() + "\""
         }
 
-        /// All names as CBOR texts, one behind the other, for `FieldDecoder.nextField(in:of:)`.
+        /// All names as CBOR texts, concatenated, for `FieldDecoder.nextField(in:of:)`.
         private var names: String {
             let parts = fields.map { field in
                 let count = field.key.utf8.count

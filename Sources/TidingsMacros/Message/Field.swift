@@ -1,28 +1,29 @@
 #if Macros
     import SwiftSyntax
 
-    /// A field of a message, and how its value comes about.
+    /// A field of a message, and the source of its value when a message is decoded.
     struct Field {
-        /// As it is declared, with backticks if it has them.
+        /// The name in the declaration, with backticks if it has them.
         var name: String
-        /// As it travels.
+        /// The name in the payload.
         var key: String
-        /// Without the question mark, if it is optional.
+        /// The type. If the field is optional, without the question mark.
         var type: String
         var isOptional: Bool
-        /// What stands in for it where a payload doesn't have it: an expression.
+        /// The expression for the field's value if a payload lacks the field.
         var standIn: String?
-        /// It has one value always, which is posted and never read.
+        /// The field is a constant with a value: the value is posted, and never read from a payload.
         var isConstant = false
 
         var bareName: String { name.filter { $0 != "`" } }
-        /// Where its value waits until all have come. Ends in a way that no parameter of the generated code does.
+        /// The generated variable that holds the decoded value until all fields are read. No parameter of the generated
+        /// code ends in `Value`.
         var local: String { bareName + "Value" }
         var fullType: String { isOptional ? "\(type)?" : type }
     }
 
     extension TypeSyntax {
-        /// What is wrapped, if this is an optional one by how it is written.
+        /// The wrapped type, if this type is written as an optional.
         var wrapped: TypeSyntax? {
             if let optional = self.as(OptionalTypeSyntax.self) { return optional.wrappedType }
             if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return optional.wrappedType }
@@ -35,7 +36,7 @@
             return nil
         }
 
-        /// For a place where a question mark follows.
+        /// The type's text, for a position before a question mark.
         var written: String {
             let text = trimmedDescription
             if self.is(SomeOrAnyTypeSyntax.self) || self.is(CompositionTypeSyntax.self) { return "(\(text))" }
@@ -44,7 +45,7 @@
     }
 
     extension ExprSyntax {
-        /// The type that Swift gives a variable of this value, where the value alone says it.
+        /// The type that Swift infers for a variable with this value, if the value alone determines it.
         var literalType: String? {
             if self.is(IntegerLiteralExprSyntax.self) { return "Int" }
             if self.is(FloatLiteralExprSyntax.self) { return "Double" }
@@ -62,7 +63,7 @@
             return nil
         }
 
-        /// What looks like a type that is made here: `Date()`, `Set<Int>()`, `Kind.fast`.
+        /// The type that the expression probably creates: `Date()`, `Set<Int>()`, `Kind.fast`.
         var likelyType: String? {
             func isType(_ expression: ExprSyntax) -> Bool {
                 if let name = expression.as(DeclReferenceExprSyntax.self) {

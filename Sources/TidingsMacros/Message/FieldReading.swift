@@ -3,10 +3,10 @@
     import SwiftSyntax
     import SwiftSyntaxMacros
 
-    /// Finds a struct's fields, and complains of what can't be one.
+    /// Finds a struct's fields, and reports members that cannot be fields.
     struct FieldReading<Context: MacroExpansionContext> {
         let context: Context
-        /// What the struct's own `CodingKeys` say, by property.
+        /// The names in the struct's own `CodingKeys`, by property.
         var keys: [String: String]?
         var fields: [Field] = []
         var isComplete = true
@@ -74,7 +74,7 @@
 
         private mutating func read(_ variable: VariableDeclSyntax) {
             if variable.modifiers.contains(.static) || variable.modifiers.contains(.class) { return }
-            // Not the syntax collection's own `filter`: its result has no place in the source to be reported at.
+            // Not the syntax collection's own `filter`: a diagnostic needs a source location, which its result lacks.
             let stored = Array(variable.bindings).filter { !$0.isComputed }
             if stored.isEmpty {
                 computed = computed ?? variable
@@ -104,7 +104,7 @@
         }
 
         private mutating func read(_ bindings: [PatternBindingSyntax], of variable: VariableDeclSyntax) {
-            // In `var a, b: Int` the type stands with the last.
+            // In `var a, b: Int` the type follows the last name.
             var following: TypeSyntax?
             var read: [Field] = []
             for binding in bindings.reversed() {
@@ -132,7 +132,7 @@
                         "length", "a field's name can have up to 127 bytes: give it a shorter one in CodingKeys",
                         at: name)
                 }
-                // Before it is trimmed: a copy has no place in the source to be reported at.
+                // Before trimming: a diagnostic needs a source location, which a trimmed copy lacks.
                 if let complaint = following?.complaint {
                     return refuse(complaint.id, complaint.message, at: complaint.node)
                 }
@@ -204,14 +204,14 @@
             self.keys = keys
         }
 
-        /// As it travels; `nil`: it doesn't.
+        /// The field's name in the payload; `nil` if the field is not sent.
         private func key(of name: String) -> String? {
             guard let keys else { return name }
             return keys[name]
         }
 
         private mutating func checkAllAreThere(_ keys: [String: String], _ members: MemberBlockSyntax) {
-            // A key without a property doesn't compile either, but says so in the generated code.
+            // The compiler also refuses a key without a property, but reports it in the generated code.
             let names = Set(fields.map(\.bareName))
             for name in keys.keys.sorted() where !names.contains(name) {
                 refuse("key", "CodingKeys has '\(name)', and there is no such stored property", at: members.leftBrace)
@@ -225,7 +225,7 @@
             case nil: false
             case .getter: true
             case .accessors(let accessors):
-                // What only watches a property is no hindrance.
+                // A property with `willSet` or `didSet` only is a stored property.
                 !accessors.allSatisfy {
                     [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind)
                 }

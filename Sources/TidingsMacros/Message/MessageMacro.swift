@@ -4,11 +4,12 @@
     import SwiftSyntaxBuilder
     import SwiftSyntaxMacros
 
-    /// `@Message`, as `Message()` in the library documents it. Public for the compiler's plugin alone.
+    /// `@Message`, documented at `Message()` in the library. Public for the compiler's plugin only.
     public struct MessageMacro: ExtensionMacro {
-        /// The extension with the coder; nothing, and the reason told where the program is wrong, if the struct can't have one.
+        /// Returns the extension with the coder. If the struct cannot have one, returns nothing and reports the reason
+        /// at the source location.
         ///
-        /// - Throws: what swift-syntax throws of code that it can't take apart.
+        /// - Throws: an error of swift-syntax for code that it cannot parse.
         public static func expansion(
             of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
             providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
@@ -53,7 +54,8 @@
             ]
         }
 
-        /// What a literal says of itself; another expression the center looks at when it is posted or observed.
+        /// Checks a name that is a literal. The center checks any other expression when the message is posted or
+        /// observed.
         private static func isNameGood(_ node: AttributeSyntax, in context: some MacroExpansionContext) -> Bool {
             guard let argument = node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression,
                 let name = argument.plainText
@@ -99,7 +101,7 @@
     }
 
     extension DeclGroupSyntax {
-        /// `class`, `enum`, …
+        /// The keyword of the declaration: `class`, `enum`, …
         fileprivate var introducer: TokenSyntax {
             if let type = self.as(ClassDeclSyntax.self) { return type.classKeyword }
             if let type = self.as(EnumDeclSyntax.self) { return type.enumKeyword }

@@ -1,8 +1,11 @@
+// Finds a protocol's associated types and the requirements on them, and removes them for a fix-it.
 #if Macros
     import SwiftSyntax
 
     extension ProtocolDeclSyntax {
-        /// What speaks of associated types before any member does: the primary ones, or conditions on those of protocols it inherits from.
+        /// The clause before the members that mentions associated types.
+        ///
+        /// It declares the primary associated types, or states conditions on those of inherited protocols.
         var associatedTypeClause: Syntax? {
             if let clause = primaryAssociatedTypeClause { return Syntax(clause) }
             return hasAssociatedTypes || associatedTypes.isEmpty ? nil : genericWhereClause.map { Syntax($0) }
@@ -10,7 +13,7 @@
 
         var hasAssociatedTypes: Bool { memberBlock.members.contains { $0.decl.is(AssociatedTypeDeclSyntax.self) } }
 
-        /// Its own, and those of protocols it inherits from that it says something of.
+        /// The protocol's own associated types, and those of inherited protocols that its clauses mention.
         var associatedTypes: [String] {
             let own = memberBlock.members.compactMap { $0.decl.as(AssociatedTypeDeclSyntax.self)?.name.bareText }
             let primary = primaryAssociatedTypeClause?.primaryAssociatedTypes.map(\.name.bareText) ?? []
@@ -20,7 +23,7 @@
             }
         }
 
-        /// What it requires of an observer itself stays.
+        /// Removes the requirements on associated types. Requirements on `Self` stay.
         func withoutRequirements(on names: [String]) -> ProtocolDeclSyntax {
             guard var clause = genericWhereClause else { return self }
             var kept = clause.requirements.filter { !names.contains($0.associatedType ?? "") }
@@ -40,7 +43,7 @@
     }
 
     extension GenericRequirementSyntax {
-        /// The one it says something of; `nil`: it is of `Self`.
+        /// The associated type that the requirement is on; `nil` if the requirement is on `Self`.
         fileprivate var associatedType: String? {
             switch requirement {
             case .conformanceRequirement(let conformance): conformance.leftType.associatedType
@@ -52,7 +55,7 @@
     }
 
     extension TypeSyntax {
-        /// `Item` of `Item`, `Self.Item` and `Item.Element`.
+        /// The associated type that the type refers to: `Item` for `Item`, `Self.Item` and `Item.Element`.
         fileprivate var associatedType: String? {
             guard let member = self.as(MemberTypeSyntax.self) else {
                 let name = self.as(IdentifierTypeSyntax.self)?.name

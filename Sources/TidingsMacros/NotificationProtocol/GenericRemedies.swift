@@ -23,7 +23,9 @@
     }
 
     extension FixIt {
-        /// Of all parameters of a method, and of the `some` types beside them, as none of them does without the others.
+        /// Replaces all generic parameters of a method, and its `some` types.
+        ///
+        /// One fix-it covers all of them, because the method stays generic while one of them is left.
         static func takingTypes(
             inPlaceOf generics: GenericParameterClauseSyntax, of function: FunctionDeclSyntax
         ) -> FixIt {
@@ -42,7 +44,8 @@
             .replacing("remove the where clause", function, by: function.withoutWhereClause.withComments(of: function))
         }
 
-        /// Of all of a protocol, as one may be what another is made of.
+        /// Replaces all associated types of a protocol. One fix-it covers all of them, because they may depend on each
+        /// other.
         static func takingTypes(inPlaceOfAssociatedTypesOf declaration: ProtocolDeclSyntax) -> FixIt {
             let names = declaration.associatedTypes
             let writer = PlaceholderWriter(ofAssociatedTypes: names)

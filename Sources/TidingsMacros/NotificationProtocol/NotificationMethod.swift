@@ -1,32 +1,32 @@
 #if Macros
     import SwiftSyntax
 
-    /// A method of a protocol that is a notification.
+    /// A method of a protocol, as a notification.
     struct NotificationMethod {
         struct Parameter {
-            /// As the method is called: `oldName`, `_`.
+            /// The argument label: `oldName`, `_`.
             var label: String
-            /// As the method's own code calls it.
+            /// The parameter's own name.
             var name: String
-            /// The field it travels as.
+            /// The field of the message that carries the argument.
             var field: Field
         }
 
-        /// The method's documentation, for the poster's.
+        /// The method's documentation comments, copied to the poster's method.
         var documentation: [String]
-        /// With backticks if it has them.
+        /// The method's base name, with backticks if it has them.
         var base: String
         var parameters: [Parameter]
-        /// Everything behind the name, to be declared again.
+        /// The source text after the name, for the poster's declaration.
         var parameterClause: String
-        /// On the wire, behind the protocol's name: `userNameChanged(oldName:newName:)`.
+        /// The name on the wire, after the protocol's name: `userNameChanged(oldName:newName:)`.
         var name: String
-        /// Of its message.
+        /// The type name of the method's message.
         var type = ""
 
         var bareBase: String { base.filter { $0 != "`" } }
 
-        /// `UserNameChanged`, or with the labels where several methods have that name.
+        /// `UserNameChanged`, with the labels if several methods have the same base name.
         func typeName(withLabels: Bool) -> String {
             var words = [bareBase]
             if withLabels { words += parameters.map { $0.label == "_" ? $0.name : $0.label } }
@@ -36,7 +36,7 @@
             }.joined() + "Message"
         }
 
-        /// How its observer's method is called with the fields of a message.
+        /// The call of the observer's method with the fields of a message.
         var call: String {
             let arguments = parameters.map { parameter in
                 (parameter.label == "_" ? "" : "\(parameter.label): ") + "arguments.\(parameter.field.name)"

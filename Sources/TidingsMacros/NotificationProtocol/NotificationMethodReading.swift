@@ -3,7 +3,7 @@
     import SwiftSyntax
     import SwiftSyntaxMacros
 
-    /// Finds a protocol's methods, and complains of what can't be a notification.
+    /// Finds a protocol's methods, and reports members that cannot be notifications.
     struct NotificationMethodReading<Context: MacroExpansionContext> {
         let context: Context
         let declaration: ProtocolDeclSyntax
@@ -57,7 +57,8 @@
             }
         }
 
-        /// What an observer tells of itself is its own matter; what can be set would have to be the same in all processes.
+        /// Refuses settable properties: a set value would have to be the same in all processes. A property that an
+        /// observer only returns is allowed.
         private mutating func check(_ variable: VariableDeclSyntax) {
             for binding in variable.bindings {
                 guard case .accessors(let accessors) = binding.accessorBlock?.accessors,
@@ -244,7 +245,8 @@
             let writer = PlaceholderWriter()
             let mended = writer.rewrite(type)
             guard !writer.replaced.isEmpty else { return true }
-            // Of a method with parameters of its own that has been said, and their fix-it takes these types, too.
+            // For a method with generic parameters this has been reported, and that fix-it replaces these types as
+            // well.
             if !isToldToBeGeneric {
                 refuse(.generic, at: type, [.replacing(writer.remedy(ifUnused: ""), type, by: mended)])
             }
@@ -276,7 +278,8 @@
             return defaults
         }
 
-        /// Each message has a type of its own. What two methods would have in common on the wire is refused where names are known.
+        /// Gives each message a type name of its own. Two methods with the same name on the wire are refused where the
+        /// full names are known.
         private mutating func nameTypes() {
             var taken: Set<String> = []
             for index in methods.indices {
@@ -289,7 +292,7 @@
     }
 
     extension FunctionDeclSyntax {
-        /// Documentation comments, a line each.
+        /// The documentation comments, one for each line.
         fileprivate var documentation: [String] {
             leadingTrivia.compactMap { piece in
                 if case .docLineComment(let text) = piece { text } else { nil }

@@ -4,11 +4,12 @@
     import SwiftSyntaxBuilder
     import SwiftSyntaxMacros
 
-    /// `@NotificationProtocol`, as the library documents it. Public for the compiler's plugin alone.
+    /// `@NotificationProtocol`, documented in the library. Public for the compiler's plugin only.
     public struct NotificationProtocolMacro: PeerMacro {
-        /// The poster and the messages; nothing, and the reasons told where the program is wrong, if there can't be any.
+        /// Returns the poster and the messages. If they cannot be generated, returns nothing and reports the reasons at
+        /// their source locations.
         ///
-        /// - Throws: what swift-syntax throws of code that it can't take apart.
+        /// - Throws: an error of swift-syntax for code that it cannot parse.
         public static func expansion(
             of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
             in context: some MacroExpansionContext
@@ -75,7 +76,7 @@
             return true
         }
 
-        /// With a full stop behind it; `nil`: it isn't one, and that has been said.
+        /// The prefix, followed by a full stop. If it is not a string literal, reports this and returns `nil`.
         private static func prefix(of node: AttributeSyntax, in context: some MacroExpansionContext) -> String? {
             guard let argument = node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression else { return "" }
             guard let prefix = argument.plainText else {
@@ -128,9 +129,11 @@
         }
     }
 
-    /// `@NotificationName` and `@NotificationDefault`: read where the protocol is, and nothing by themselves. Public for the compiler's plugin alone.
+    /// `@NotificationName` and `@NotificationDefault`, which generate nothing: `@NotificationProtocol` reads them.
+    ///
+    /// Public for the compiler's plugin only.
     public struct NotificationDetailMacro: PeerMacro {
-        /// Nothing; told where the program is wrong if it isn't at a method.
+        /// Returns nothing. If the attribute is not on a method, reports this at the source location.
         ///
         /// - Throws: nothing.
         public static func expansion(
@@ -147,7 +150,7 @@
     }
 
     extension DeclModifierListSyntax {
-        /// Of a type that stands beside a declaration.
+        /// The access modifier of a type beside the declaration, followed by a space.
         fileprivate var peerAccess: String {
             if contains(.private) || contains(.fileprivate) { return "fileprivate " }
             return access

@@ -1,12 +1,12 @@
 #if Macros
-    /// The text of what stands beside a protocol of notifications.
+    /// Generates the source text of the types beside a protocol of notifications.
     struct NotificationProtocolSource {
-        /// With backticks if it has them.
+        /// The protocol's name, with backticks if it has them.
         var name: String
-        /// In front of each method's own name on the wire.
+        /// The prefix of each method's name on the wire.
         var prefix: String
         var methods: [NotificationMethod]
-        /// Of types beside the protocol, and of what is in them; each with a space behind it.
+        /// The access modifiers of the types beside the protocol, and of their members, each followed by a space.
         var typeAccess: String
         var access: String
         var isOnMainActor: Bool

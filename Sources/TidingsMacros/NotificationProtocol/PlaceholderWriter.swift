@@ -1,27 +1,27 @@
 #if Macros
     import SwiftSyntax
 
-    /// Puts placeholders, which editors ask for, in the place of types that only who mends the code can choose.
+    /// Replaces types by editor placeholders where only the programmer can choose the type.
     final class PlaceholderWriter: SyntaxRewriter {
         private var names: Set<String>
         private let areAssociated: Bool
         private var count = 0
-        /// As they are called where they are declared, in the order they are used in.
+        /// The replaced types as written in their declarations, in the order of their first use.
         private(set) var replaced: [String] = []
 
-        /// Of generic methods: of their parameters, and of `some` types.
+        /// Replaces the generic parameters of methods, and `some` types.
         init(ofGenerics names: [String] = []) {
             self.names = Set(names)
             areAssociated = false
         }
 
-        /// Of a protocol.
+        /// Replaces the associated types of a protocol.
         init(ofAssociatedTypes names: [String]) {
             self.names = Set(names)
             areAssociated = true
         }
 
-        /// What a fix-it says it does.
+        /// The message of the fix-it.
         func remedy(ifUnused unused: String) -> String {
             replaced.isEmpty
                 ? unused : "take \(replaced.count == 1 ? "a type" : "types") in place of \(replaced.listed)"
@@ -35,7 +35,7 @@
             return placeholder(name, for: node)
         }
 
-        /// `Self.Item`.
+        /// Replaces `Self.Item`.
         override func visit(_ node: MemberTypeSyntax) -> TypeSyntax {
             let name = node.name.bareText
             guard areAssociated, node.baseType.as(IdentifierTypeSyntax.self)?.name.text == "Self",
@@ -44,7 +44,7 @@
             return placeholder(name, for: node)
         }
 
-        /// A method's own parameter isn't the protocol's type of that name.
+        /// A generic parameter of a method hides the protocol's associated type of the same name.
         override func visit(_ node: FunctionDeclSyntax) -> DeclSyntax {
             let all = names
             defer { names = all }
@@ -59,7 +59,7 @@
             return placeholder(node.constraint.inOneLine, for: node, called: node.inOneLine)
         }
 
-        /// What `some` needs around it, a placeholder doesn't: `(some Codable)?`.
+        /// Removes the parentheses in `(some Codable)?`: a placeholder needs none.
         override func visit(_ node: TupleTypeSyntax) -> TypeSyntax {
             guard !areAssociated, node.elements.count == 1, let element = node.elements.first, element.firstName == nil,
                 let opaque = element.type.as(SomeOrAnyTypeSyntax.self), opaque.isOpaque
@@ -74,7 +74,7 @@
             return placeholder(pack.name.bareText, for: node)
         }
 
-        /// Without its pack there is nothing to repeat.
+        /// Removes the repetition: without its pack there is nothing to repeat.
         override func visit(_ node: PackExpansionTypeSyntax) -> TypeSyntax {
             let before = count
             let expansion = super.visit(node)
@@ -101,7 +101,7 @@
     }
 
     extension [String] {
-        /// `'a', 'b' and 'c'`.
+        /// The strings as a list: `'a', 'b' and 'c'`.
         var listed: String {
             let quoted = map { "'\($0)'" }
             guard quoted.count > 1 else { return quoted.joined() }

@@ -1,14 +1,15 @@
+// Keeps the comments of source code that a fix-it changes.
 #if Macros
     import SwiftSyntax
 
     extension SyntaxProtocol {
-        /// With those in front of it and behind it.
+        /// All comments in the node, including those before and after it.
         var comments: [TriviaPiece] {
             tokens(viewMode: .sourceAccurate).flatMap { $0.leadingTrivia.pieces + $0.trailingTrivia.pieces }
                 .filter(\.isComment)
         }
 
-        /// Its own that aren't in what was made of it.
+        /// The comments of this node that are missing in the changed node.
         func comments(missingIn changed: Self) -> [TriviaPiece] {
             changed.comments.difference(from: comments).removals.map { removal in
                 switch removal {
@@ -17,12 +18,12 @@
             }
         }
 
-        /// Of the line it begins in.
+        /// The indentation of the line in which the node begins.
         var indentation: Trivia {
             Trivia(pieces: leadingTrivia.pieces.reversed().prefix(while: \.isSpaceOrTab).reversed())
         }
 
-        /// As it is written, in one line and without comments.
+        /// The node's text in one line, without comments.
         var inOneLine: String {
             var text = ""
             for token in trimmed.tokens(viewMode: .sourceAccurate) {
@@ -34,7 +35,9 @@
             return text.last == " " ? String(text.dropLast()) : text
         }
 
-        /// Puts comments behind it, in front of those that are there. The last may need the line's end, which `next` has or doesn't.
+        /// Appends comments to the node, before its own trailing comments.
+        ///
+        /// After a line comment at the end a line break is needed. It is added unless `next` begins with one.
         func followed(by comments: [TriviaPiece], indentation: Trivia, before next: TokenSyntax?) -> Self {
             guard !comments.isEmpty else { return self }
             var trivia = Trivia()
@@ -48,7 +51,7 @@
     }
 
     extension Trivia {
-        /// Each with what has to stand between it and what follows.
+        /// Each comment, followed by the line break or space that must separate it from the next text.
         init(inFront comments: [TriviaPiece]) {
             self = comments.reduce(into: []) { trivia, comment in
                 trivia += Trivia(pieces: [comment.ordinary])
@@ -58,7 +61,8 @@
 
         fileprivate var isLineComment: Bool { if case .lineComment = pieces.last { true } else { false } }
 
-        /// What stands where a declaration between two pieces of trivia was: all comments, and as many line ends as one of both has.
+        /// The trivia that replaces a declaration between two pieces of trivia: all comments, and the line breaks of
+        /// one piece.
         static func joining(_ before: Trivia, _ after: Trivia, isAtEdge: Bool) -> Trivia {
             let kept = Trivia(pieces: before.map(\.ordinary))
             guard after.first?.isNewline == true else { return kept + after }
@@ -77,7 +81,7 @@
     }
 
     extension TriviaPiece {
-        /// Documentation documents what follows: without that it is a comment as any other.
+        /// A documentation comment without its declaration becomes an ordinary comment.
         fileprivate var ordinary: TriviaPiece {
             switch self {
             case .docLineComment(let text): .lineComment(String(text.dropFirst()))

@@ -3,7 +3,7 @@
     import SwiftSyntax
     import SwiftSyntaxMacros
 
-    /// What a macro can't do, why, and what to do instead.
+    /// A diagnostic of a macro: what it cannot do, why, and what to write instead.
     struct Complaint: DiagnosticMessage, Error {
         var id: String
         var message: String
@@ -24,7 +24,7 @@
     }
 
     extension FixIt {
-        /// Puts one node in the place of another.
+        /// Replaces one node by another.
         static func replacing(
             _ message: String, _ old: some SyntaxProtocol, by new: some SyntaxProtocol
         ) -> FixIt {
@@ -37,7 +37,7 @@
     extension DeclModifierListSyntax {
         func contains(_ keyword: Keyword) -> Bool { contains { $0.name.tokenKind == .keyword(keyword) } }
 
-        /// What makes declarations of the generated code as visible as those they belong to; with a space behind it.
+        /// The access modifier that gives generated declarations the visibility of their original, followed by a space.
         var access: String {
             for modifier in self {
                 switch modifier.name.tokenKind {
@@ -51,12 +51,12 @@
     }
 
     extension TokenSyntax {
-        /// Without the backticks that a keyword needs.
+        /// The name without the backticks that a keyword needs.
         var bareText: String { text.filter { $0 != "`" } }
     }
 
     extension ExprSyntax {
-        /// A literal's text, if nothing is interpolated.
+        /// A string literal's text, if the literal has no interpolation.
         var plainText: String? {
             self.as(StringLiteralExprSyntax.self)?.representedLiteralValue
         }

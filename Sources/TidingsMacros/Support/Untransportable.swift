@@ -1,7 +1,9 @@
 #if Macros
     import SwiftSyntax
 
-    /// What a field can't be, as far as it is written: found here, it is reported at the field, and not by the compiler in generated code.
+    /// A written type or value that cannot be a field.
+    ///
+    /// The macro reports it at the field. Otherwise the compiler would report it in generated code.
     struct Untransportable {
         var id: String
         var message: String
@@ -24,8 +26,10 @@
     }
 
     extension TypeSyntax {
-        /// Of this type, or of an argument of a generic type of the standard library that stores values of its arguments.
-        /// A generic type of another module may be Codable without its arguments.
+        /// The reason why this type cannot be sent, if there is one.
+        ///
+        /// Also the reason for an argument of a generic type of the standard library that stores values of its
+        /// arguments. A generic type of another module may be Codable, whatever its arguments are.
         var complaint: Untransportable? {
             if self.is(FunctionTypeSyntax.self) { return .function(self) }
             if let tuple = self.as(TupleTypeSyntax.self) {
@@ -36,7 +40,7 @@
             }
             if let attributed = self.as(AttributedTypeSyntax.self) {
                 guard var complaint = attributed.baseType.complaint else { return nil }
-                // With its `@Sendable`.
+                // The report covers the attribute, such as `@Sendable`, as well.
                 if complaint.node == Syntax(attributed.baseType) { complaint.node = Syntax(self) }
                 return complaint
             }
@@ -68,7 +72,7 @@
     }
 
     extension ExprSyntax {
-        /// Of a value without a written type.
+        /// The reason why a value without a written type cannot be sent, if there is one.
         var complaint: Untransportable? {
             if self.is(ClosureExprSyntax.self) { return .function(self) }
             guard let tuple = self.as(TupleExprSyntax.self) else { return nil }

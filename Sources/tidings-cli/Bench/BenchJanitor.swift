@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Makes the directory of a benchmark, and removes it when everybody has gone who could write to its standard input.
+/// Makes the directory of a benchmark, and removes it when no process can write to its standard input any more.
 struct BenchJanitor: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench-janitor", abstract: "A process of the benchmark.", shouldDisplay: false)
@@ -9,12 +9,12 @@ struct BenchJanitor: ParsableCommand {
     @Argument var directory: String
 
     func run() throws {
-        // What ends a benchmark from a terminal, or kills its process group, isn't meant for us.
+        // Signals from the terminal and to the process group end the benchmark, not this process.
         setsid()
         for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
         guard mkdir(directory, 0o700) == 0 else { throw Failure("can't make \(directory)", errno: errno) }
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        // If nobody reads it any more, the next line finds out too.
+        // If no process reads this any more, the next read ends as well.
         _ = withUnsafeBytes(of: UInt8(1)) { Terminal.writeAll($0, to: STDOUT_FILENO) }
         var nothing: UInt8 = 0
         while true {

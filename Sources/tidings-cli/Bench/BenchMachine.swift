@@ -1,12 +1,12 @@
 import CTidingsBench
 import Foundation
 
-/// What rows measure with: one processor or two, and peers on the second.
+/// The processors of a measurement, one or two, and the peers on the second.
 final class BenchMachine {
     let rounds: Int
     private let shorter: Int
     private let directory: String
-    /// This side's processor, and the peer's. The same if there is only one.
+    /// This process's processor, and the peer's. Both are the same if there is only one.
     private let here, there: Int32
     private var names = 0
 
@@ -17,7 +17,7 @@ final class BenchMachine {
         self.rounds = rounds
         self.shorter = shorter
         directory = stage.directory
-        // The first one has the interrupts, where there are enough to leave it to them.
+        // The first processor handles interrupts. If there are more than two, it is left to them.
         here = processors[count > 2 ? 1 : 0]
         there = processors[count > 2 ? 2 : count - 1]
         try check(bench_introduce(), "can't open a center in \(directory)")
@@ -27,25 +27,25 @@ final class BenchMachine {
 
     var isPair: Bool { here != there }
 
-    /// A number of samples.
+    /// The number of samples, reduced for a shorter run; at least 10.
     func count(_ full: Int) -> Int { max(full / shorter, 10) }
 
-    /// A name that nothing else of this run has.
+    /// A name that is unique in this run.
     func name(_ stem: String) -> String {
         names += 1
         return "\(stem)-\(names)"
     }
 
-    /// The samples that `body` fills in, in picoseconds. It returns how many, or a negative errno.
+    /// Returns the samples that `body` writes, in picoseconds. `body` returns their number, or a negative errno.
     func samples(_ full: Int, _ body: (UnsafeMutablePointer<UInt64>, Int32) throws -> Int32) throws -> [UInt64] {
-        // Written to, so that the pages are there before the clock runs.
+        // Initialized, so that the pages are present before the clock runs.
         var samples = [UInt64](repeating: 0, count: count(full))
         let filled = try samples.withUnsafeMutableBufferPointer { try body($0.baseAddress!, Int32($0.count)) }
         try check(filled, "can't measure")
         return Array(samples[..<Int(filled)])
     }
 
-    /// Runs `body` while a peer in that role is ready on the other processor, and waits for the peer's end.
+    /// Runs `body` while a peer in that role is ready on the other processor, then waits for the peer's end.
     func withPeer<Result>(
         _ role: BenchPeer.Role, center: String = "", _ body: (OpaquePointer) throws -> Result
     ) throws -> Result {
@@ -67,7 +67,7 @@ final class BenchMachine {
             }
         }
         while bench_arena_peers(arena) == 0 {
-            // It has said why.
+            // The peer has reported the reason.
             if bench_ended(pid) { throw Failure("the benchmark's other process ended before it began") }
             usleep(200)
         }
@@ -78,7 +78,7 @@ final class BenchMachine {
         return result
     }
 
-    /// For tests: with a center and another process, until interrupted.
+    /// Holds a center and another process until interrupted. For tests.
     func hold() throws {
         try withPeer(.sleep, center: name("held")) { _ in
             try Terminal.print("holding")
@@ -87,7 +87,7 @@ final class BenchMachine {
     }
 }
 
-/// Throws what a function of the C side has said by a negative errno.
+/// Throws the error that a function of the C side has returned as a negative errno.
 func check(_ code: Int32, _ what: String) throws {
     guard code < 0 else { return }
     let sentence = String(cString: bench_last_error())

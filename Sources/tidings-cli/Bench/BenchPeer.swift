@@ -2,7 +2,7 @@ import ArgumentParser
 import CTidingsBench
 import Foundation
 
-/// The other side of a measurement.
+/// The second process of a measurement.
 struct BenchPeer: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench-peer", abstract: "A process of the benchmark.", shouldDisplay: false)
@@ -11,7 +11,7 @@ struct BenchPeer: ParsableCommand {
         case line, futex, ring, follow, lossless, pingpongAsleep, pingpongAwake, sleep
     }
 
-    /// What posters post and followers follow.
+    /// The name of the notifications that posters post and followers observe.
     static let name = "bench"
     static let slots: UInt32 = 4096
 
@@ -23,7 +23,7 @@ struct BenchPeer: ParsableCommand {
 
     func run() throws {
         bench_die_with(parent)
-        // We have inherited the one processor of the other side.
+        // This process has inherited its parent's affinity, a single processor. Widen it before pinning.
         let all = [Int32](0..<1024)
         bench_pin_any(all, 1024)
         if role == .pingpongAsleep || role == .pingpongAwake { try check(bench_introduce(), "can't open a center") }

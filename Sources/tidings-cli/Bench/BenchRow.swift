@@ -1,18 +1,18 @@
 import CTidingsBench
 import Tidings
 
-/// One line of the table. The loops that are timed are those of `CTidingsBench`, as in Benchmarks/.
+/// One line of the table. The timed loops are in `CTidingsBench`, as for Benchmarks/.
 struct BenchRow {
     typealias Measurement = () throws -> [UInt64]
 
     let id: String
     let title: String
     let limitTitle: String
-    /// Whether the two sides must run at the same time.
+    /// Whether both processes must run at the same time.
     var needsTwo = false
-    /// What is more the better, of the ratio that is shown.
+    /// Whether the displayed ratio is of throughput, where more is better.
     var isThroughput = false
-    /// Sets up what both need, and hands them over: the limit, and ours.
+    /// Sets up what both measurements need, and passes them on: the limit, and this library.
     let take: (BenchMachine, _ alternate: (_ limit: Measurement, _ ours: Measurement) throws -> Void) throws -> Void
 
     func measure(on machine: BenchMachine) throws -> BenchResult {
@@ -43,7 +43,7 @@ struct BenchRow {
                     try machine.withPeer(.follow, center: center) { arena in
                         let samples = try poster.post(machine)
                         bench_arena_stop(arena)
-                        try poster.postSome()  // what it waits for, to see that it may stop
+                        try poster.postSome()  // wakes the peer, which then reads that it must stop
                         return samples
                     }
                 }
@@ -86,7 +86,7 @@ struct BenchRow {
                 needsTwo: true, isThroughput: true
             ) { machine, alternate in
                 let center = machine.name("lossless")
-                // A sample goes several times around the ring.
+                // Each sample takes several laps of the ring.
                 let limit = {
                     try machine.withPeer(.ring) { arena in
                         try machine.samples(60) { bench_limit_ring(arena, BenchPeer.slots, 0, $0, $1, 16384) }
@@ -141,7 +141,7 @@ struct BenchRow {
     }
 }
 
-/// Travels as CBOR.
+/// A message that travels as CBOR.
 private struct BenchTrack: Center.Message {
     static let name: Center.Name = "bench.track"
 

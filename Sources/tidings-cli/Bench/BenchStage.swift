@@ -1,18 +1,18 @@
 import Foundation
 import Tidings
 
-/// What a run has to clean up however it ends: a directory of its own for its centers, and the processes it started.
+/// The resources that a run must release however it ends: a directory for its centers, and the processes it started.
 ///
-/// The directory belongs to another process, the janitor, that removes it as soon as this one is gone: it hears of that by
-/// the end of a pipe that only we can write to. So nothing stays behind either when this process is killed. The peers die
-/// with us by themselves.
+/// The directory belongs to another process, the janitor, which removes it when this process has ended. The janitor is
+/// informed by the end of a pipe, whose writing end only this process holds. So the directory is removed even if this
+/// process is killed. The peers end by themselves when this process ends.
 final class BenchStage: Sendable {
     let directory: String
     private let janitor: ChildProcess
     private let leash: PipeEnds
     private let isOver = Locked(false)
 
-    /// Seconds, several times what a run takes: this ends what hangs.
+    /// In seconds; several times the duration of a run. The limit only ends a run that hangs.
     private static let limit = 300.0
 
     init() throws {
@@ -34,7 +34,7 @@ final class BenchStage: Sendable {
             close(leash.writing)
             throw Failure("can't make a directory in \(parent): \(janitor.waitUntilEnded())")
         }
-        // Where this process and the peers open their centers.
+        // This process and the peers open their centers here.
         setenv("TIDINGS_DIRECTORY", directory, 1)
         Thread.detachNewThread { [self] in
             let reason = finish.wait(seconds: Self.limit)
@@ -44,7 +44,7 @@ final class BenchStage: Sendable {
         }
     }
 
-    /// - Returns: whether it wasn't done before.
+    /// - Returns: whether this call released the resources: `false` if an earlier call did.
     @discardableResult
     func tearDown() -> Bool {
         isOver.withLock { isOver in

@@ -1,13 +1,15 @@
 import Foundation
 
-/// What became of a row. Times are nanoseconds: `ours` and `limit` are medians of the rounds' medians, `p99` is of all samples.
+/// The result of a row. Times are in nanoseconds: `ours` and `limit` are medians of the rounds' medians, `p99` is of
+/// all samples.
 struct BenchResult: Encodable {
     let row: String
     let ours, p99, limit: Double
-    /// Ours to the limit, of throughput the other way round: the median of the rounds' own, so that a machine that slows
-    /// down for a while slows down both.
+    /// The ratio of this library's time to the limit's; for throughput, of the limit's time to this library's.
+    ///
+    /// It is the median of the rounds' ratios, so that a machine that slows down for a while slows down both sides.
     let ratio: Double
-    /// The limit's greatest round to its least.
+    /// The ratio of the limit's greatest round to its least.
     let limitSpread: Double
     private let title, limitTitle: String
 
@@ -34,7 +36,7 @@ struct BenchResult: Encodable {
         limitSpread = (limitFigures.max() ?? 0) / max(limitFigures.min() ?? 0, 0.001)
     }
 
-    /// Beyond that a limit says more about what else the machine did.
+    /// With a greater spread, the limit depends more on the other load of the machine.
     var isSteady: Bool { limitSpread < 1.25 }
 
     var cells: [String] {
@@ -51,7 +53,7 @@ struct BenchResult: Encodable {
     }
 }
 
-/// Prints results as they come.
+/// Prints each result when it is measured.
 final class BenchTable {
     private let machine: BenchMachine
     private let json: Bool
@@ -87,7 +89,7 @@ final class BenchTable {
         }
         let missing = leftOut.map(\.title).joined(separator: "; ")
         guard !json else {
-            // Standard output is for the objects.
+            // With --json, standard output has only the objects.
             if let warning { Terminal.note(warning) }
             if !missing.isEmpty { Terminal.note("one processor only, left out: \(missing)") }
             return

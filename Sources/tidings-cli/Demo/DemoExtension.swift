@@ -78,16 +78,16 @@ struct DemoPoster: ParsableCommand {
         try center.post(Answer(observer: "poster \(loop)", pid: getpid(), what: .registered))
         var number: Int64 = 0
         while true {
-            // The host loses no answer; when its processor is taken, this waits.
+            // The host observes losslessly. If its processor is busy, this post waits.
             try center.post(Tick(run: loop, number: number), deadline: .seconds(60))
             number += 1
-            // A file keeps what was written to it, whatever comes of the writer: how many posts have returned.
+            // The number of posts that have returned. The file keeps it if this process is killed.
             pwrite(STDOUT_FILENO, &number, MemoryLayout.size(ofValue: number), 0)
         }
     }
 }
 
-/// Ends this process when its parent has ended: standard input is a pipe that only the parent could write to.
+/// Ends this process when its parent has ended. Standard input is a pipe to which only the parent can write.
 private func endWithParent() {
     Thread.detachNewThread {
         var byte: UInt8 = 0

@@ -1,7 +1,7 @@
 import Foundation
 import Tidings
 
-/// The demo's host: posts, listens to what its extensions answer, and knows what they should have heard.
+/// The demo's host: posts, receives the answers of its extensions, and knows what each extension should have received.
 final class DemoHost {
     let stage: DemoStage
     let inbox = Inbox()
@@ -9,13 +9,15 @@ final class DemoHost {
     private let ownRuns = Inbox()
     private var tokens: [Center.ObservationToken] = []
 
-    /// Extensions that run, by name.
+    /// The running extensions.
     private(set) var extensions: [(name: String, process: ChildProcess)] = []
     /// The numbers posted of each kind.
     private(set) var posted: [Kind: [Int]] = [:]
-    /// For each extension: how many of each kind were posted before it registered.
+    /// For each extension: the number of posts of each kind before it registered.
     private(set) var before: [String: [Kind: Int]] = [:]
-    /// How many ticks each loop posted: at least, and at most (a poster that was killed may have posted one more than it told).
+    /// For each loop: the least and the greatest number of posted ticks.
+    ///
+    /// A killed poster may have posted one tick more than it recorded.
     private(set) var ticks: [Int64: ClosedRange<Int>] = [:]
     private(set) var reports: [String: Observations] = [:]
 
@@ -26,7 +28,8 @@ final class DemoHost {
         let inbox = inbox
         let notebook = notebook
         let ownRuns = ownRuns
-        // Each is waited for, and on a busy machine a poster's loop may go once around the ring before this process gets to run.
+        // Lossless: the host waits for each answer. On a busy machine, a poster's loop may fill the whole ring before
+        // this process runs.
         try center.addObserver(for: Answer.self, lossless: true) { answer in inbox.put(answer) }.store(in: &tokens)
         try center.addObserver(for: Tick.self, onMissed: { notebook.noteMissedTicks($0) }) { tick, envelope in
             guard let run = notebook.note(tick, envelope: envelope) else { return }
@@ -46,7 +49,7 @@ final class DemoHost {
         return process
     }
 
-    /// Kills an extension, and returns when it is dead.
+    /// Kills an extension, and returns when it has ended.
     func kill(_ name: String) throws {
         guard let index = extensions.firstIndex(where: { $0.name == name }) else { return }
         let process = extensions.remove(at: index).process
@@ -60,7 +63,7 @@ final class DemoHost {
         extensions.first { $0.name == name }?.process
     }
 
-    /// Posts one, and waits until every extension that runs has heard it.
+    /// Posts a notification, and waits until every running extension has received it.
     ///
     /// - Returns: the latencies in nanoseconds, by extension.
     @discardableResult
@@ -74,7 +77,7 @@ final class DemoHost {
         return latencies
     }
 
-    /// Waits until an extension has heard it.
+    /// Waits until an extension has received the notification, and returns its latency in nanoseconds.
     func heard(_ kind: Kind, _ number: Int, by name: String) throws -> UInt64 {
         try inbox.take(from: name, on: stage) {
             guard case .heard(kind, number, let nanoseconds) = $0 else { return nil }
@@ -82,7 +85,7 @@ final class DemoHost {
         }
     }
 
-    /// Posts a loop of ticks, only as fast as that extension hears them.
+    /// Posts a loop of ticks, no faster than the named extension receives them.
     func postTicks(_ count: Int, run: Int64, heardBy name: String) throws {
         stage.activity.withLock { $0 = "waiting for \(name) to hear loop \(run)" }
         for number in 1...Int64(count) {
@@ -93,9 +96,9 @@ final class DemoHost {
         }
     }
 
-    /// Says that a loop of ticks has ended, and waits until everybody has heard all of it.
+    /// Posts the end of a loop of ticks, and waits until the host and each extension have received the whole loop.
     ///
-    /// - Returns: what the host and each extension saw of it.
+    /// - Returns: the ticks that the host and each extension received.
     func end(_ run: Int64, posted count: ClosedRange<Int>) throws -> [(name: String, run: TickRun)] {
         stage.activity.withLock { $0 = "waiting for the end of loop \(run) to be heard" }
         ticks[run] = count
@@ -106,7 +109,7 @@ final class DemoHost {
         return runs
     }
 
-    /// Lets the extensions report and end.
+    /// Waits until each extension has reported and ended.
     func finish() throws {
         stage.activity.withLock { $0 = "waiting for the extensions' reports" }
         try center.post(Finished())

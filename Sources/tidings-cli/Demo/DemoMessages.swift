@@ -1,9 +1,9 @@
 import Foundation
 import Tidings
 
-// What the demo's processes say to each other. `at` is `monotonicNow()` of the poster, for the latency.
+// The messages between the demo's processes. `at` is the poster's `monotonicNow()`, for the latency.
 
-/// The host to its extensions: several fields of different types.
+/// From the host to its extensions: several fields of different types.
 struct TrackChanged: Center.Message {
     static let name: Center.Name = "tidings.demo.trackChanged"
     var number: Int
@@ -14,7 +14,7 @@ struct TrackChanged: Center.Message {
     var at: UInt64
 }
 
-/// The host to its extensions: large.
+/// From the host to its extensions: a large payload.
 struct ArtworkChanged: Center.Message {
     static let name: Center.Name = "tidings.demo.artworkChanged"
     var number: Int
@@ -39,12 +39,12 @@ struct ArtworkChanged: Center.Message {
     var isIntact: Bool { pixels.count == Self.size && Self.checksum(of: pixels) == checksum }
 
     private static func checksum(of data: Data) -> UInt64 {
-        // FNV-1a.
+        // The algorithm is FNV-1a.
         data.withUnsafeBytes { $0.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } }
     }
 }
 
-/// The host to its extensions, retained: who registers later gets the last one.
+/// From the host to its extensions, retained: an extension that registers later receives the last one.
 struct PlayerState: Center.Message {
     static let name: Center.Name = "tidings.demo.playerState"
     var number: Int
@@ -54,14 +54,14 @@ struct PlayerState: Center.Message {
     var at: UInt64
 }
 
-/// Posted in tight loops, by posters that are killed, and over an observer that is stopped. Plain memory, nothing to encode.
+/// Posted in tight loops by posters that are killed, and while an observer is stopped. Bitwise: nothing is encoded.
 struct Tick: Center.BitwiseMessage {
     static let name: Center.Name = "tidings.demo.tick"
-    /// Which loop: one poster each.
+    /// The loop. Each loop has one poster.
     var run: Int64
-    /// 0, 1, 2 … in the loop.
+    /// The number in the loop: 0, 1, 2 …
     var number: Int64
-    /// 0; 1 for one that extensions answer; 2 for the one that the host posts when the loop has ended, which has no number.
+    /// 0: an ordinary tick. 1: extensions answer it. 2: the host posts it at the end of a loop; it has no number.
     var mark: Int64 = 0
 
     var wantsAnswer: Bool { mark == 1 }
@@ -70,30 +70,30 @@ struct Tick: Center.BitwiseMessage {
     static func end(of run: Int64) -> Tick { Tick(run: run, number: 0, mark: 2) }
 }
 
-/// The host to its extensions: that was all.
+/// From the host to its extensions: the last notification.
 struct Finished: Center.Message {
     static let name: Center.Name = "tidings.demo.finished"
 }
 
-/// What an extension observes, apart from ticks.
+/// The kinds of notifications that an extension observes, besides ticks.
 enum Kind: String, Codable, CaseIterable {
     case track, artwork, state
 }
 
-/// An extension to the host.
+/// From an extension to the host.
 struct Answer: Center.Message {
     static let name: Center.Name = "tidings.demo.answer"
 
     enum What: Codable {
-        /// All its registrations have returned.
+        /// All registrations of the extension have returned.
         case registered
-        /// One notification has arrived, so many nanoseconds after it was posted.
+        /// A notification has arrived, that many nanoseconds after it was posted.
         case heard(Kind, number: Int, nanoseconds: UInt64)
-        /// A tick has arrived that wants an answer.
+        /// A tick that requests an answer has arrived.
         case reached(Int64)
-        /// A loop of ticks has come to its end.
+        /// A loop of ticks has ended.
         case ticked(TickRun)
-        /// All it saw.
+        /// All notifications that the extension received.
         case report(Observations)
     }
 
@@ -102,7 +102,7 @@ struct Answer: Center.Message {
     var what: What
 }
 
-/// Nanoseconds of a clock that all processes of a machine share.
+/// The monotonic time in nanoseconds, which all processes of a machine share.
 func monotonicNow() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

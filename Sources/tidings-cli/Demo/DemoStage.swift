@@ -1,17 +1,19 @@
 import Foundation
 import Tidings
 
-/// What the demo has to clean up however it ends: its center and the processes it started. And who ends it if it hangs.
+/// The resources that the demo must release however it ends: its center, and the processes it started.
+///
+/// A thread releases them if the demo hangs or is interrupted.
 final class DemoStage: Sendable {
     let center: Center
-    /// What the demo is doing, for whoever finds that it takes too long.
+    /// What the demo is doing, for the report that it takes too long.
     let activity = Locked("starting")
     private let children = Locked<[pid_t: String]>([:])
-    /// The processes it starts end when this does: nobody but us can write to it.
+    /// The started processes end when this process ends: only this process can write to the pipe.
     private let leash: PipeEnds
     private let isOver = Locked(false)
 
-    /// - Parameter limit: seconds; several times what the demo takes on a slow machine.
+    /// - Parameter limit: in seconds; several times the duration of the demo on a slow machine.
     init(limit: Double) throws {
         leash = try PipeEnds()
         let finish = Finish()
@@ -30,19 +32,19 @@ final class DemoStage: Sendable {
         }
     }
 
-    /// Starts this very program anew.
+    /// Starts this program again.
     func start(_ name: String, _ arguments: [String], output: Int32? = nil) throws -> ChildProcess {
         let child = try ChildProcess.start(executable, arguments, input: leash.reading, output: output)
         children.withLock { $0[child.pid] = name }
         return child
     }
 
-    /// It has ended, and its pid may be somebody else's from now on.
+    /// Removes a child that has ended: another process may have its pid from now on.
     func forget(_ child: ChildProcess) {
         _ = children.withLock { $0.removeValue(forKey: child.pid) }
     }
 
-    /// Fails if a process has ended that should not have.
+    /// Throws if a child has ended too early.
     func checkChildren() throws {
         for (pid, name) in children.withLock({ $0 }) {
             guard let ending = ChildProcess(pid: pid).ending() else { continue }
@@ -51,9 +53,9 @@ final class DemoStage: Sendable {
         }
     }
 
-    /// Kills what still runs and removes the center.
+    /// Kills the running children and removes the center.
     ///
-    /// - Returns: whether it wasn't done before.
+    /// - Returns: whether this call released the resources: `false` if an earlier call did.
     @discardableResult
     func tearDown() -> Bool {
         isOver.withLock { isOver in
@@ -72,7 +74,7 @@ final class DemoStage: Sendable {
         }
     }
 
-    /// Its path, so that the children's name is the same; a rebuilt program has none any more.
+    /// The program's path, so that the children have the same name. A rebuilt program has no valid path: then the link.
     private var executable: String {
         let link = "/proc/self/exe"
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else { return link }
@@ -80,7 +82,7 @@ final class DemoStage: Sendable {
     }
 }
 
-/// The answers that have come and that nobody has asked for yet.
+/// The answers that have arrived and have not been taken.
 final class Inbox: Sendable {
     private let answers = Locked<[Answer]>([])
     private let arrived = DispatchSemaphore(value: 0)
@@ -90,7 +92,8 @@ final class Inbox: Sendable {
         arrived.signal()
     }
 
-    /// Takes out the first answer of an observer that `body` finds something in; waits for it if need be.
+    /// Removes and returns the first answer of an observer for which `body` returns a value. Waits for one if
+    /// necessary.
     func take<Found>(
         from observer: String, on stage: DemoStage, _ body: (Answer.What) -> Found?
     ) throws -> Found {
@@ -104,7 +107,7 @@ final class Inbox: Sendable {
                 return nil
             }
             if let found { return found }
-            // Woken by an answer; by the clock only to see whether somebody died who should have answered.
+            // An answer wakes this thread. The timeout only checks whether the expected answerer has ended.
             if arrived.wait(timeout: .now() + .milliseconds(200)) == .timedOut { try stage.checkChildren() }
         }
     }

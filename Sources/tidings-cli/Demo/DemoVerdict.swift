@@ -1,12 +1,12 @@
 import Tidings
 
-/// Holds what the observers saw against what was posted and promised.
+/// Compares the notifications that the observers received with the posted ones and with the library's promises.
 struct DemoVerdict {
     private(set) var problems: [String] = []
     private(set) var table = ""
     private(set) var summary = ""
 
-    /// - Parameter killed: how many of each kind the extension that was killed had heard until then.
+    /// - Parameter killed: how many notifications of each kind the killed extension had received.
     init(_ host: DemoHost, killed: [Kind: Int]) {
         check(host)
         table = Self.table(host, killed: killed)
@@ -27,7 +27,8 @@ struct DemoVerdict {
             if name != "host" { checkMessages(of: name, seen, host) }
             checkTicks(of: name, seen, host)
         }
-        // Those who missed nothing of a loop saw the same of it, also of one that ended in the middle of a post.
+        // Observers that missed nothing of a loop received the same ticks, even if the loop ended in the middle of a
+        // post.
         for run in host.ticks.keys.sorted() {
             let whole = host.reports.compactMap { $1.runs.first { $0.run == run } }.filter { $0.missed == 0 }
             if Set(whole.map(\.received)).count > 1 {
@@ -36,7 +37,8 @@ struct DemoVerdict {
         }
     }
 
-    /// Everything since its registration, in order, none twice, and what was retained then.
+    /// The observer must have received every notification since its registration, in order, none twice, and the value
+    /// that was retained then.
     private mutating func checkMessages(of name: String, _ seen: Observations, _ host: DemoHost) {
         for kind in Kind.allCases {
             let expected = Array(host.posted[kind, default: []].dropFirst(host.before[name]?[kind] ?? 0))

@@ -1,14 +1,14 @@
-/// What an observer saw of one loop of ticks, held against what it should have seen.
+/// The ticks of one loop that an observer received, compared with the expected ticks.
 struct TickRun: Codable, Equatable {
     var run: Int64
     var received = 0
-    /// What it was told it had missed.
+    /// The number of ticks reported as missed.
     var missed = 0
     /// Ticks that came twice or too late.
     var disordered = 0
-    /// Places where what it was told differs from the gap in the numbers.
+    /// The number of gaps whose size differs from the reported number of missed ticks.
     var miscounted = 0
-    /// The number it expects next.
+    /// The next expected number.
     var next: Int64 = 0
 
     init(run: Int64) {
@@ -16,20 +16,20 @@ struct TickRun: Codable, Equatable {
     }
 }
 
-/// All an observer saw.
+/// All notifications that an observer received.
 struct Observations: Codable {
-    /// By kind: the numbers, in the order in which they came. Without those that were retained.
+    /// By kind: the numbers in order of arrival, without retained ones.
     var numbers: [Kind: [Int]] = [:]
-    /// The numbers that came as retained.
+    /// The numbers that arrived as retained.
     var retained: [Int] = []
-    /// Nanoseconds, by kind.
+    /// The latencies by kind, in nanoseconds.
     var latencies: [Kind: [UInt64]] = [:]
-    /// By kind: what it was told it had missed.
+    /// By kind: the number of notifications reported as missed.
     var missed: [Kind: Int] = [:]
     var runs: [TickRun] = []
-    /// Notifications whose place in the order was not after that of the one before.
+    /// Notifications whose position was not after that of the preceding notification.
     var disordered = 0
-    /// Payloads that were not as they had been posted.
+    /// Payloads that differed from the posted ones.
     var damaged = 0
 
     var delivered: Int {
@@ -39,13 +39,13 @@ struct Observations: Codable {
     var allDisordered: Int { disordered + runs.reduce(0) { $0 + $1.disordered } }
 }
 
-/// Writes down what a process observes. The closures of several observers use it.
+/// Records the notifications that a process observes. The closures of several observers share it.
 final class Notebook: Sendable {
     fileprivate struct Pages {
         var observations = Observations()
         var lastSequence: [Kind?: UInt64] = [:]
         var run: TickRun?
-        /// Ticks it was told it had missed, since the last one that came.
+        /// Ticks reported as missed since the last received tick.
         var missedTicks = 0
     }
 
@@ -74,7 +74,7 @@ final class Notebook: Sendable {
         pages.withLock { $0.missedTicks += count }
     }
 
-    /// - Returns: the whole loop, when it has come to its end.
+    /// - Returns: the whole loop, if this tick ends it.
     func note(_ tick: Tick, envelope: Center.Envelope) -> TickRun? {
         pages.withLock { pages in
             pages.checkOrder(of: Kind?.none, envelope)
@@ -85,7 +85,8 @@ final class Notebook: Sendable {
 
 extension Notebook.Pages {
     mutating func checkOrder(of kind: Kind?, _ envelope: Center.Envelope) {
-        // A retained one is older than what came before its observer registered, and comes first.
+        // A retained notification is older than those that were posted after its observer registered, and arrives
+        // first.
         if let last = lastSequence[kind], envelope.sequence <= last { observations.disordered += 1 }
         lastSequence[kind] = envelope.sequence
     }

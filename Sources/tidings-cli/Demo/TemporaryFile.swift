@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A file without a name, for a number that must survive whoever writes it.
+/// A file without a name, for a number that must survive its writer.
 final class TemporaryFile {
     let descriptor: Int32
 
@@ -19,7 +19,7 @@ final class TemporaryFile {
         close(descriptor)
     }
 
-    /// What is written at its beginning; 0 if nothing is.
+    /// The number at the file's beginning; 0 if none was written.
     var number: Int {
         var number: Int64 = 0
         return pread(descriptor, &number, MemoryLayout.size(ofValue: number), 0) == 8 ? Int(number) : 0

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Tidings
 
-/// Which center a command means.
+/// The options that select a center.
 struct CenterOptions: ParsableArguments {
     @Option(
         name: .long, help: ArgumentHelp("The center's name.", valueName: "name"),
@@ -15,27 +15,27 @@ struct CenterOptions: ParsableArguments {
     @Flag(help: "Open the center also in a directory where another user may rename files, and so replace it.")
     var sharedDirectory = false
 
-    /// Opens it, creating it first if there is none.
+    /// Opens the center, and creates it first if it does not exist.
     func open(follow: Bool = false) throws -> Center {
         try open(creation: .ifNeeded, follow: follow)
     }
 
-    /// Opens it if there is one: what only looks at a center must not create it.
+    /// Opens the center if it exists: a command that only inspects a center must not create it.
     func openExisting() throws -> Center {
         try open(creation: .never)
     }
 
-    /// Opens it if there is one, with no more than permission to read where its owner gives no more.
+    /// Opens the center if it exists. If another user owns it and grants reading only, opens it for reading.
     func openToLook() throws -> Center {
         do {
             return try openExisting()
         } catch let error as SharedNotificationError where error.code == .notPermitted && owner != nil {
-            // What can't be read either is refused in the same words.
+            // If reading is not permitted either, the error is the same.
             return try openToRead()
         }
     }
 
-    /// Opens it with no more than permission to read, if there is one.
+    /// Opens the center for reading only, if it exists.
     func openToRead(follow: Bool = false) throws -> Center {
         try open(isReadOnly: true, follow: follow)
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A process that this one started.
+/// A process that this process started.
 struct ChildProcess: Sendable {
     let pid: pid_t
 
@@ -16,14 +16,14 @@ struct ChildProcess: Sendable {
         }
     }
 
-    /// Starts an executable with default signals, whatever this process does with its own.
+    /// Starts an executable with default signal handling and an empty signal mask, whatever this process has set.
     ///
     /// - Parameters:
-    ///   - arguments: without the name of the executable.
-    ///   - environment: beside this process's own.
-    ///   - input: its standard input; `nil`: this process's.
-    ///   - output: its standard output; `nil`: this process's.
-    ///   - errors: its standard error; `nil`: this process's.
+    ///   - arguments: the arguments, without the name of the executable.
+    ///   - environment: variables added to this process's environment.
+    ///   - input: the standard input; `nil`: this process's.
+    ///   - output: the standard output; `nil`: this process's.
+    ///   - errors: the standard error; `nil`: this process's.
     static func start(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], input: Int32? = nil,
         output: Int32? = nil, errors: Int32? = nil
@@ -59,25 +59,25 @@ struct ChildProcess: Sendable {
         kill(pid, signal)
     }
 
-    /// Waits until it has ended. Once only: afterwards its pid may be somebody else's.
+    /// Waits until the process has ended. Call it only once: afterwards another process may have the pid.
     func waitUntilEnded() -> Ending {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
         return Self.ending(status)
     }
 
-    /// How it has ended; `nil` while it has not. Not again after it said how.
+    /// Returns how the process ended; `nil` if it is running. Do not call it again after it has returned a value.
     func ending() -> Ending? {
         var status: Int32 = 0
         return waitpid(pid, &status, WNOHANG) == pid ? Self.ending(status) : nil
     }
 
-    /// Stops it, and returns when it has stopped.
+    /// Stops the process, and returns when it has stopped.
     func stop() throws {
         send(SIGSTOP)
         var status: Int32 = 0
         while waitpid(pid, &status, WUNTRACED) < 0, errno == EINTR {}
-        // The low byte is 0x7f for a stopped process and nothing else.
+        // The low byte is 0x7f for a stopped process only.
         guard status & 0xFF == 0x7F else { throw Failure("process \(pid) \(Self.ending(status)) instead of stopping") }
     }
 
@@ -97,7 +97,7 @@ struct ChildProcess: Sendable {
     }
 }
 
-/// A pipe that no child inherits, unless as its standard input or output.
+/// A pipe that a child inherits only as its standard input or output.
 struct PipeEnds: Sendable {
     let reading: Int32
     let writing: Int32
@@ -110,7 +110,7 @@ struct PipeEnds: Sendable {
     }
 }
 
-/// A NULL-terminated array of C strings for the duration of a call.
+/// Passes a NULL-terminated array of C strings that is valid during the call.
 private func withCStrings<Result>(
     _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {

@@ -1,6 +1,8 @@
 import Tidings
 
-/// What a shell offers for names of centers and of notifications. Never fails and never creates a center: what can't be told is not offered.
+/// The shell completions for names of centers and of notifications.
+///
+/// They never fail and never create a center. A name that cannot be read is not offered.
 enum Completions {
     @Sendable
     static func centers(arguments: [String], index: Int, prefix: String) -> [String] {
@@ -19,7 +21,7 @@ enum Completions {
 
     private static func names(_ arguments: [String], where fits: (Center, Center.ObservedName) -> Bool) -> [String] {
         let center = value(of: "--center", in: arguments) ?? "default"
-        // By reading only, so that a key press doesn't make this one of the participants.
+        // Opened for reading, so that a key press does not make this process a participant.
         let allowsShared = arguments.contains("--shared-directory")
         let reading = Center.Configuration(isReadOnly: true, allowsSharedDirectory: allowsShared)
         guard let center = try? Center(named: center, configuration: reading),
@@ -40,7 +42,7 @@ enum Completions {
         return nil
     }
 
-    /// Names come from other processes, and shells split what they are offered and let it mean something.
+    /// Whether a shell takes the name as a single word without special meaning. Names come from other processes.
     private static func isPlain(_ name: String) -> Bool {
         name.unicodeScalars.allSatisfy { scalar in
             scalar.isASCII

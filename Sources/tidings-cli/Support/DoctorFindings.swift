@@ -1,10 +1,10 @@
 import Tidings
 
-/// What is stale in a center, why, and what becomes of it: a line each.
+/// Describes the stale items of a center in a line each: the item, its cause, and its fate.
 enum DoctorFindings {
     struct Finding {
         var text: String
-        /// Somebody alive has it, and only what that one does mends it.
+        /// A live process holds the item. Only that process can release it, by going on or by ending.
         var isForItsHolder = false
     }
 

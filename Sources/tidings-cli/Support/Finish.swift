@@ -1,14 +1,14 @@
 import Dispatch
 import Foundation
 
-/// Why a command that waits should end: whoever says so first.
+/// The end of a waiting command, and its first reported reason.
 final class Finish: Sendable {
     enum Reason: Sendable {
-        /// SIGINT or SIGTERM.
+        /// The process received SIGINT or SIGTERM.
         case interrupted
-        /// There was as much as had been asked for.
+        /// The requested number was reached.
         case complete
-        /// Nobody reads what it prints.
+        /// The program that reads the output has ended.
         case brokenPipe
         case failed(String)
     }
@@ -16,7 +16,7 @@ final class Finish: Sendable {
     private let reason = Locked<Reason?>(nil)
     private let said = DispatchSemaphore(value: 0)
 
-    /// Says that the command should end. Only the first one counts.
+    /// Requests the end of the command. Only the first request counts.
     func end(_ why: Reason) {
         let isFirst = reason.withLock { reason in
             guard reason == nil else { return false }
@@ -28,10 +28,13 @@ final class Finish: Sendable {
 
     var hasEnded: Bool { reason.withLock { $0 != nil } }
 
-    /// Waits until somebody says why; `nil` if nobody did in that time. Waits without end if that is `nil`. For one thread.
+    /// Waits for the reason; returns `nil` if there is none after `seconds`. If `seconds` is `nil`, waits without
+    /// limit.
+    ///
+    /// Only one thread may call it.
     func wait(seconds: Double? = nil) -> Reason? {
         if let seconds {
-            // A billion seconds is enough for anybody, and no more than a `DispatchTime` can hold.
+            // The bound keeps the deadline within the range of a `DispatchTime`.
             _ = said.wait(timeout: .now() + .milliseconds(Int(min(seconds, 1e9) * 1000)))
         } else {
             said.wait()
@@ -39,8 +42,10 @@ final class Finish: Sendable {
         return reason.withLock { $0 }
     }
 
-    /// Lets SIGINT and SIGTERM end the command. To be called while the process has no other threads: they inherit that both
-    /// are blocked, so that only the thread started here gets them.
+    /// Makes SIGINT and SIGTERM end the command.
+    ///
+    /// Call it while the process has only one thread. Later threads inherit the blocked signals, so only the thread
+    /// started here receives them.
     func includeSignals() {
         var signals = sigset_t()
         sigemptyset(&signals)

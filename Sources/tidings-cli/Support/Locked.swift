@@ -1,10 +1,10 @@
 import Foundation
 
-/// A value behind a lock.
+/// A value protected by a lock.
 ///
-/// Not `Synchronization.Mutex`: on Linux, what that guards looks like a race to the thread sanitizer.
+/// Not `Synchronization.Mutex`: on Linux, the thread sanitizer reports accesses under that mutex as races.
 final class Locked<Value: Sendable>: @unchecked Sendable {
-    // Sendable: the value is touched with the lock held only.
+    // Sendable: the value is accessed only while the lock is held.
     private let lock = NSLock()
     private var value: Value
 

@@ -1,8 +1,9 @@
 import Foundation
 import Glibc
 
-/// The processes that map a file, by `/proc`. A process of another user is not found: the kernel shows its mappings to
-/// root alone.
+/// The processes that map a file, read from `/proc`.
+///
+/// A process of another user is not found: the kernel shows its mappings to root only.
 struct MappingProcesses {
     struct Process {
         var pid: Int32
@@ -11,15 +12,15 @@ struct MappingProcesses {
 
     let all: [Process]
 
-    /// - Parameter path: a file that this process maps, too.
+    /// - Parameter path: a file that this process maps as well.
     init(of path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else {
             all = []
             return
         }
-        // The device number of a mapping may differ from that of `stat` (btrfs, overlayfs). So it is read from a mapping
-        // of this process.
+        // The device number of a mapping may differ from that of `stat` (btrfs, overlayfs). So the number is read from
+        // a mapping of this process.
         let own = Self.mappings(of: "self").filter { $0.inode == UInt64(status.st_ino) }
         let named = own.filter { $0.path == path }
         let devices = Set((named.isEmpty ? own : named).map(\.device))
@@ -39,7 +40,7 @@ struct MappingProcesses {
         var path: Substring
     }
 
-    /// A line: `7f21c0000000-7f21c0200000 rw-s 00000000 00:17 4711      /dev/shm/file`.
+    /// Parses lines such as `7f21c0000000-7f21c0200000 rw-s 00000000 00:17 4711      /dev/shm/file`.
     private static func mappings(of process: String) -> [Mapping] {
         guard let maps = FileManager.default.contents(atPath: "/proc/\(process)/maps") else { return [] }
         return String(decoding: maps, as: UTF8.self).split(separator: "\n").compactMap { line in

@@ -1,12 +1,13 @@
 import Tidings
 
-/// Which names a command observes: names as they are, those that begin with something, or all.
+/// The names that a command observes: exact names, prefixes, or all.
 struct NameSelection: Sendable {
-    /// What the center is asked for; `nil`: all names.
+    /// The exact names to observe; `nil`: all names.
     let names: [Center.Name]?
     let prefixes: [String]
 
-    /// - Parameter patterns: `com.example.changed`, or `com.example.*` for all that begin with `com.example.`; `nil`: all.
+    /// - Parameter patterns: `com.example.changed`, or `com.example.*` for all names with the prefix `com.example.`;
+    ///   `nil`: all.
     init(_ patterns: [String]?) {
         guard let patterns, !patterns.contains("*") else {
             (names, prefixes) = (nil, [])
@@ -16,7 +17,7 @@ struct NameSelection: Sendable {
         prefixes = patterns.filter { $0.hasSuffix("*") }.map { String($0.dropLast()) }
     }
 
-    /// Whether a notification is meant, where the center can be asked for all names only.
+    /// Whether the selection includes a notification's name. For an observer that can observe all names only.
     func includes(_ name: Center.Name) -> Bool {
         guard let names else { return true }
         let bytes = name.rawValue.utf8

@@ -1,7 +1,7 @@
 import Foundation
 import Tidings
 
-/// Prints notifications, runs a command for each, and says when it was enough.
+/// Prints notifications, runs a command for each, and ends the observation at the limit.
 final class NotificationPrinter: Sendable {
     private let format: Observe.Format
     private let command: String?
@@ -19,7 +19,7 @@ final class NotificationPrinter: Sendable {
     /// The sequence number of the notification whose command is running.
     var commandUnderWay: UInt64? { underWay.withLock { $0 } }
 
-    /// For one thread at a time, in order: an observer's closure.
+    /// Handles a notification. Called by an observer's closure: on one thread at a time, in order.
     func handle(_ notification: Center.RawNotification) {
         guard !finish.hasEnded else { return }
         do {
@@ -56,7 +56,7 @@ final class NotificationPrinter: Sendable {
         return parts.joined(separator: " ")
     }
 
-    /// An object on one line. Not by an encoder: the payload is JSON text already.
+    /// One JSON object on one line. No encoder is used, because the payload is JSON text already.
     static func json(_ notification: Center.RawNotification) -> String {
         let envelope = notification.envelope
         return """
@@ -67,7 +67,7 @@ final class NotificationPrinter: Sendable {
             """
     }
 
-    /// ISO 8601 in UTC with nanoseconds, which a JSON number can't hold.
+    /// The time as ISO 8601 in UTC with nanoseconds, which a JSON number cannot hold.
     static func timestamp(_ nanoseconds: UInt64) -> String {
         let (seconds, rest) = split(nanoseconds)
         var time = seconds
@@ -107,7 +107,7 @@ final class NotificationPrinter: Sendable {
         }
         underWay.withLock { $0 = notification.envelope.sequence }
         defer { underWay.withLock { $0 = nil } }
-        // A command that doesn't read its input is as good as one that does.
+        // A command that does not read its input is no failure.
         _ = Array((notification.payload.json + "\n").utf8).withUnsafeBytes { Terminal.writeAll($0, to: pipe.writing) }
         close(pipe.writing)
         let ending = child.waitUntilEnded()

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Whoever read our standard output has gone away.
+/// The program that reads the standard output has ended.
 struct BrokenPipe: Error {}
 
-/// Writing lines, at once and whole: what is printed must be seen before the next thing is waited for.
+/// Writes lines whole and without a buffer: each line must be visible before the command waits again.
 enum Terminal {
     /// Writes a line to standard output.
     static func print(_ line: String) throws {
         try write(Array((line + "\n").utf8))
     }
 
-    /// Writes bytes to standard output as they are.
+    /// Writes bytes to standard output unchanged.
     static func write(_ bytes: [UInt8]) throws {
         switch bytes.withUnsafeBytes({ writeAll($0, to: STDOUT_FILENO) }) {
         case 0: return
@@ -19,7 +19,7 @@ enum Terminal {
         }
     }
 
-    /// Writes a line about this command to standard error; if that isn't possible there is nobody left to tell.
+    /// Writes a line about this command to standard error. A failure is ignored, because it cannot be reported.
     static func note(_ line: String) {
         let bytes = Array("tidings: \(line.printable)\n".utf8)
         _ = bytes.withUnsafeBytes { writeAll($0, to: STDERR_FILENO) }
@@ -27,6 +27,8 @@ enum Terminal {
 
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// Writes all bytes.
+    ///
     /// - Returns: 0 or an errno.
     static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
         var rest = bytes
@@ -35,7 +37,7 @@ enum Terminal {
             if written >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             } else if errno == EAGAIN {
-                // Somebody who shares the terminal or pipe made it non-blocking.
+                // Another process that shares the terminal or pipe has made it non-blocking.
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&waiting, 1, -1)
             } else if errno != EINTR {

@@ -1,16 +1,18 @@
+// Text for a terminal: escapes, columns, numbers and amounts of memory.
 import Foundation
 import Tidings
 
 extension String {
-    /// The same with everything that could steer a terminal, or look like another line, written as JSON escapes it.
+    /// The text, with each character that could control a terminal or look like another line written as a JSON escape.
     ///
-    /// Names come from other processes. A JSON text stays the same JSON text: such characters only occur in its strings.
+    /// Names come from other processes. A JSON text keeps its meaning, because such characters occur only in its
+    /// strings.
     var printable: String {
         guard unicodeScalars.contains(where: \.steersTerminals) else { return self }
         var result = ""
         for scalar in unicodeScalars {
             if scalar.steersTerminals {
-                // All of them are in the basic plane, so one escape is enough.
+                // All these characters are in the basic multilingual plane, so one escape is enough.
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             } else {
@@ -20,15 +22,15 @@ extension String {
         return result
     }
 
-    /// As a string of JSON.
+    /// The text as a JSON string.
     var jsonString: String { Center.RawPayload.text(self).json.printable }
 
-    /// With spaces up to that many characters, or as it is if it has as many.
+    /// The text, padded with spaces at the end to that many characters.
     func padded(to width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }
 
-    /// The same, with the spaces in front.
+    /// The text, padded with spaces at the beginning to that many characters.
     func aligned(to width: Int) -> String {
         String(repeating: " ", count: max(0, width - count)) + self
     }
@@ -37,15 +39,15 @@ extension String {
 extension Unicode.Scalar {
     fileprivate var steersTerminals: Bool {
         switch value {
-        case 0..<0x20, 0x7F..<0xA0: true  // control characters of both kinds; C1 has an escape sequence's start, too
-        case 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true  // line ends and reversals of direction
+        case 0..<0x20, 0x7F..<0xA0: true  // C0 and C1 control characters; C1 also has a start of escape sequences
+        case 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true  // line ends and changes of direction
         default: false
         }
     }
 }
 
 extension BinaryInteger {
-    /// With a comma between groups of three digits: 12,345.
+    /// The number with commas between groups of three digits: 12,345.
     var grouped: String {
         let digits = String(magnitude)
         var result = ""
@@ -56,7 +58,7 @@ extension BinaryInteger {
         return (self < 0 ? "-" : "") + result
     }
 
-    /// As an amount of memory: 1.6 MiB.
+    /// The number as an amount of memory: 1.6 MiB.
     var asBytes: String {
         let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
         var amount = Double(self)
@@ -69,7 +71,7 @@ extension BinaryInteger {
     }
 }
 
-/// One count of something: "1 name", "2 names".
+/// A count and its noun: "1 name", "2 names".
 func counted(_ count: Int, _ one: String, _ many: String? = nil) -> String {
     "\(count.grouped) \(count == 1 ? one : many ?? one + "s")"
 }
