@@ -25,7 +25,7 @@ extension SharedNotificationCenter {
     /// - after a method of the actor has cancelled the token, the closure does not run again.
     ///
     /// Up to 8,192 notifications or 64 MiB wait for the actor. Beyond that, the oldest are dropped and reported as
-    /// missed. With `lossless`, posters wait instead.
+    /// missed. With `lossless`, posts are held back instead.
     ///
     /// - Parameters:
     ///   - type: the message type; the observer observes its ``Message/name``.
@@ -35,8 +35,8 @@ extension SharedNotificationCenter {
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read. Uses an
-    ///     observer slot of the center and a thread.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, on the actor.
     ///     `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as `M`, on the actor. `nil`: ``onDiagnostic`` receives

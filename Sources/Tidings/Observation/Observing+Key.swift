@@ -21,8 +21,8 @@ extension SharedNotificationCenter {
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read. Uses an
-    ///     observer slot of the center and a thread.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:
@@ -104,8 +104,8 @@ extension SharedNotificationCenter {
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read. Uses an
-    ///     observer slot of the center and a thread.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:
@@ -175,8 +175,8 @@ extension SharedNotificationCenter {
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read. Uses an
-    ///     observer slot of the center and a thread.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:

@@ -22,9 +22,9 @@ extension SharedNotificationCenter {
     ///
     /// Without a queue, the closure runs on the center's dispatcher thread. This avoids a thread switch, so keep the
     /// closure short. If a closure takes longer than about 50 ms, it is set aside with its thread, and another thread
-    /// serves the other observers. Running and blocked time counts; time spent waiting for a processor does not.
-    /// On a queue, the closure may take longer. Up to 8,192 notifications or 64 MiB wait for it. Beyond that, the
-    /// oldest are dropped and reported as missed. With `lossless`, posters wait instead.
+    /// serves the other observers. Running and blocked time counts; time spent waiting for a processor does not. On a
+    /// queue, the closure may take longer. Up to 8,192 notifications or 64 MiB wait for it. Beyond that, the oldest are
+    /// dropped and reported as missed. With `lossless`, posts are held back instead.
     ///
     /// - Parameters:
     ///   - type: the message type; the observer observes its ``Message/name``.
@@ -33,8 +33,8 @@ extension SharedNotificationCenter {
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read. Uses an
-    ///     observer slot of the center and a thread.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:
@@ -106,7 +106,7 @@ extension SharedNotificationCenter {
     /// After code on the main actor has cancelled the token, the closure does not run again.
     ///
     /// Up to 8,192 notifications or 64 MiB wait for the main actor. Beyond that, the oldest are dropped and reported as
-    /// missed. With `lossless`, posters wait instead.
+    /// missed. With `lossless`, posts are held back instead.
     ///
     /// - Parameters:
     ///   - type: the message type; the observer observes its ``Message/name``.
@@ -115,8 +115,8 @@ extension SharedNotificationCenter {
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read. Uses an
-    ///     observer slot of the center and a thread.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:
@@ -180,9 +180,8 @@ extension SharedNotificationCenter {
     /// The next call starts after the previous call has returned.
     ///
     /// Up to 8,192 notifications or 64 MiB wait for the closure. Beyond that, the oldest are dropped and reported as
-    /// missed. With `lossless`, posters wait instead.
-    /// Cancelling the token also cancels the task of a running call. ``ObservationToken/cancel()`` says when it waits
-    /// for that call.
+    /// missed. With `lossless`, posts are held back instead. Cancelling the token also cancels the task of a running
+    /// call. ``ObservationToken/cancel()`` says when it waits for that call.
     ///
     /// - Parameters:
     ///   - type: the message type; the observer observes its ``Message/name``.
@@ -191,8 +190,8 @@ extension SharedNotificationCenter {
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read. Uses an
-    ///     observer slot of the center and a thread.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:

@@ -126,7 +126,8 @@ extension SharedNotificationCenter {
     ///   - start: where the observer starts.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix),
     ///   `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center
     ///   opened read-only), `.forked`, `.system` (no descriptor, thread or memory).

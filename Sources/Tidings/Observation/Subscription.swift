@@ -13,8 +13,8 @@ struct Subscription: Sendable {
     var excludesOwn: Bool
     var isLossless: Bool
 
-    /// A start other than `.now` needs a cursor of its own. A lossless observer must make posters wait only for its own
-    /// subscription.
+    /// A start other than `.now` needs a cursor of its own. A lossless observer must hold back posts of its own
+    /// subscription only.
     var needsOwnDispatcher: Bool { start != .now || isLossless }
 }
 

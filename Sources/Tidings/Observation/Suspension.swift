@@ -64,7 +64,7 @@ extension SharedNotificationCenter {
     /// without a queue receives them on a queue of its own. An observer that is added during suspension is suspended,
     /// too.
     ///
-    /// For a lossless observer, posters wait, so that no waiting notification is dropped. Notifications that its
+    /// For a lossless observer, posts are held back, so that no waiting notification is dropped. Notifications that its
     /// behavior drops or coalesces are lost by request.
     ///
     /// Setting the property twice has the effect of setting it once. It is also true while ``suspend()`` has been

@@ -28,8 +28,8 @@ extension SharedNotificationCenter {
     ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts.
-    ///   - lossless: posters wait instead of overwriting a notification that this observer has not read. Uses an
-    ///     observer slot of the center and a thread.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the method's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads of another type, in the method's context. `nil`: ``onDiagnostic`` receives
