@@ -1,9 +1,10 @@
 /// Detects a closure that posts the notifications for which it is called.
 ///
-/// It takes samples. A sample is positive under three conditions. When the closure was called, no notification had been
-/// posted after the current one. When it returned, there were later notifications. The next notification of this
-/// process that the closure is called for is among them. One positive sample may be chance; many in a row are not. Only
-/// the thread or task that runs the closure accesses this, one at a time.
+/// It takes samples of the closure's calls for own notifications, which were posted through this center object. A
+/// sample is positive under three conditions. When the closure was called, no notification had been posted after the
+/// current one. When it returned, there were later notifications. The next own notification that the closure is called
+/// for is among them. One positive sample may be chance; many in a row are not. Only the thread or task that runs the
+/// closure accesses this, one at a time.
 struct LoopSuspicion {
     // The period is long so that sampling costs nothing. The number of samples is large so that two threads that happen
     // to run in step are not reported.
@@ -25,7 +26,7 @@ struct LoopSuspicion {
         case caught
     }
 
-    /// Call before the closure runs for a notification of this process.
+    /// Call before the closure runs for an own notification.
     @inline(__always)
     mutating func begins(_ sequence: UInt64, nothingSince: (UInt64) -> Bool) -> Begins {
         own &+= 1
@@ -50,7 +51,7 @@ struct LoopSuspicion {
 }
 
 extension Observation {
-    /// Call before the closure runs for a notification of this process. True: call `returnsFromOwn` after it.
+    /// Call before the closure runs for an own notification. True: call `returnsFromOwn` after it.
     @inline(__always)
     func beginsOwn(_ sequence: UInt64) -> Bool {
         switch suspicion.begins(sequence, nothingSince: nothing(since:)) {

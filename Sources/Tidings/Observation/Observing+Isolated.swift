@@ -36,7 +36,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, on the actor.
     ///     `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as `M`, on the actor. `nil`: ``onDiagnostic`` receives

@@ -22,7 +22,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:
@@ -105,7 +106,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:
@@ -176,7 +178,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:

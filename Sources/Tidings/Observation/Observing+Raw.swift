@@ -30,7 +30,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - onMissed: receives the number of lost notifications and their name (`nil`: the number is for all names
     ///     together), before the next notification. For a prefix, the number includes all its names and subjects, and
     ///     the name is the prefix followed by `*` (`com.example.*`). A name that matches both `names` and a prefix is
@@ -92,7 +93,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - bufferSize: how many notifications (at least 1; at most 64 MiB in total) may wait for the iterator.
     ///   - keeping: which notifications a full buffer keeps, the newest or the oldest. The sequence drops the excess
     ///     and reports it as missed. A lossless sequence drops none and ignores this parameter.

@@ -29,7 +29,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - onMissed: receives the number of lost notifications and their name (`nil`: the number is for all names
     ///     together), before the next notification. `nil`: ``onDiagnostic`` receives them.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
@@ -84,7 +85,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - onMissed: receives one number for all lost notifications of matching names, with any object, before the next
     ///     notification. It also receives the prefix followed by `*` (`com.example.*`; `nil`: all names). If the
     ///     closure is `nil`, ``onDiagnostic`` receives both.

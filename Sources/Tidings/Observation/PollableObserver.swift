@@ -127,7 +127,7 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix),
     ///   `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center
     ///   opened read-only), `.forked`, `.system` (no descriptor, thread or memory).

@@ -29,7 +29,8 @@ extension SharedNotificationCenter {
     ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
     ///     includes them, because the poster of a lost notification is unknown.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - bufferSize: how many messages (at least 1; at most 64 MiB in total) may wait for the iterator.
     ///   - keeping: which notifications a full buffer keeps, the newest or the oldest. The sequence drops the excess
     ///     and reports it as missed. A lossless sequence drops none and ignores this parameter.

@@ -29,7 +29,8 @@ extension SharedNotificationCenter {
     ///     thread.
     ///   - excludingOwnPosts: leaves out notifications that this center object posts.
     ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a thread.
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
     ///   - onMissed: receives the number of lost matching notifications before the next notification, in the method's
     ///     context. `nil`: ``onDiagnostic`` receives it.
     ///   - onUndecodable: receives payloads of another type, in the method's context. `nil`: ``onDiagnostic`` receives

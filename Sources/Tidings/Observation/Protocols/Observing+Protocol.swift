@@ -136,8 +136,8 @@
         ///     thread.
         ///   - excludingOwnPosts: leaves out notifications that this center object posts.
         ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received.
-        ///     Such a post fails with `.full`, at once or at its deadline. Uses an observer slot of the center and a
-        ///     thread.
+        ///     Such a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an
+        ///     observer slot of the center and a thread.
         ///   - onMissed: receives the number of lost notifications and their name (`nil`: the number is for all names
         ///     together), before the next notification.
         ///   - onUndecodable: receives payloads that do not decode as a method's arguments.
