@@ -1,15 +1,17 @@
-/// A notification on its way to an observer: what the C library said, with the payload where it lies now.
+/// A notification on its way to an observer: the result of the C library, with the payload where it currently lies.
 struct Arrival: @unchecked Sendable {
-    // Sendable: `borrowed` bytes lie in the scratch memory of the thread that runs a closure with it, and are only handed to that call.
+    // Sendable: `borrowed` bytes lie in the scratch memory of the thread that runs the closure, and are passed to that
+    // call only.
     enum Bytes {
         case borrowed(UnsafeRawBufferPointer)
         case owned([UInt8])
     }
 
-    /// What an envelope is made of. Few closures look at one, and its strings cost more than delivery does.
+    /// The parts of an envelope. Few closures read the envelope, and its strings cost more than the delivery.
     enum Origin {
         case envelope(SharedNotificationCenter.Envelope)
-        /// For a closure that runs at once only: the names are alive as long as the thread that leads, and do not belong to the arrival.
+        /// Only for a closure that runs at once: the leader thread keeps the executable names alive, and the arrival
+        /// does not own them.
         case facts(Facts, subject: String?, Unmanaged<ExecutableNames>)
     }
 
@@ -45,7 +47,8 @@ struct Arrival: @unchecked Sendable {
         }
     }
 
-    /// That the kept value was cleared is told to those who asked for no type: it is no value of any.
+    /// True if the retained value was cleared. Only untyped observers receive such an arrival, because it holds no
+    /// value of any type.
     @inline(__always)
     var isCleared: Bool {
         switch origin {
@@ -54,7 +57,7 @@ struct Arrival: @unchecked Sendable {
         }
     }
 
-    /// Its place in the order, if it was posted through this center object; of what waits.
+    /// The position of a waiting arrival that was posted through this center object; otherwise `nil`.
     var ownSequence: UInt64? {
         guard case .envelope(let envelope) = origin, envelope.isOwn else { return nil }
         return envelope.sequence
@@ -81,14 +84,14 @@ struct Arrival: @unchecked Sendable {
     }
 }
 
-/// What an observer gets.
+/// An element that an observer receives.
 enum Item: Sendable {
     case arrival(Arrival)
-    /// So many of that name (`nil`: of all observed) were lost before the next arrival.
+    /// This many notifications of the name (`nil`: of all observed names) were lost before the next arrival.
     case missed(Int, SharedNotificationCenter.Name?)
-    /// What comes next is another center's. For iterators only.
+    /// The following items come from another center. For iterators only.
     case reopened(UInt64)
-    /// Nothing comes any more. For iterators only.
+    /// No item follows. For iterators only.
     case ended(SharedNotificationError)
 
     var canBeDropped: Bool {
@@ -98,7 +101,7 @@ enum Item: Sendable {
         }
     }
 
-    /// Bytes it keeps while it waits.
+    /// How many bytes a waiting item keeps.
     var size: Int {
         if case .arrival(let arrival) = self, case .owned(let bytes) = arrival.bytes { bytes.count } else { 0 }
     }

@@ -1,10 +1,12 @@
+// How an observation ends, and how callers wait for its closure.
+
 extension Observation {
     /// One run of an asynchronous closure.
     struct Run: Sendable {
         let observation: Observation
         let number: UInt64
 
-        /// It has not returned.
+        /// Whether the run has not returned.
         var goesOn: Bool {
             !observation.dispatcher.isForked
                 && observation.dispatcher.lock.withLock {
@@ -13,27 +15,28 @@ extension Observation {
         }
     }
 
-    /// The run that the current task is part of, or that has started it: a task that was started there may go on after it.
+    /// The run that contains the current task or has started it. A task that the run started may outlive the run.
     @TaskLocal static var run: Run?
 
-    /// The run of an asynchronous closure that the caller is inside of.
+    /// The run of an asynchronous closure that contains the caller and has not returned.
     static var current: Run? {
         guard let run, run.goesOn else { return nil }
         return run
     }
 
-    /// Ends it. With `waiting`: returns when the closure is not running, unless that could never come to pass (see
-    /// ``SharedNotificationCenter/ObservationToken/cancel()``).
+    /// Ends the observation. With `waiting`: returns when the closure is not running, unless that wait could be endless
+    /// (see ``SharedNotificationCenter/ObservationToken/cancel()``).
     func cancel(waiting: Bool) {
-        // In a forked child nothing of this runs, and the lock may be anybody's.
+        // In a forked child, no closure runs, and another thread of the parent may have held the lock.
         guard !dispatcher.isForked else { return }
         if waiting, endRuns() { waitForRunner() }
         var stop = Roles.Stop.nothing
         let (manner, pulling, task) = dispatcher.lock.withLock {
             endRunsLocked()
-            // Late, so that a leader in the closure has left it, and can be waited for.
+            // After the wait for the closure: a leader that was in the closure has left it, so this thread can wait for
+            // the leader.
             stop = dispatcher.remove(self)
-            // `manner` holds the closure still, if this is the first to come here.
+            // If this call is the first, `manner` still holds the closure.
             plain = nil
             defer { (self.manner, self.pulling) = (nil, []) }
             return (self.manner, self.pulling, self.task)
@@ -41,11 +44,12 @@ extension Observation {
         task?.cancel()
         for continuation in pulling { continuation.resume(returning: nil) }
         dispatcher.finish(stop)
-        // What the closure holds is released here, by the one who cancels, with no lock held: its deinit may do anything.
+        // The cancelling caller releases here what the closure holds. No lock may be held, because a deinit may run any
+        // code.
         withExtendedLifetime(manner) {}
     }
 
-    /// From now on the closure does not begin to run. True: it is running, here or elsewhere.
+    /// Prevents further runs of the closure. True: the closure is running, on this thread or another thread or task.
     @discardableResult
     func endRuns() -> Bool {
         guard !dispatcher.isForked else { return false }
@@ -56,7 +60,7 @@ extension Observation {
     }
 
     private func endRunsLocked() {
-        if machine.cancel() { dispatcher.lock.wakeAll() }  // a leader that waits for room in the buffer
+        if machine.cancel() { dispatcher.lock.wakeAll() }  // a leader may wait for room in the buffer
     }
 
     func cancelAndWait() async {
@@ -73,7 +77,8 @@ extension Observation {
         }
     }
 
-    /// The closure has returned: who waits for its end? With the lock held; resume what is returned without.
+    /// Called after the closure has returned. Returns the continuations that wait for its end. With the lock held;
+    /// resume the result without the lock.
     func ended() -> [UnsafeContinuation<Void, Never>] {
         guard machine.isCancelled else { return [] }
         dispatcher.lock.wakeAll()
@@ -81,7 +86,7 @@ extension Observation {
         return ending
     }
 
-    /// It has been cancelled, so the closure that runs now is the last.
+    /// The observation has been cancelled, so the current run of the closure is the last.
     private func waitForRunner() {
         switch dispatcher.lock.withLock({ machine.runner }) {
         case .nobody, .nobodyYet: return
@@ -96,14 +101,15 @@ extension Observation {
         ClosureWaits.shared.end(wait)
     }
 
-    /// Whether a running asynchronous closure might need this thread, or the actor it works for, to come to its end.
+    /// Whether a running asynchronous closure might need this thread, or its actor, to end.
     private static var mustNotBlock: Bool {
         withUnsafeCurrentTask { $0 != nil } || WorkerThread.isMain
     }
 }
 
 extension Observation {
-    /// Ends registrations of one object, and waits for their closures. None begins to run while this waits for another: the next in their lane would.
+    /// Ends registrations of one object, and waits for their closures. First it prevents new runs of all, because
+    /// otherwise the lane would start the next closure during a wait.
     static func cancelAll(_ observations: [Observation]) {
         for observation in observations { observation.endRuns() }
         for observation in observations { observation.cancel(waiting: true) }
@@ -112,7 +118,8 @@ extension Observation {
 
 /// Registrations that ended while their closures ran. The next removal of the object waits for these closures.
 ///
-/// A registration is held weakly: the thread or task that runs its closure holds it. After the closure has returned, what `onMissed` holds is released.
+/// The reference to a registration is weak: the thread or task that runs its closure holds it. After the closure has
+/// returned, what `onMissed` holds is released.
 struct EndingRegistrations<RegistrationKey: Sendable>: Sendable {
     private struct Registration: Sendable {
         let registrationKey: RegistrationKey
@@ -121,18 +128,19 @@ struct EndingRegistrations<RegistrationKey: Sendable>: Sendable {
 
     private var byObject: [ObjectIdentifier: [Registration]] = [:]
 
-    /// Release what it returns without a lock: one may be the last reference.
+    /// Release the result without a lock: each reference may be the last one.
     func of(_ object: ObjectIdentifier, where isMeant: (RegistrationKey) -> Bool) -> [Observation] {
         (byObject[object] ?? []).filter { isMeant($0.registrationKey) }.compactMap(\.observation)
     }
 
-    /// Notes it, if its closure runs.
+    /// Adds the registration, if its closure is running.
     mutating func add(_ object: ObjectIdentifier, _ registrationKey: RegistrationKey, _ observation: Observation) {
         guard observation.isRunning else { return }
         byObject[object, default: []].append(Registration(registrationKey: registrationKey, observation: observation))
     }
 
-    /// Forgets those whose closures have returned. Release what it returns without a lock: one may be the last reference.
+    /// Removes the registrations whose closures have returned. Release the result without a lock: each reference may be
+    /// the last one.
     mutating func forgetEnded() -> [Observation] {
         var alive: [Observation] = []
         for (object, registrations) in byObject {

@@ -1,25 +1,26 @@
-/// Which closures callers of `cancel` wait for. One for the whole process: closures that cancel each other would wait for each other.
+/// The closures that callers of `cancel` wait for. There is one instance per process. It prevents closures that cancel
+/// each other from waiting for each other.
 final class ClosureWaits: Sendable {
     private static let local = ForkLocal { ClosureWaits() }
     static var shared: ClosureWaits { local.object }
 
-    /// A thread that waits, or one run of an observation's asynchronous closure. A task that was started in an earlier run, and still waits, is
-    /// not the run that goes on now.
+    /// A waiting thread, or one run of an observation's asynchronous closure. The run's number matters: a task of an
+    /// earlier run may still wait, and is not part of the current run.
     fileprivate enum Waiter: Hashable {
         case thread(WorkerThread)
         case closure(ObjectIdentifier, run: UInt64)
     }
 
-    /// For `end`.
+    /// The argument of `end`.
     struct Wait {
         fileprivate let callers: Set<Waiter>
         fileprivate let observation: Observation
     }
 
-    // Its lock is taken before a dispatcher's.
+    // Lock order: this lock, then a dispatcher's lock.
     private let waits = Locked<[Waiter: [Observation]]>([:])
 
-    /// A task gives its thread up while it waits, and goes on on another.
+    /// In a task, the thread is not a waiter: the task gives its thread up while it waits, and continues on another.
     private static func callers(inTask: Bool) -> Set<Waiter> {
         var callers: Set<Waiter> = inTask ? [] : [.thread(.current)]
         if let run = Observation.current {
@@ -28,7 +29,8 @@ final class ClosureWaits: Sendable {
         return callers
     }
 
-    /// The caller is going to wait for that closure to return. `nil`: it runs inside that closure, or the closure waits for the caller's, itself or through others.
+    /// Call before waiting for that closure to return. `nil`: do not wait. The caller is inside that closure, or that
+    /// closure waits for the caller's closure, directly or through other closures.
     func begin(for observation: Observation, inTask: Bool = false) -> Wait? {
         let callers = Self.callers(inTask: inTask)
         return waits.withLock { waits in
@@ -50,7 +52,7 @@ final class ClosureWaits: Sendable {
         }
     }
 
-    /// The caller has waited.
+    /// The caller has finished waiting.
     func end(_ wait: Wait) {
         waits.withLock { waits in
             for caller in wait.callers {

@@ -1,37 +1,48 @@
+// The public types of observation: where an observer starts, what a full buffer keeps, and the elements of sequences.
+
 extension SharedNotificationCenter {
-    /// Where an observer starts: with what is posted from now on, or with what is in the ring already.
+    /// Where an observer starts: at the next position, or at a position that is still in the ring.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let (last, incarnation) = (41 as UInt64, 0x7c1d_55a0_9e2b_4f36 as UInt64)     // of the last envelope it saw, before it was restarted
-    /// let start = center.incarnation == incarnation ? SharedNotificationCenter.Start.after(last, in: incarnation) : .oldest
+    /// // Of the last envelope that the program received before its restart.
+    /// let (last, incarnation) = (41 as UInt64, 0x7c1d_55a0_9e2b_4f36 as UInt64)
+    /// let isSame = center.incarnation == incarnation
+    /// let start = isSame ? SharedNotificationCenter.Start.after(last, in: incarnation) : .oldest
     /// for await delivery in center.deliveries(ofNames: nil, from: start) {
-    ///     if case .notification(let notification) = delivery { print(notification.envelope.sequence, notification.name) }
+    ///     if case .notification(let notification) = delivery {
+    ///         print(notification.envelope.sequence, notification.name)
+    ///     }
     /// }
     /// ```
     ///
-    /// The ring has at most the last 4,096 notifications of all names, or as many as ``Configuration-swift.struct/slots`` says. Anything but ``now``
-    /// takes one of the center's observer places and a thread of its own.
+    /// The ring holds at most the last 4,096 notifications of all names, or as many as
+    /// ``Configuration-swift.struct/slots`` says. Every value except ``now`` uses an observer slot of the center and a
+    /// thread.
     public enum Start: Hashable, Sendable {
-        /// With what is posted after registration, and before that the retained notification of each observed name that has one, in the order they
-        /// were posted in.
+        /// Starts with the notifications that are posted after registration. Before them, each observed name delivers
+        /// its retained notification, if it has one. Retained notifications come in the order of their positions.
         case now
-        /// With the oldest notification still in the ring, and before that what is retained and older.
+        /// Starts with the oldest notification in the ring. Older retained notifications come before it.
         case oldest
-        /// After that place in the order of the center with that ``SharedNotificationCenter/incarnation``, or with the oldest after it that is still in
-        /// the ring, without what is retained. Notifications that had left the ring before registration are not reported as missed.
+        /// Starts after this position in the center with this ``SharedNotificationCenter/incarnation``, without
+        /// retained notifications.
         ///
-        /// Registering throws ``SharedNotificationError/Code-swift.enum/otherIncarnation`` if the center is another one, and
-        /// ``SharedNotificationError/Code-swift.enum/invalidArgument`` if it has no such place yet.
+        /// If the next position has left the ring, the observer starts with the oldest later notification in the ring.
+        /// Notifications that left the ring before registration are not reported as missed.
+        ///
+        /// Registering throws ``SharedNotificationError/Code-swift.enum/otherIncarnation`` if the center is another
+        /// one. It throws ``SharedNotificationError/Code-swift.enum/invalidArgument`` if the center has not reached
+        /// this position.
         case after(_ sequence: UInt64, in: UInt64)
 
-        /// After that notification: for a program that keeps what it saw last, see ``Start``.
+        /// Starts after this notification. For a program that stores the last envelope it received, see ``Start``.
         public static func after(_ envelope: Envelope) -> Start {
             .after(envelope.sequence, in: envelope.incarnation)
         }
     }
 
-    /// What a sequence keeps of more than may wait for it. What it drops is reported as missed.
+    /// Which elements the full buffer of a sequence keeps. The dropped elements are reported as missed.
     ///
     /// ```swift
     /// struct Moved: SharedNotificationCenter.Message { var x: Double }
@@ -39,20 +50,21 @@ extension SharedNotificationCenter {
     /// for await moved in center.messages(of: Moved.self, bufferSize: 1, keeping: .newest) { print(moved.x) }
     /// ```
     public enum Keeping: Hashable, Sendable {
-        /// The newest: the oldest are dropped, and reported as missed in front of the rest.
+        /// Keeps the newest: drops the oldest elements, and reports them as missed before the remaining elements.
         case newest
-        /// The oldest: what comes is dropped, and reported as missed where it would have been.
+        /// Keeps the oldest: drops each new element, and reports it as missed at its position in the order.
         case oldest
     }
 
-    /// What a sequence of a message type's `deliveries(of:…)` yields: messages with their envelopes, and losses where they occurred.
+    /// An element of a message type's `deliveries(of:…)`: a message with its envelope, or a loss where it occurred.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// let center = try SharedNotificationCenter.default
     /// for await delivery in center.deliveries(of: TrackChanged.self) {
     ///     switch delivery {
-    ///     case .message(let change, let envelope): print("#\(envelope.sequence) from \(envelope.poster.pid): \(change.title)")
+    ///     case .message(let change, let envelope):
+    ///         print("#\(envelope.sequence) from \(envelope.poster.pid): \(change.title)")
     ///     case .missed(let count): print("\(count) went by unseen")
     ///     case .reopened, .centerEnded: print("another center, or none")
     ///     }
@@ -61,16 +73,19 @@ extension SharedNotificationCenter {
     public enum Delivery<M: Message>: Sendable {
         /// A notification.
         case message(M, Envelope)
-        /// So many matching notifications were lost before the next one.
+        /// This many matching notifications were lost before the next one.
         case missed(Int)
-        /// What comes next is from another center of the name, with this incarnation: the one before has ended, and the center object follows its name
-        /// (``Configuration-swift.struct/followsName``). Its sequence numbers begin anew.
+        /// The following elements come from another center of the same name, with this incarnation. The previous center
+        /// has ended, and the center object follows its name (``Configuration-swift.struct/followsName``). Sequence
+        /// numbers start again.
         case reopened(incarnation: UInt64)
-        /// The center has ended, or can't be used any more, for this reason: the last element. Most often ``SharedNotificationError/Code-swift.enum/removed``.
+        /// The last element: the center has ended or is unusable, for this reason, most often
+        /// ``SharedNotificationError/Code-swift.enum/removed``.
         case centerEnded(SharedNotificationError)
     }
 
-    /// What a sequence of a key's `deliveries(of:…)` yields: its arguments as a tuple, with their envelopes, and losses where they occurred.
+    /// An element of a key's `deliveries(of:…)`: the arguments as a tuple with their envelope, or a loss where it
+    /// occurred.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -85,17 +100,21 @@ extension SharedNotificationCenter {
     public enum KeyDelivery<Arguments: Sendable>: Sendable {
         /// A notification.
         case message(Arguments, Envelope)
-        /// So many matching notifications were lost before the next one.
+        /// This many matching notifications were lost before the next one.
         case missed(Int)
-        /// What comes next is from another center of the name, with this incarnation: the one before has ended, and the center object follows its name
-        /// (``Configuration-swift.struct/followsName``). Its sequence numbers begin anew.
+        /// The following elements come from another center of the same name, with this incarnation. The previous center
+        /// has ended, and the center object follows its name (``Configuration-swift.struct/followsName``). Sequence
+        /// numbers start again.
         case reopened(incarnation: UInt64)
-        /// The center has ended, or can't be used any more, for this reason: the last element. Most often ``SharedNotificationError/Code-swift.enum/removed``.
+        /// The last element: the center has ended or is unusable, for this reason, most often
+        /// ``SharedNotificationError/Code-swift.enum/removed``.
         case centerEnded(SharedNotificationError)
     }
 
-    /// What a sequence of raw deliveries yields, and ``PollableObserver/next()`` returns: notifications with their payloads as they travel, and
-    /// losses. ``PollableObserver/next()`` returns only these two, and throws when the center has ended.
+    /// An element of a raw sequence, and the result of ``PollableObserver/next()``: a notification or a loss.
+    ///
+    /// Payloads are the bytes as posted. ``PollableObserver/next()`` returns `.notification` and `.missed` only. It
+    /// throws after the center has ended.
     ///
     /// ```swift
     /// func line(_ delivery: SharedNotificationCenter.RawDelivery) -> String {
@@ -110,13 +129,15 @@ extension SharedNotificationCenter {
     public enum RawDelivery: Hashable, Sendable {
         /// A notification.
         case notification(RawNotification)
-        /// So many notifications were lost before the next one; of that name, of all that begin so (`com.example.*`), or of all observed names
-        /// together if `nil`.
+        /// This many notifications were lost before the next one. The name is the lost notifications' name, or a prefix
+        /// followed by `*` (`com.example.*`). `nil`: the number is for all observed names together.
         case missed(Int, Name?)
-        /// What comes next is from another center of the name, with this incarnation: the one before has ended, and the center object follows its name
-        /// (``Configuration-swift.struct/followsName``). Its sequence numbers begin anew.
+        /// The following elements come from another center of the same name, with this incarnation. The previous center
+        /// has ended, and the center object follows its name (``Configuration-swift.struct/followsName``). Sequence
+        /// numbers start again.
         case reopened(incarnation: UInt64)
-        /// The center has ended, or can't be used any more, for this reason: the last element. Most often ``SharedNotificationError/Code-swift.enum/removed``.
+        /// The last element: the center has ended or is unusable, for this reason, most often
+        /// ``SharedNotificationError/Code-swift.enum/removed``.
         case centerEnded(SharedNotificationError)
     }
 }

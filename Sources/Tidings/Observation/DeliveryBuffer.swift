@@ -1,20 +1,25 @@
+// The buffer between a dispatcher and a closure or iterator.
+
 #if MUTANTS
     import TidingsCoding
 #endif
 
-/// What waits for an observer, in order, within bounds. Full means the oldest make place, and are told as missed in front of the rest:
-/// as if the ring had gone round. Or, if asked to, what comes is dropped, and told as missed where it would have been.
+/// The items that wait for an observer, in order, within bounds.
+///
+/// If the buffer is full, the oldest items are dropped, and reported as missed before the remaining items, as if the
+/// ring had overwritten them. With `keeping: .oldest`, new items are dropped instead, and reported as missed at their
+/// position in the order.
 struct DeliveryBuffer {
     struct Bounds {
         var items: Int
         var bytes: Int
         var keeping = SharedNotificationCenter.Keeping.newest
 
-        /// For closures. 8,192: twice a default ring, so that a closure misses nothing that a polling reader of the ring would have got.
-        /// 64 MiB: four payloads of the default maximum.
+        /// For closures. 8,192 items: twice a default ring, so a closure misses nothing that a polling reader of the
+        /// ring would have received. 64 MiB: four payloads of the default maximum.
         static let closure = Bounds(items: 8192, bytes: 64 << 20)
 
-        /// For lossless closures: what waits here is out of the ring already, so a little is enough to keep a closure busy.
+        /// For lossless closures. Waiting items have left the ring, so a small buffer is enough to keep a closure busy.
         static let losslessClosure = Bounds(items: 256, bytes: 16 << 20)
 
         static func sequence(_ bufferSize: Int, _ keeping: SharedNotificationCenter.Keeping) -> Bounds {
@@ -23,15 +28,16 @@ struct DeliveryBuffer {
     }
 
     private let bounds: Bounds
-    // A queue: the front is at `first`; before it are nils. Moved together when half of it is that.
+    // A queue whose front is at `first`; the elements before `first` are `nil`. It is compacted when at least half of
+    // it is `nil`.
     private var items: [Item?] = []
     private var first = 0
     private var bytes = 0
-    /// What was dropped in front of the rest since the last `pop`.
+    /// The items dropped before the first waiting item, since the last `pop`.
     private var missed = Missed()
-    /// What was dropped after the last that waits.
+    /// The items dropped after the last waiting item.
     private var missedLast = Missed()
-    /// The last of those in front of the rest that tell of another center: told first, not dropped.
+    /// The latest `reopened` item that was removed to make room. `pop` returns it first, so it is not lost.
     private var reopened: UInt64?
 
     init(_ bounds: Bounds) {
@@ -41,7 +47,8 @@ struct DeliveryBuffer {
     var count: Int { items.count - first }
     var isEmpty: Bool { count == 0 && missed.count == 0 && missedLast.count == 0 && reopened == nil }
 
-    /// Where in which center's order the next stands that `pop` returns; a loss stands before all others (0, 0). `nil`: there is none.
+    /// The incarnation and sequence of the next item that `pop` returns. A loss comes before all other items (0, 0).
+    /// `nil`: the buffer is empty.
     var next: (incarnation: UInt64, sequence: UInt64)? {
         if isEmpty { return nil }
         guard reopened == nil, missed.count == 0, first < items.count, case .arrival(let arrival) = items[first] else {
@@ -50,12 +57,12 @@ struct DeliveryBuffer {
         return (arrival.envelope.incarnation, arrival.envelope.sequence)
     }
 
-    /// Whether pushing it drops nothing. One always fits.
+    /// Whether pushing the item drops nothing. An empty buffer has room for any item.
     func hasRoom(for item: Item) -> Bool {
         count == 0 || count < bounds.items && bytes + item.size <= bounds.bytes
     }
 
-    /// - Parameter dropping: `false`: beyond its bounds if need be.
+    /// - Parameter dropping: if `false`, the buffer may exceed its bounds.
     mutating func push(_ item: Item, dropping: Bool = true) {
         while dropping, item.canBeDropped, !hasRoom(for: item) {
             if bounds.keeping == .oldest { return missedLast.add(item) }
@@ -65,7 +72,7 @@ struct DeliveryBuffer {
             case nil: break
             }
         }
-        // Counts as one of those that wait, as any that is told.
+        // The report of the losses is itself a waiting item and counts as one.
         if let before = missedLast.take() { items.append(before) }
         items.append(item)
         bytes += item.size
@@ -98,7 +105,7 @@ struct DeliveryBuffer {
         return item
     }
 
-    /// A count, and where all of it had the same name, that.
+    /// A count of losses, and their name if all of them had the same name.
     private struct Missed {
         var count = 0
         var name: SharedNotificationCenter.Name?

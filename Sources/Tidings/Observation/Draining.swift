@@ -1,16 +1,18 @@
+// Moves items from an observation's buffer to its closure, in the context where the closure runs.
+
 internal import Dispatch
 
-// Emptying an observation's buffer into its closure, wherever that runs.
 extension Observation {
-    /// How many items a block on a queue or an actor handles before others there get their turn.
+    /// How many items one block on a queue or actor handles before it yields to other work there.
     static let batch = 32
 
     /// Starts the drain that `ObservationMachine.keep` asked for. Without the lock.
     func startDrain() {
         if lane != nil { return startLane() }
-        // The closure itself is not captured by what is started here: it must be gone when `cancel()` has returned.
+        // The tasks and blocks started here must not capture the closure: it must be released when `cancel()` has
+        // returned.
         let (manner, queue, isAside) = dispatcher.lock.withLock { () -> (Manner?, DispatchQueue?, Bool) in
-            // A plain closure is drained only when it was set aside or suspended.
+            // A plain closure has a drain only after it was set aside or suspended.
             if case .closure(nil, _) = self.manner, self.queue == nil {
                 self.queue = DispatchQueue(label: "tidings.observer")
             }
@@ -30,7 +32,7 @@ extension Observation {
         }
     }
 
-    /// Starts the task that the asynchronous closure runs in. It is cancelled with the observation.
+    /// Starts the task in which the asynchronous closure runs. The task is cancelled with the observation.
     func startTask(_ executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void) {
         let number = dispatcher.lock.withLock {
             tasks += 1
@@ -38,14 +40,15 @@ extension Observation {
         }
         let task = Task(executorPreference: executor ?? ObserverExecutor.shared) { await body() }
         let isLate = dispatcher.lock.withLock {
-            // The task may have come to its end meanwhile, and the next one be here.
+            // The task may have ended in the meantime, and the next task may have been stored.
             if number == tasks { self.task = task }
             return machine.isCancelled
         }
         if isLate { task.cancel() }
     }
 
-    /// On the thread that was deposed while it was in the closure: hands on what came meanwhile, then the thread ends.
+    /// On the thread that was deposed while it was in the closure. Handles the items that arrived meanwhile; then the
+    /// thread ends.
     func drainOnDeposedThread() {
         if lane != nil { return leaveLane() }
         while runNext(isTimed: false) {}
@@ -57,7 +60,7 @@ extension Observation {
         startDrain()
     }
 
-    /// False: there was nothing left, this drain has ended.
+    /// Handles one item. False: no item was left, and this drain has ended.
     func runNext(isTimed: Bool) -> Bool {
         guard let (item, manner, _) = take(for: .thread(.current)) else { return false }
         guard isTimed else {
@@ -95,7 +98,8 @@ extension Observation {
         startDrain()
     }
 
-    /// Takes on the actor, not before: what its own methods cancel does not run any more.
+    /// Takes the item on the actor, so that after a method of the actor has cancelled the token, the closure does not
+    /// run.
     func runNext(on actor: isolated any Actor) -> Bool {
         switch take(for: .thread(.current)) {
         case nil: return false
@@ -108,7 +112,8 @@ extension Observation {
 
     func runNextInTask() async -> Bool {
         guard let (item, manner, number) = take(for: .task) else { return false }
-        // Around everything of the user's that runs for the item: `onMissed` and the diagnostics hook may cancel, and post, too.
+        // The task-local value covers all user code that runs for the item: `onMissed` and the diagnostics hook may
+        // cancel and post, too.
         await Self.$run.withValue(Run(observation: self, number: number)) {
             switch (item, manner) {
             case (.arrival(let arrival), .task(_, let handler)):
@@ -123,7 +128,8 @@ extension Observation {
         return true
     }
 
-    /// The next item, the closure, and the number of its run. Records at the same time that the run before has ended.
+    /// Takes the next item, the closure, and the number of its run. In the same critical section, it records that the
+    /// previous run has ended.
     private func take(for runner: ObservationMachine.Runner) -> (Item, Manner, run: UInt64)? {
         typealias Taken = (Item, Manner, run: UInt64)
         let (taken, ending) = dispatcher.lock.withLock { () -> (Taken?, [UnsafeContinuation<Void, Never>]) in

@@ -1,10 +1,10 @@
-/// What an iterator reads from: an observation that is asked.
+/// The source of an iterator's items: an observation whose items the iterator takes.
 final class Feed: Sendable {
     private let anchor: ObservationAnchor?
 
     var observation: Observation? { anchor?.observation }
 
-    /// Starts to observe. A failure is told to the center's diagnostics; there is nothing to read then.
+    /// Starts to observe. A failure is reported to the center's diagnostics, and the feed is then empty.
     init(core: CenterCore, subscription: Subscription, bounds: DeliveryBuffer.Bounds, notesArrivals: Bool = false) {
         do {
             anchor = try core.observe(
@@ -15,7 +15,7 @@ final class Feed: Sendable {
         }
     }
 
-    /// The next item; `nil` when the task was cancelled, or dispatching has ended.
+    /// The next item. `nil`: the task was cancelled, or dispatching has ended.
     func next(isolation actor: isolated (any Actor)?) async -> Item? {
         guard let anchor else { return nil }
         let observation = anchor.observation
@@ -24,13 +24,13 @@ final class Feed: Sendable {
         } onCancel: {
             observation.endPulling()
         }
-        // Here, not in `onCancel`: that runs with a lock of the task held, which the dispatcher thread may be waiting for to resume this task. Whoever
-        // ended that thread there, and waited for it, would wait for ever.
+        // Cancel here, not in `onCancel`, which runs with a lock of the task held. The dispatcher thread may wait for
+        // that lock to resume this task. If `onCancel` ended that thread and waited for it, it would deadlock.
         if item == nil { observation.cancel(waiting: false) }
         return item
     }
 
-    /// Tells the closure that was given for it, or else the center's diagnostics.
+    /// Reports a loss to the given closure, or to the center's diagnostics if there is none.
     func reportMissed(_ count: Int, to handler: (@Sendable (Int) -> Void)?) {
         if let handler { return handler(count) }
         guard let observation = anchor?.observation else { return }
@@ -40,7 +40,7 @@ final class Feed: Sendable {
 }
 
 extension Observation {
-    /// Resumes with the next item, as soon as there is one.
+    /// Resumes the continuation with the next item, as soon as there is one.
     fileprivate func pull(_ continuation: UnsafeContinuation<Item?, Never>) {
         guard !dispatcher.isForked else { return continuation.resume(returning: nil) }
         let item: Item?? = dispatcher.lock.withLock {
@@ -56,20 +56,20 @@ extension Observation {
         if let item { resume(continuation, with: item) }
     }
 
-    /// Nothing is read any more: those who wait are told. The observation itself is ended later, by `cancel`.
+    /// Ends reading: resumes all waiting iterators with `nil`. A later `cancel` ends the observation itself.
     fileprivate func endPulling() {
-        // In a forked child nothing of this runs, and the lock may be anybody's.
+        // In a forked child, no closure runs, and another thread of the parent may have held the lock.
         guard !dispatcher.isForked else { return }
         let pulling = dispatcher.lock.withLock {
             _ = machine.cancel()
-            dispatcher.lock.wakeAll()  // a leader that waits for room in the buffer
+            dispatcher.lock.wakeAll()  // a leader may wait for room in the buffer
             defer { self.pulling = [] }
             return self.pulling
         }
         for continuation in pulling { continuation.resume(returning: nil) }
     }
 
-    /// Nothing comes any more but this, for iterators. With the lock held; what is returned is to be called without.
+    /// Adds the last item for iterators. With the lock held; call the returned closure without the lock.
     func endPulls(_ last: Item) -> () -> Void {
         guard case .pull = manner else { return {} }
         _ = machine.keep(last)
@@ -78,7 +78,7 @@ extension Observation {
         return { for (continuation, item) in waiting { self.resume(continuation, with: item) } }
     }
 
-    /// Without the lock.
+    /// Resumes an iterator. Without the lock, because the iterator's task may run at once.
     func resume(_ continuation: UnsafeContinuation<Item?, Never>, with item: Item?) {
         if case .missed(let count, _) = item { diagnostics.countMissed(count) }
         continuation.resume(returning: item)

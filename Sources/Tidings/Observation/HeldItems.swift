@@ -1,13 +1,15 @@
+// The storage for arrivals of a suspended observer.
+
 #if MUTANTS
     import TidingsCoding
 #endif
 
-/// What came for an observer while its center was suspended, in order, within bounds. Of what falls out the count is kept, and told in front
-/// of the rest.
+/// The items that arrived for an observer while its center was suspended, in order, within bounds. Dropped items are
+/// counted, and reported before the remaining items.
 struct HeldItems {
     enum Kind: Hashable, Sendable {
         case drop
-        /// The last of each name and subject.
+        /// Keeps the last item of each name and subject.
         case coalesce(limit: Int)
         case hold(limit: Int)
     }
@@ -22,20 +24,20 @@ struct HeldItems {
         }
     }
 
-    // As many bytes as may wait for a closure.
+    // The byte limit of the items that wait for a closure.
     private static let bytes = DeliveryBuffer.Bounds.closure.bytes
-    /// Reports of losses that an observer keeps which drops all else: as many as other behaviors keep of everything. A hostile peer can cause
-    /// losses without end.
+    /// How many loss reports an observer with the behavior `drop` keeps: the default limit of the other behaviors. The
+    /// limit is needed because a hostile peer can cause losses without end.
     private static let reports = 1024
 
     private let kind: Kind
     private let limit: Int
-    /// In order; `nil` where something has been replaced by a later one, or has fallen out. Before `first` are only these.
+    /// In order. `nil` marks an item that was replaced or dropped; all elements before `first` are `nil`.
     private var items: [Item?] = []
     private var first = 0
     private var count = 0
     private var size = 0
-    /// Where the last of each name and subject is.
+    /// The index of the last item of each name and subject.
     private var places: [Key: Int] = [:]
     private var missed = 0
     private var missedName: SharedNotificationCenter.Name?
@@ -50,7 +52,8 @@ struct HeldItems {
 
     var isEmpty: Bool { count == 0 && missed == 0 }
 
-    /// Whether pushing it makes nothing fall out. What it takes the place of was to go.
+    /// Whether pushing the item drops nothing. A replaced item does not count as dropped: its behavior asks for the
+    /// replacement.
     func hasRoom(for item: Item) -> Bool {
         guard kind != .drop else { return true }
         var (count, size) = (count, size)
@@ -66,7 +69,7 @@ struct HeldItems {
     mutating func push(_ item: Item) {
         switch kind {
         case .drop:
-            // Asked for. What the ring lost is told nevertheless.
+            // The behavior asks to drop arrivals. Losses in the ring are reported nevertheless.
             if case .missed = item { append(item) }
         case .hold: append(item)
         case .coalesce:
@@ -81,7 +84,7 @@ struct HeldItems {
         }
     }
 
-    /// What fell out first, then the rest. Within the buffer's bounds, unless none of it may be dropped.
+    /// Moves the report of dropped items, then the remaining items. With `lossless`, the buffer may exceed its bounds.
     mutating func moveAll(to buffer: inout DeliveryBuffer, lossless: Bool = false) {
         if missed > 0 { buffer.push(.missed(missed, missedName)) }
         for case let item? in items { buffer.push(item, dropping: !lossless) }
@@ -128,7 +131,7 @@ struct HeldItems {
         }
     }
 
-    /// Takes the gaps out.
+    /// Removes the `nil` elements.
     private mutating func compact() {
         items.removeAll { $0 == nil }
         first = 0

@@ -1,25 +1,29 @@
+// The one order of an object's registrations with one dispatcher.
+
 internal import Dispatch
 
-/// The registrations of one object with one dispatcher: targets, and observers by a protocol. They keep one order, and at most one of their
-/// closures runs at a time, wherever each of them runs.
+/// The registrations of one object with one dispatcher: targets, and observers by a protocol. They share one order, and
+/// at most one of their closures runs at a time, wherever each of them runs.
 ///
-/// While nothing waits, the dispatcher thread runs plain closures at once, as it does for others. While something waits or runs elsewhere, all
-/// that arrives for any of them is kept, and the lane hands on the oldest of it, one by one. Guarded by the dispatcher's lock.
+/// While nothing waits, the dispatcher thread runs plain closures at once, as for other observations. While an item
+/// waits or a closure runs elsewhere, all arrivals for the members are kept. The lane then hands over the oldest item,
+/// one by one. Guarded by the dispatcher's lock.
 final class Lane {
     var members: [Observation] = []
-    /// One of the closures runs, or a block or task is on its way that will run one.
+    /// A closure of a member is running, or a scheduled block or task will run one.
     var isBusy = false
-    /// One of the closures runs. A new registration of the object has to wait for it, and therefore needs this lane.
+    /// A closure of a member is running. A new registration of the object must wait for it, and therefore needs this
+    /// lane.
     var isRunning = false
-    /// Where plain closures run that can't run at once.
+    /// The queue for plain closures that can't run at once.
     lazy var queue = DispatchQueue(label: "tidings.observer")
 
-    /// The member that the oldest of what waits is for. `nil`: nothing waits, the lane is not busy any more.
+    /// The member with the oldest waiting item. `nil`: nothing waits, and the lane is no longer busy.
     func next() -> Observation? {
         var oldest: (member: Observation, at: (Int, UInt64))?
         for member in members {
             guard let (incarnation, sequence) = member.machine.buffer.next else { continue }
-            // A center's positions begin at 0, and what waits of the center before comes first.
+            // Each center's positions begin at 0, so compare the centers first: items of an earlier center come first.
             let center = incarnation == 0 ? 0 : member.dispatcher.incarnations.lastIndex(of: incarnation) ?? 0
             if let oldest, oldest.at <= (center, sequence) { continue }
             oldest = (member, (center, sequence))
@@ -29,7 +33,7 @@ final class Lane {
     }
 }
 
-// What arrives, and goes through the lane if there is one. All with the dispatcher's lock held.
+// Arrivals, which go through the lane if the observation has one. All with the dispatcher's lock held.
 extension Observation {
     @inline(__always)
     func arrives(on thread: WorkerThread) -> ObservationMachine.Arrives {
@@ -40,13 +44,15 @@ extension Observation {
         return arrives
     }
 
-    /// The closure that `arrives` let run has returned. Nothing waits: only this thread has what could.
+    /// Called after the closure that `arrives` started has returned. Nothing waits in the lane: only this thread adds
+    /// items.
     @inline(__always)
     func returns() {
         machine.returns()
         guard let lane else { return }
         (lane.isBusy, lane.isRunning) = (false, false)
-        // On the leader's thread: it ends when it sees that it is stopped, and nobody waits for that.
+        // The stop is not waited for: this is the leader's thread, and the leader ends when it reads that it is
+        // stopped.
         dispatcher.finish(dispatcher.rests(lane, of: object!))
     }
 
@@ -59,9 +65,9 @@ extension Observation {
     }
 }
 
-// Emptying the buffers of a lane. All without the lock.
+// Draining the buffers of a lane. All without the lock.
 extension Observation {
-    /// Goes on with the oldest of what waits in the lane.
+    /// Continues with the oldest waiting item in the lane.
     func startLane() {
         while let next = nextInLane(), !next.startOne() {}
     }
@@ -78,7 +84,8 @@ extension Observation {
         return next
     }
 
-    /// Has the next item handled where this registration's closure runs, and then the lane go on. False: it was cancelled.
+    /// Schedules the next item in the context of this registration's closure, and then continues the lane. False: the
+    /// registration was cancelled.
     private func startOne() -> Bool {
         let (manner, queue) = dispatcher.lock.withLock { (self.manner, lane?.queue) }
         switch manner {
@@ -109,7 +116,7 @@ extension Observation {
         return true
     }
 
-    /// On a queue: one item after the other as long as they are for this registration, up to a batch.
+    /// On a queue: handles items while they are for this registration, up to one batch.
     private func runLane() {
         let isTimed = dispatcher.lock.withLock { machine.isAside }
         for _ in 0..<Self.batch {
@@ -133,7 +140,7 @@ extension Observation {
         _ = runNext(on: actor)
     }
 
-    /// One of the lane's closures has returned, wherever it ran.
+    /// Called after a closure of the lane has returned, in any context.
     func leaveLane() {
         pause()
         startLane()

@@ -1,29 +1,32 @@
-/// Does a closure post what it is called for?
+/// Detects a closure that posts the notifications for which it is called.
 ///
-/// A sample now and then: nothing was posted after the notification when the closure was called, something was when it returned, and the next
-/// one of this process that it is called for is among that. One such sample may be chance, many in a row are not. Whoever runs the closure
-/// touches this, one at a time.
+/// It takes samples of the closure's calls for own notifications, which were posted through this center object. A
+/// sample is positive under three conditions. When the closure was called, no notification had been posted after the
+/// current one. When it returned, there were later notifications. The next own notification that the closure is called
+/// for is among them. One positive sample may be chance; many in a row are not. Only the thread or task that runs the
+/// closure accesses this, one at a time.
 struct LoopSuspicion {
-    // Seldom, so that it costs nothing; so many that two threads which happen to keep step are not taken for one.
+    // The period is long so that sampling costs nothing. The number of samples is large so that two threads that happen
+    // to run in step are not reported.
     private static let period: UInt32 = 256
     private static let enough = 64
-    // More than a closure posts at a time; beyond that it isn't looked.
+    // More notifications than a closure posts per call. Positions beyond this reach are not checked.
     private static let reach: UInt64 = 16
 
     private var own: UInt32 = 0
     private var inARow = 0
-    /// What was posted while the sampled closure ran has lower sequences.
+    /// The notifications posted while the sampled closure ran have lower sequences than this.
     private var end: UInt64?
 
     enum Begins {
         case usual
-        /// Ask `returns` what has been posted when it has returned.
+        /// Call `returns` after the closure has returned.
         case sampled
-        /// It does.
+        /// The closure posts the notifications for which it is called.
         case caught
     }
 
-    /// It is called for a notification of this process.
+    /// Call before the closure runs for an own notification.
     @inline(__always)
     mutating func begins(_ sequence: UInt64, nothingSince: (UInt64) -> Bool) -> Begins {
         own &+= 1
@@ -48,7 +51,7 @@ struct LoopSuspicion {
 }
 
 extension Observation {
-    /// Before its closure is called for a notification of this process. True: call `returnsFromOwn` after it.
+    /// Call before the closure runs for an own notification. True: call `returnsFromOwn` after it.
     @inline(__always)
     func beginsOwn(_ sequence: UInt64) -> Bool {
         switch suspicion.begins(sequence, nothingSince: nothing(since:)) {
@@ -65,11 +68,11 @@ extension Observation {
     }
 
     private func nothing(since sequence: UInt64) -> Bool {
-        // A closure may outlast its dispatcher, which closes the observer after it has stopped.
+        // A closure may outlive its dispatcher, which closes the C observer after it has stopped.
         dispatcher.lock.withLock { dispatcher.roles.isStopped || dispatcher.observer.nothing(since: sequence) }
     }
 
-    /// Runs the closure for what has waited for it.
+    /// Runs the closure for an arrival that has waited.
     func running(_ arrival: Arrival, _ body: () -> Void) {
         let sequence = arrival.ownSequence
         let isSampled = sequence.map(beginsOwn) ?? false

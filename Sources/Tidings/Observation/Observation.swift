@@ -1,46 +1,49 @@
+// One observation, and the object inside its tokens.
+
 internal import Dispatch
 
-/// One observation: what to do with what arrives, and how far it is. Belongs to one dispatcher, whose lock guards it.
+/// One observation: its subscription, its closure, and its state. It belongs to one dispatcher, whose lock guards it.
 final class Observation: @unchecked Sendable {
-    // Sendable: what changes is touched with the dispatcher's lock held only.
+    // Sendable: mutable state is accessed with the dispatcher's lock held only.
     let subscription: Subscription
     let dispatcher: Dispatcher
     let diagnostics: Diagnostics
-    /// `nil`: the center's diagnostics are told.
+    /// `nil`: the center's diagnostics receive the losses.
     let onMissed: MissedHandler?
 
-    /// Of whoever runs the closure.
+    /// Accessed only by the thread or task that runs the closure.
     @exclusivity(unchecked) var suspicion = LoopSuspicion()
 
     // MARK: Guarded by the dispatcher's lock
 
-    // Unchecked for the reason that the dispatcher gives.
+    // Unchecked for the same reason as in the dispatcher.
     @exclusivity(unchecked) var machine: ObservationMachine
     /// `nil` after the end, so that what the closure holds is released.
     var manner: Manner?
-    /// The closure of `manner` if it runs on the dispatcher thread; `nil` likewise.
+    /// The closure of `manner` if it runs on the dispatcher thread; `nil` after the end.
     @exclusivity(unchecked) var plain: (@Sendable (Arrival) -> Void)?
-    /// The numbers it has in the C observer.
+    /// The observation's subscription numbers in the C observer.
     var subscriptions: [UInt32] = []
     /// Iterators that wait for an item.
     var pulling: [UnsafeContinuation<Item?, Never>] = []
-    /// Those who wait for the closure to return.
+    /// Callers that wait for the closure to return.
     var ending: [UnsafeContinuation<Void, Never>] = []
-    /// The task that drains, and how many were started.
+    /// The task that drains, and how many tasks were started.
     var task: Task<Void, Never>?
     var tasks: UInt64 = 0
-    /// Whether it is noted how far it has come: in the center of which incarnation, to before which sequence, and how often something was lost.
+    /// Whether progress is recorded in the next three properties: the center's incarnation, the sequence before which
+    /// all has arrived, and the number of losses.
     let notesArrivals: Bool
     var reachedIn: UInt64 = 0
     var reached: UInt64 = 0
     var losses = 0
-    /// Whether its closure is told, as of a loss of nothing, that it goes on in another center.
+    /// Whether the closure receives a loss of 0 notifications when the observation moves to another center.
     let tellsMoves: Bool
-    /// Where a plain closure runs that was set aside.
+    /// The queue for a plain closure that was set aside.
     var queue: DispatchQueue?
-    /// Whose registration it is: a target's, or an observer's by a protocol.
+    /// The object that is registered: a target, or an observer by a protocol.
     let object: ObjectIdentifier?
-    /// What it shares with the object's other registrations that this dispatcher serves.
+    /// The lane that this observation shares with the object's other registrations in this dispatcher.
     var lane: Lane?
 
     init(
@@ -63,12 +66,13 @@ final class Observation: @unchecked Sendable {
             held: held, isInLane: object != nil && !subscription.needsOwnDispatcher)
     }
 
-    /// An iterator asks for what comes.
+    /// Whether an iterator takes the items.
     var isPulled: Bool {
         dispatcher.lock.withLock { if case .pull = manner { true } else { false } }
     }
 
-    /// Nobody keeps it any more. If nobody ever did, that was hardly meant: 100 µs are many times what it takes to store a token.
+    /// Called when the last token is released. If that happens within 100 µs and nothing has arrived, the caller has
+    /// probably not stored the token: 100 µs are many times the time to store one.
     fileprivate func letGo(after nanoseconds: UInt64) {
         guard !dispatcher.isForked, nanoseconds < 100_000 else { return }
         let isUnused = dispatcher.lock.withLock {
@@ -79,14 +83,14 @@ final class Observation: @unchecked Sendable {
         if isUnused { diagnostics.tell(.tokenNotKept(subscription.patterns)) }
     }
 
-    /// Tells whoever is to be told of a loss.
+    /// Reports a loss to `onMissed`, or to the diagnostics if it is `nil`.
     func reportMissed(_ count: Int, of name: SharedNotificationCenter.Name?) {
         diagnostics.countMissed(count)
         if let onMissed { onMissed(count, name) } else { diagnostics.report(.missed(count, name)) }
     }
 
-    /// Runs a synchronous closure. `manner` is the caller's own copy, given up before this returns: what the closure holds must not be
-    /// released here after `cancel()` has returned elsewhere.
+    /// Runs a synchronous closure. `manner` is the caller's own copy, and is released before this returns. Otherwise
+    /// what the closure holds could be released here after `cancel()` has returned on another thread.
     func run(_ manner: consuming Manner, with item: Item) {
         switch (item, manner) {
         case (.missed(let count, let name), _): reportMissed(count, of: name)
@@ -96,10 +100,10 @@ final class Observation: @unchecked Sendable {
     }
 }
 
-/// The inside of a token: the observation ends with it.
+/// The shared reference in a token's copies: the observation ends when it is released.
 final class ObservationAnchor: Sendable {
     let observation: Observation
-    /// What adding took doesn't count.
+    /// Set after the observation was added, so the time that adding took does not count.
     private let begin = Lock.now
 
     init(_ observation: Observation) {

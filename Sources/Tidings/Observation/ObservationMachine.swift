@@ -1,18 +1,19 @@
-/// One observation's life, as a value: events go in, what to do comes out, and is done outside. Guarded by its dispatcher's lock.
+/// The state machine of one observation, as a value. Its methods take events and return the action, which the caller
+/// performs outside. Guarded by the dispatcher's lock.
 ///
-/// The closure is run by one thread or task at a time, the **runner**. What can't be given to it at once waits in the buffer, which
-/// one **drain** at a time empties: a block on a queue, a task, or a thread that was deposed.
+/// One thread or task at a time runs the closure, the **runner**. An item that can't be given to the closure at once
+/// waits in the buffer. One **drain** at a time empties the buffer: a block on a queue, a task, or a deposed thread.
 struct ObservationMachine {
     enum Runner: Equatable {
         case nobody
-        /// And nobody ever was.
+        /// There is no runner, and there has never been one.
         case nobodyYet
         case thread(WorkerThread)
         case task
     }
 
     enum Arrives: Equatable {
-        /// Not any more.
+        /// The observation has been cancelled.
         case ignore
         /// Run the closure on this thread.
         case run
@@ -22,32 +23,33 @@ struct ObservationMachine {
 
     enum Keeps: Equatable {
         case ignore
-        /// It is in the buffer.
+        /// The item is in the buffer.
         case kept
-        /// It is in the buffer, and nobody is there to take it out: start a drain.
+        /// The item is in the buffer, and no drain is active: start one.
         case keptAndDrain
         /// Lossless, and there is no room: wait.
         case wait
     }
 
     private let isLossless: Bool
-    /// A closure without a queue.
+    /// The closure has no queue and runs on the dispatcher thread.
     private let isInline: Bool
-    /// Nor while it is suspended.
+    /// `isInline`, and the observation is not suspended.
     private var runsInline: Bool
-    /// Not for one who asks by himself.
+    /// False for an iterator, which takes its items itself.
     private let needsDrain: Bool
-    /// Its lane drains it, with the object's others.
+    /// The lane drains this observation, with the object's other registrations.
     private let isInLane: Bool
     private(set) var runner = Runner.nobodyYet
-    /// How often an item was taken by a drain.
+    /// How often a drain has taken an item.
     private(set) var runs: UInt64 = 0
     private(set) var isCancelled = false
     private var isDraining = false
     private var aside: Aside?
     private(set) var buffer: DeliveryBuffer
 
-    /// - Parameter held: for what comes while it is suspended; `nil`: it can't be.
+    /// - Parameter held: the storage for items that arrive during a suspension; `nil`: the observation can't be
+    ///   suspended.
     init(
         isInline: Bool, needsDrain: Bool, isLossless: Bool, bounds: DeliveryBuffer.Bounds, held: HeldItems? = nil,
         isInLane: Bool = false
@@ -65,7 +67,8 @@ struct ObservationMachine {
 
     mutating func arrives(on thread: WorkerThread) -> Arrives {
         if isCancelled { return .ignore }
-        // Not beside a drain either: what the leader kept just when the last drain ended and took `aside` with it waits for a drain of its own.
+        // Keep the item also while a drain is active. An item that the leader kept just when the last drain ended and
+        // cleared `aside` waits for a drain of its own.
         guard runsInline, aside == nil, !isDraining else { return .keep }
         runner = .thread(thread)
         return .run
@@ -79,7 +82,7 @@ struct ObservationMachine {
                 held!.push(item)
                 return .kept
             }
-            // What came before it goes before it.
+            // Items that arrived earlier are delivered earlier.
             if !held!.isEmpty {
                 held!.moveAll(to: &buffer, lossless: isLossless)
                 buffer.push(item, dropping: !isLossless)
@@ -97,14 +100,14 @@ struct ObservationMachine {
         return .keptAndDrain
     }
 
-    /// The closure that `arrives` let run has returned.
+    /// Called after the closure that `arrives` started has returned.
     mutating func returns() {
         runner = .nobody
     }
 
     // MARK: Draining
 
-    /// The next for the closure. `nil`: there is nothing, and this drain has ended.
+    /// Takes the next item for the closure. `nil`: there is no item, and this drain has ended.
     mutating func take(for runner: Runner) -> Item? {
         self.runner = .nobody
         guard !isCancelled, let item = buffer.pop() else {
@@ -117,31 +120,32 @@ struct ObservationMachine {
         return item
     }
 
-    /// Nothing waits: one that has returned promptly often enough is not aside any more.
+    /// If nothing waits, a closure that has returned promptly often enough is no longer aside.
     mutating func settles() {
         if buffer.isEmpty, aside?.isOver == true { aside = nil }
     }
 
-    /// Takes ahead of the drain, which finds nothing then. `nil`: there is nothing, or the closure is running.
+    /// Takes an item before the drain does; the drain then finds none. `nil`: there is no item, or the closure is
+    /// running.
     mutating func takeEarly(for runner: Runner) -> Item? {
         guard !isRunning, !isCancelled, let item = buffer.pop() else { return nil }
         self.runner = runner
         return item
     }
 
-    /// The drain makes a pause, and will be started again.
+    /// The drain pauses, and will be started again.
     mutating func pauses() {
         runner = .nobody
     }
 
-    /// Takes for one who asks by himself, an iterator.
+    /// Takes the next item for an iterator.
     mutating func pull() -> Item? {
         buffer.pop()
     }
 
     // MARK: Ending
 
-    /// It is going on, and nothing has come yet.
+    /// The observation has not ended, and no item has arrived.
     var isUnused: Bool { !isCancelled && runner == .nobodyYet && buffer.isEmpty && held?.isEmpty != false }
 
     /// Nothing waits, and nothing runs.
@@ -149,7 +153,7 @@ struct ObservationMachine {
 
     var isRunning: Bool { runner != .nobody && runner != .nobodyYet }
 
-    /// True the first time.
+    /// True for the first call.
     mutating func cancel() -> Bool {
         guard !isCancelled else { return false }
         isCancelled = true
@@ -160,11 +164,11 @@ struct ObservationMachine {
 
     // MARK: Suspended
 
-    /// What came while it was suspended.
+    /// The items that arrived during the suspension.
     private var held: HeldItems?
     private(set) var isSuspended = false
 
-    /// From now on what arrives is held back. What waits already does not.
+    /// Holds back later arrivals. Items that already wait in the buffer are still delivered.
     mutating func suspend() {
         guard held != nil else { return }
         isSuspended = true
@@ -182,29 +186,29 @@ struct ObservationMachine {
 
     // MARK: Set aside
 
-    /// A plain closure that kept the dispatcher thread too long runs on a queue of its own from then on, until it has returned promptly often enough
-    /// in a row. Each further time that takes twice as many.
+    /// A plain closure that kept the dispatcher thread too long runs on a queue of its own from then on. It returns to
+    /// the dispatcher thread after enough prompt runs in a row. Each further time doubles the required number.
     private struct Aside {
         var owed: Int
         var isOver: Bool { owed == 0 }
     }
 
     private var timesAside = 0
-    // Enough to tell a hiccup from a habit.
+    // Enough runs to distinguish a single delay from a slow closure.
     private static let promptRuns = 64
-    /// 5 ms: what still counts as prompt; a tenth of what the watch tolerates.
+    /// 5 ms: the limit for a prompt run; a tenth of what the watch tolerates.
     static let prompt: UInt64 = 5_000_000
 
     var isAside: Bool { aside != nil }
 
-    /// The thread the closure is in does not lead any more: it drains.
+    /// The thread in the closure is no longer the leader: it drains the buffer.
     mutating func setAside() {
         aside = Aside(owed: Self.promptRuns << min(timesAside, 16))
         timesAside += 1
         isDraining = !isInLane
     }
 
-    /// A run on the queue took so many nanoseconds.
+    /// Records the duration of a run on the queue.
     mutating func ran(nanoseconds: UInt64) {
         guard let owed = aside?.owed else { return }
         aside!.owed = nanoseconds > Self.prompt ? Self.promptRuns << min(timesAside - 1, 16) : max(0, owed - 1)

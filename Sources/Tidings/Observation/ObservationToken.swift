@@ -1,5 +1,10 @@
+// The token that a caller holds to keep an observation alive, and to end it.
+
 extension SharedNotificationCenter {
-    /// Keeps an observation going: it ends with ``cancel()``, or when the last copy of the token goes away, as if that had cancelled it.
+    /// Keeps an observation alive. The observation ends with ``cancel()``, or when the last copy of the token is
+    /// released.
+    ///
+    /// Releasing the last copy has the same effect as ``cancel()``.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -12,26 +17,30 @@ extension SharedNotificationCenter {
     /// tokens.removeAll()
     /// ```
     ///
-    /// Copies stand for the same observation, and are equal. The token does not need the center object that it came from.
+    /// Copies refer to the same observation, and are equal. The token does not depend on the center object that made
+    /// it.
     public struct ObservationToken: Hashable, Sendable {
-        /// `nil`: observing could not start, and that has been told.
+        /// `nil`: observing could not start, which has been reported.
         let anchor: ObservationAnchor?
 
         /// Ends the observation. Idempotent, from any thread; see ``ObservationToken`` for an example.
         ///
-        /// Promise: when this has returned, the closure is not running and will not run again. If it is running on another
-        /// thread this waits for it to return; inside the closure itself it returns at once, and of closures that cancel each other one
-        /// doesn't wait. So don't call it while holding a lock that the closure takes.
+        /// Promise: after this call has returned, the closure is not running and does not run again. If the closure is
+        /// running on another thread, this call waits until it returns. Inside the closure itself, this call returns at
+        /// once. If closures cancel each other, one of the calls does not wait. Therefore do not call this while
+        /// holding a lock that the closure takes.
         ///
-        /// Asynchronous closures are the one exception. The task of a running call is cancelled, and from synchronous code this waits
-        /// for it; but inside any task, and on the main thread, it does not wait, since the closure may need that very
-        /// actor or thread to come to its end. There, ``cancelAndWait()`` has the whole promise.
+        /// Asynchronous closures are the only exception. The task of a running call is cancelled. In synchronous code,
+        /// this call waits for that task. Inside any task, and on the main thread, this call does not wait, because the
+        /// closure may need that actor or thread to end. In these contexts, ``cancelAndWait()`` gives the whole
+        /// promise.
         public func cancel() {
             anchor?.cancel(waiting: true)
         }
 
-        /// Ends the observation, and returns when the closure is not running any more, whatever kind of closure it is. Inside the closure itself it
-        /// returns at once.
+        /// Ends the observation, and returns when the closure is not running, for every kind of closure.
+        ///
+        /// Inside the closure itself, this call returns at once.
         ///
         /// ```swift
         /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -43,37 +52,41 @@ extension SharedNotificationCenter {
         /// await token.cancelAndWait()
         /// ```
         ///
-        /// The task of a running asynchronous call is cancelled. That the waiting task itself is cancelled makes no difference.
+        /// The task of a running asynchronous call is cancelled. If the waiting task itself is cancelled, it still
+        /// waits.
         public func cancelAndWait() async {
             await anchor?.cancelAndWait()
         }
 
-        /// Whether the observation has ended, by whatever: it has for a forked child, too. Its closure may still be running.
+        /// Whether the observation has ended, for any reason. In a forked child it has always ended. The closure may
+        /// still be running.
         public var isCancelled: Bool { anchor?.isCancelled ?? true }
 
-        /// Keeps the token in a set, as ``ObservationToken`` shows: the observation ends with the set, or when it is taken out.
+        /// Stores the token in a set, as ``ObservationToken`` shows. The observation ends when the token is removed, or
+        /// with the set.
         public func store(in tokens: inout Set<ObservationToken>) {
             tokens.insert(self)
         }
 
-        /// Keeps the token at the end of a collection, such as an array, as ``ObservationToken`` shows.
+        /// Appends the token to a collection, such as an array, as ``ObservationToken`` shows.
         public func store(in tokens: inout some RangeReplaceableCollection<ObservationToken>) {
             tokens.append(self)
         }
 
-        /// Whether both stand for the same observation.
+        /// Whether both tokens refer to the same observation.
         public static func == (left: ObservationToken, right: ObservationToken) -> Bool {
             left.anchor === right.anchor
         }
 
-        /// Hashes the observation that it stands for.
+        /// Hashes the identity of the observation.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(anchor.map(ObjectIdentifier.init))
         }
     }
 
-    /// Ends an observation of this center object: the same as the token's ``ObservationToken/cancel()``. Of another one's tokens it leaves
-    /// alone what they stand for, as Foundation's does.
+    /// Ends an observation of this center object, as the token's ``ObservationToken/cancel()`` does.
+    ///
+    /// A token of another center object is ignored, as Foundation ignores it.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default

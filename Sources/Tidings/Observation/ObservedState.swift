@@ -1,7 +1,9 @@
+// The retained value of a name as an `Observable` object on the main actor.
+
 public import Observation
 
 extension SharedNotificationCenter {
-    /// The value that is kept for a name, for those who track what they read: `withObservationTracking`, `Observations`, user interfaces.
+    /// The retained value of a name, as an object for `withObservationTracking`, `Observations` and user interfaces.
     ///
     /// ```swift
     /// import Observation
@@ -10,16 +12,19 @@ extension SharedNotificationCenter {
     /// withObservationTracking {
     ///     print(volume.value ?? 1)
     /// } onChange: {
-    ///     print("somebody, in whatever process, has set it anew")
+    ///     print("a process has set the value")
     /// }
     /// try volume.set(0.5)
     /// ```
     ///
-    /// Promise: ``value`` is what ``SharedNotificationCenter/state(for:as:)`` would be, as of the last time the main actor was free: it
-    /// follows whoever sets it, in any process, passes over what was set and replaced meanwhile, and never goes back. After `set(_:)` it is what
-    /// was set, or something newer. It changes on the main actor only, where it is read as well: who tracks it there misses no change.
+    /// Promise: ``value`` is what ``SharedNotificationCenter/state(for:as:)`` returned at the last time when the main
+    /// actor was free. The object follows every process that sets the value. It may skip a value that was replaced in
+    /// the meantime, and it never returns to an older value. After `set(_:)`, ``value`` is the value that was set, or a
+    /// newer one. ``value`` is read and changed on the main actor only, so a tracker on the main actor misses no
+    /// change.
     ///
-    /// A value that is not a `Value` is told to ``SharedNotificationCenter/onDiagnostic``, and the one before stays. It follows as long as it lives.
+    /// If a retained value does not decode as `Value`, ``SharedNotificationCenter/onDiagnostic`` receives it, and
+    /// ``value`` keeps the previous value. The object follows the center while it is alive.
     @MainActor
     public final class ObservedState<Value: Codable & Sendable>: Observable {
         private let core: CenterCore
@@ -43,20 +48,22 @@ extension SharedNotificationCenter {
                 names: [name], subject: nil, start: .now, excludesOwn: false, isLossless: false)
             anchor = try core.observe(
                 subscription,
-                // Of what was missed the last is in the center.
+                // After a loss, the latest value is still in the center.
                 onMissed: { [weak self] _, _ in MainActor.assumeIsolated { self?.arrived(nil) } }, tellsMoves: true,
                 as: .mainActor { [weak self] in self?.arrived($0) })
             try refresh()
         }
 
-        /// The value last set, by whatever process; `nil` if there is none, or it was cleared. Reading it is what is tracked.
+        /// The latest value that any process set; `nil` if there is none, or it was cleared. Reading this property is
+        /// tracked.
         public var value: Value? {
             registrar.access(self, keyPath: \.value)
             return current
         }
 
-        /// Sets it for everybody; ``value`` is that, or something newer, when this returns. The same as
-        /// `SharedNotificationCenter.setState(_:for:deadline:)`.
+        /// Sets the value for all processes. When this call returns, ``value`` is this value, or a newer one.
+        ///
+        /// The same as `SharedNotificationCenter.setState(_:for:deadline:)`.
         ///
         /// ```swift
         /// let volume = try SharedNotificationCenter.default.observedState(for: "com.example.volume", as: Double.self)
@@ -64,34 +71,36 @@ extension SharedNotificationCenter {
         /// try volume.clear()
         /// ```
         ///
-        /// Waits for nobody.
+        /// Waits for no other process or thread.
         ///
-        /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`, `.notPermitted` (the center
-        ///   was opened for reading only); nothing was set then. `.decodingFailed` if meanwhile somebody has set what is not a `Value`.
+        /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`,
+        ///   `.removed`, `.notPermitted` (the center was opened read-only). The value is not set then.
+        ///   `.decodingFailed` if a process has meanwhile set a value that does not decode as `Value`.
         public func set(_ value: Value) throws(SharedNotificationError) {
             try post(value)
             try refresh()
         }
 
-        /// Sets it for everybody; `nil` forgets it, as ``clear()`` does. For an example see `set(_:)`.
+        /// Sets the value for all processes; `nil` clears it, as ``clear()`` does. For an example see `set(_:)`.
         ///
         /// - Throws: ``SharedNotificationError``: what `set(_:)` and ``clear()`` throw, such as `.full`.
-        @_disfavoredOverload  // where `Value` is an optional itself, its `nil` is a value
+        @_disfavoredOverload  // if `Value` is itself an optional, its `nil` is a value
         public func set(_ value: Value?) throws(SharedNotificationError) {
             if let value { try set(value) } else { try clear() }
         }
 
-        /// Forgets it for everybody, as the center's `clearState(for:)` does; ``value`` is `nil`, or something newer,
-        /// when this returns. For an example see `set(_:)`.
+        /// Clears the value for all processes, as the center's `clearState(for:)` does. For an example see `set(_:)`.
         ///
-        /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; nothing was cleared then. `.decodingFailed` if
-        ///   meanwhile somebody has set what is not a `Value`.
+        /// When this call returns, ``value`` is `nil`, or a newer value.
+        ///
+        /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; the value is not
+        ///   cleared then. `.decodingFailed` if a process has meanwhile set a value that does not decode as `Value`.
         public func clear() throws(SharedNotificationError) {
             try core.clearState(name: name)
             try refresh()
         }
 
-        /// Something was posted under the name, kept or not.
+        /// A notification of the name has arrived, retained or not; `nil`: after a loss, or in another center.
         private func arrived(_ arrival: Arrival?) {
             do throws(SharedNotificationError) { try refresh() } catch {
                 guard let arrival else { return core.diagnostics.report(.sequenceFailed(error)) }
@@ -99,11 +108,11 @@ extension SharedNotificationCenter {
             }
         }
 
-        /// Takes what the center has now.
+        /// Reads the center's retained value.
         private func refresh() throws(SharedNotificationError) {
             let new = try core.rawState(name: name)
             guard new != raw else { return }
-            // Also if it is not a `Value`: that is told once.
+            // Also for a value that does not decode as `Value`, so that it is reported once.
             raw = new
             let value: Value?
             do { value = try new.map(decode) } catch {
@@ -115,13 +124,15 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The value that is kept for a name, as one that can be tracked. For the promise, and an example, see ``ObservedState``.
+    /// The retained value of a name, as an object whose value can be tracked. For the promise and an example see
+    /// ``ObservedState``.
     ///
     /// - Parameters:
-    ///   - name: what it is kept under.
-    ///   - type: what it is encoded (as CBOR) and decoded as.
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not a `Value`; as for any observer `.invalidName`, `.noSpace`
-    ///   (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   - name: the name of the retained value.
+    ///   - type: the type that the value is encoded from (as CBOR) and decoded as.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not decode as `Value`; as
+    ///   for any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`,
+    ///   `.system`.
     @MainActor
     public func observedState<Value: Codable & Sendable>(
         for name: Name, as type: Value.Type = Value.self
@@ -135,7 +146,8 @@ extension SharedNotificationCenter {
             })
     }
 
-    /// The value that is kept for a message type, as one that can be tracked. For the promise see ``ObservedState``.
+    /// The retained value of a message type, as an object whose value can be tracked. For the promise see
+    /// ``ObservedState``.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -143,9 +155,11 @@ extension SharedNotificationCenter {
     /// print(track.value?.title ?? "silence")
     /// ```
     ///
-    /// - Parameter type: the message type; it is kept under its ``Message/name``, and encoded as its ``Message/encoding`` says.
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if what is there is not an `M`; as for any observer `.invalidName`, `.noSpace` (for
-    ///   names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Parameter type: the message type. The value is retained under its ``Message/name``, in its
+    ///   ``Message/encoding``.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not decode as `M`; as for
+    ///   any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`,
+    ///   `.system`.
     @MainActor
     public func observedState<M: Message>(
         for type: M.Type = M.self

@@ -1,10 +1,13 @@
+// The threads of asynchronous closures.
+
 internal import Dispatch
 
-/// Where asynchronous closures run: not on the cooperative pool, so that a closure that blocks takes nothing from the program's tasks,
-/// and a thread of the pool that waits in `cancel()` takes nothing from the closure.
+/// The executor of asynchronous closures. It does not use the cooperative pool. Therefore a closure that blocks takes
+/// no thread from the program's tasks, and a pool thread that waits in `cancel()` takes none from the closure.
 ///
-/// Jobs go to serial queues that have nothing to do, of which there are as many as were ever needed at a time. Serial, because Dispatch gives
-/// such a queue a thread whatever else is blocked; a concurrent one would share the pool's few.
+/// Jobs go to idle serial queues. There are as many queues as were needed at one time. They are serial because Dispatch
+/// gives a serial queue a thread even if other threads are blocked. A concurrent queue would share the few threads of
+/// Dispatch's pool.
 final class ObserverExecutor: TaskExecutor {
     private static let local = ForkLocal { ObserverExecutor() }
     static var shared: ObserverExecutor { local.object }

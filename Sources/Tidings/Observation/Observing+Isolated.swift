@@ -1,7 +1,8 @@
-// On an actor: messages and keys × with or without the envelope.
+// Observers whose closure runs on an actor: messages with or without the envelope, and keys.
 extension SharedNotificationCenter {
-    /// Calls a closure on an actor for every message of a type, one at a time and in order. The closure is given the actor, so it uses what
-    /// the actor guards without waiting.
+    /// Calls a closure on an actor for every message of a type, one at a time and in order.
+    ///
+    /// The closure receives the actor as an isolated parameter, so it uses the actor's state without `await`.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -18,28 +19,35 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promise: as for the closure on a queue, and
-    /// - it runs where the actor runs, on its executor if it has one of its own;
-    /// - the actor is held weakly, so it may keep the token. When it is gone nothing is called any more, and the observation ends by itself
-    ///   (at the latest with the next notification);
-    /// - what one of the actor's own methods cancels does not run any more.
+    /// - the closure runs on the actor's executor;
+    /// - the center holds the actor weakly, so the actor may store the token. After the actor is released, the closure
+    ///   is not called. The observation then ends, at the latest with the next notification;
+    /// - after a method of the actor has cancelled the token, the closure does not run again.
     ///
-    /// Up to 8,192 notifications or 64 MiB wait for the actor, then the oldest are dropped and reported as missed (with `lossless`: posters
-    /// are held back instead).
+    /// Up to 8,192 notifications or 64 MiB wait for the actor. Beyond that, the oldest are dropped and reported as
+    /// missed. With `lossless`, posts are held back instead.
     ///
     /// - Parameters:
-    ///   - type: the message type; its ``Message/name`` is what is observed.
-    ///   - actor: where the closure runs; weakly held.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, on the actor. `nil`: ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are not an `M`, on the actor. `nil`: ``onDiagnostic`` is told.
-    ///   - handler: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
+    ///   - type: the message type; the observer observes its ``Message/name``.
+    ///   - actor: where the closure runs; the center holds it weakly.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, on the actor.
+    ///     `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads that do not decode as `M`, on the actor. `nil`: ``onDiagnostic`` receives
+    ///     them.
+    ///   - handler: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory).
     public func addObserver<M: Message, A: Actor>(
         for type: M.Type = M.self,
         isolatedTo actor: A,
@@ -60,10 +68,11 @@ extension SharedNotificationCenter {
 
     /// Calls a closure on an actor with every message of a type and its ``Envelope``, one at a time and in order.
     ///
-    /// Otherwise as without the envelope:
-    /// ``addObserver(for:isolatedTo:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-(_,_,_,_,_,_,_,_,(A,M)->Void)``.
+    /// Otherwise the same as without the envelope:
+    /// ``addObserver(for:isolatedTo:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-58zzm``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message, A: Actor>(
         for type: M.Type = M.self,
         isolatedTo actor: A,
@@ -82,8 +91,9 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a closure on an actor with the arguments of every notification of a key, one at a time and in order. The closure has to say that its
-    /// first argument is `isolated`: Swift doesn't find out by itself here.
+    /// Calls a closure on an actor with the arguments of every notification of a key, one at a time and in order.
+    ///
+    /// The closure must declare its first parameter as `isolated`: Swift does not infer it here.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -94,10 +104,11 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Promise, and what the parameters mean: as for a message,
-    /// ``addObserver(for:isolatedTo:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-(_,_,_,_,_,_,_,_,(A,M)->Void)``.
+    /// Promise and parameters: as for a message,
+    /// ``addObserver(for:isolatedTo:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-58zzm``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`.
     public func addObserver<A: Actor, each Argument>(
         for key: Key<repeat each Argument>,
         isolatedTo actor: A,
@@ -122,8 +133,9 @@ extension Manner {
         to actor: A, _ handler: @escaping @Sendable (isolated A, Arrival) -> Void
     ) -> Manner {
         .isolated(WeakActor(actor: actor)) { actor, arrival in
-            // Always an `A`: it is what the `WeakActor` of this very case refers to, which is this function's argument. `drain(on:)` is isolated
-            // to it and calls from there; if it weren't, `assumeIsolated` would end the process rather than race.
+            // The cast can't fail: the `WeakActor` of this case refers to this function's argument, an `A`.
+            // `drain(on:)` is isolated to that actor and calls this closure. Otherwise `assumeIsolated` would end the
+            // process instead of allowing a race.
             (actor as! A).assumeIsolated { handler($0, arrival) }
         }
     }

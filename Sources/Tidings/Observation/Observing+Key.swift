@@ -1,32 +1,40 @@
+// Observers of keys with a closure. The six overloads are those for messages, with the arguments of a key.
+
 public import Dispatch
 
-// The same six ways as for messages, with the arguments of a key.
 extension SharedNotificationCenter {
     /// Calls a closure with the arguments of every notification of a key, one at a time and in order.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// let token = try SharedNotificationCenter.default.addObserver(for: progress) { percent, stage in print(percent, stage) }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: progress) { percent, stage in print(percent, stage) }
     /// ```
     ///
-    /// Promises, and where the closure runs: as for the closure of a message,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    /// Promise, and where the closure runs: as for the closure of a message,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
     ///
     /// - Parameters:
-    ///   - key: the name that is observed, and what its payloads are decoded as.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are not what the key says, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - key: the observed name, and the types that its payloads decode as.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
+    ///     context. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` receives them.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
-    ///   - handler: what to do with the arguments.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
+    ///   - handler: receives the arguments of each notification.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory).
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -43,20 +51,22 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a closure with the ``Envelope`` and the arguments of every notification of a key, one at a time and in order.
+    /// Calls a closure with the ``Envelope`` and the arguments of every notification of a key, one at a time and in
+    /// order.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
     /// let center = try SharedNotificationCenter.default
     /// let token = try center.addObserver(for: progress) { envelope, percent, stage in
-    ///     print("\(envelope.poster.executable ?? "somebody") is \(stage): \(percent) %")
+    ///     print("\(envelope.poster.executable ?? "a process") is \(stage): \(percent) %")
     /// }
     /// ```
     ///
-    /// Otherwise as without the envelope:
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(Argument)->Void)``.
+    /// Otherwise the same as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-5ia39``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -80,26 +90,34 @@ extension SharedNotificationCenter {
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(for: progress) { @MainActor percent, stage in print("\(stage): \(percent) %") }
+    /// let token = try center.addObserver(for: progress) { @MainActor percent, stage in
+    ///     print("\(stage): \(percent) %")
+    /// }
     /// ```
     ///
-    /// Promise: as for the main actor's closure of a message,
+    /// Promise: as for a message's closure on the main actor,
     /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
     ///
     /// - Parameters:
-    ///   - key: the name that is observed, and what its payloads are decoded as.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are not what the key says, in the closure's context. `nil`: ``onDiagnostic`` is told.
-    ///   - handler: what to do with the arguments.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
+    ///   - key: the observed name, and the types that its payloads decode as.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
+    ///     context. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` receives them.
+    ///   - handler: receives the arguments of each notification.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory).
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -115,11 +133,13 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a closure on the main actor with the ``Envelope`` and the arguments of every notification of a key, one at a time and in order.
+    /// Calls a closure on the main actor with the ``Envelope`` and the arguments of every notification of a key.
     ///
-    /// Otherwise as without the envelope: ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2nh8a``.
+    /// Calls come one at a time and in order. Otherwise the same as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2nh8a``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -135,36 +155,44 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls an asynchronous closure with the arguments of every notification of a key: the next call starts when the one before has
-    /// returned.
+    /// Calls an asynchronous closure with the arguments of every notification of a key, one call after the other.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
     /// let center = try SharedNotificationCenter.default
     /// actor Log { func write(_ line: String) {} }
     /// let log = Log()
-    /// let token = try center.addObserver(for: progress) { percent, stage in await log.write("\(stage): \(percent) %") }
+    /// let token = try center.addObserver(for: progress) { percent, stage in
+    ///     await log.write("\(stage): \(percent) %")
+    /// }
     /// ```
     ///
     /// Promise: as for the asynchronous closure of a message,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-9rbiz``.
     ///
     /// - Parameters:
-    ///   - key: the name that is observed, and what its payloads are decoded as.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are not what the key says, in the closure's context. `nil`: ``onDiagnostic`` is told.
-    ///   - executor: whose threads the closure runs on, while it is not on an actor that has its own; `nil`: threads of the library's own, which
-    ///     a closure that blocks takes from nobody.
-    ///   - handler: what to do with the arguments.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
+    ///   - key: the observed name, and the types that its payloads decode as.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
+    ///     context. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads that do not decode as the key's arguments, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` receives them.
+    ///   - executor: the threads on which the closure runs while it is not on an actor with an executor of its own;
+    ///     `nil`: threads of the library. A closure that blocks one of the library's threads takes none from the
+    ///     program's tasks.
+    ///   - handler: receives the arguments of each notification.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory).
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -181,13 +209,14 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls an asynchronous closure with the ``Envelope`` and the arguments of every notification of a key: the next call starts when the one
-    /// before has returned.
+    /// Calls an asynchronous closure with the ``Envelope`` and the arguments of every notification of a key, one call
+    /// after the other.
     ///
-    /// Otherwise as without the envelope:
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-(_,_,_,_,_,_,_,_,(Argument)->Void)``.
+    /// Otherwise the same as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-7vowu``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -206,7 +235,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// What all of these come to.
+    /// The common implementation of the overloads above.
     func observe<each Argument>(
         _ key: Key<repeat each Argument>, _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool,
         _ lossless: Bool, _ onMissed: (@Sendable (Int) -> Void)?,

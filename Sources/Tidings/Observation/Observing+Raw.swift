@@ -1,39 +1,49 @@
+// Observers and sequences of raw notifications: any names and prefixes, with the payload's bytes as posted.
+
 public import Dispatch
 
 extension SharedNotificationCenter {
-    /// Calls a closure for every notification of some names, of all that begin with something, or of all names, with the payload as it travels.
+    /// Calls a closure for every notification of some names or prefixes, or of all names, with the payload's bytes as
+    /// posted.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forNames: ["com.example.other"], prefixes: ["com.example.player."]) { notification in
+    /// let prefixes = ["com.example.player."]
+    /// let token = try center.addObserver(forNames: ["com.example.other"], prefixes: prefixes) { notification in
     ///     print(notification.envelope.sequence, notification.name, notification.payload.json)
     /// }
     /// ```
     ///
-    /// Promises as for typed observers,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``; the order is one
-    /// over all names, and each notification comes once, however many of the names and prefixes it is of. Posts of other names don't wake an observer
-    /// of prefixes.
+    /// Promise: as for typed observers,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
+    /// The notifications of all names arrive in one order. Each notification arrives once, even if it matches several
+    /// names and prefixes. Posts of other names do not wake an observer of prefixes.
     ///
     /// - Parameters:
-    ///   - names: the names to observe; `nil`: all.
-    ///   - prefixes: observe also all names that begin with one of these, compared byte by byte: `com.example.` stands for `com.example.a`, and
-    ///     not for `com.examples`. 1 to 255 bytes without `*`, or empty, for all names. A center has place for 256 different ones. With `nil` for
-    ///     `names` it makes no difference.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many notifications of which name (`nil`: of all names together) were lost, before the next one. Of a prefix all
-    ///     together, with a `*` after it in place of a name (`com.example.*`), and whatever their subject; what is of `names` and of a prefix is
-    ///     counted there only.
+    ///   - names: the observed names; `nil`: all names.
+    ///   - prefixes: observe also all names with one of these prefixes, compared byte by byte: `com.example.` matches
+    ///     `com.example.a` and not `com.examples`. A prefix has 1 to 255 bytes of UTF-8 without `*`, or is empty and
+    ///     matches all names. A center holds 256 different prefixes. If `names` is `nil`, prefixes have no effect.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost notifications and their name (`nil`: the number is for all names
+    ///     together), before the next notification. For a prefix, the number includes all its names and subjects, and
+    ///     the name is the prefix followed by `*` (`com.example.*`). A name that matches both `names` and a prefix is
+    ///     counted for the prefix only.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
-    ///   - handler: what to do with a notification.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or prefix, or subject), `.invalidArgument` (neither a name nor a prefix), `.noSpace`
-    ///   (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless, or a prefix, in a center that was opened for reading only, where
-    ///   all names can be observed), `.forked`, `.system` (no thread, or no memory).
+    ///   - handler: receives each notification.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for a prefix or the subject), `.invalidArgument`
+    ///   (neither a name nor a prefix), `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted`
+    ///   (lossless or a prefix, in a center opened read-only, which allows observing all names), `.forked`, `.system`
+    ///   (no thread, or no memory).
     public func addObserver(
         forNames names: [Name]?,
         prefixes: [String] = [],
@@ -54,8 +64,8 @@ extension SharedNotificationCenter {
         return ObservationToken(anchor: anchor)
     }
 
-    /// The notifications of some names, of all that begin with something, or of all names, with their payloads as they travel, and what was
-    /// missed.
+    /// The notifications of some names or prefixes, or of all names, with the payload's bytes as posted, and reports of
+    /// losses.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -68,22 +78,26 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. If observing can't start, ``onDiagnostic`` is told why
-    /// (``Diagnostic/sequenceFailed(_:)``, with the codes that the closure's `addObserver` throws) and the sequence is empty.
+    /// Observation starts at `makeAsyncIterator()`, where a `for await` loop begins. It ends with the iterator, or when
+    /// its task is cancelled. Each iterator is an observation of its own. If observing can't start, the sequence is
+    /// empty. ``onDiagnostic`` then receives the error (``Diagnostic/sequenceFailed(_:)``), with the codes that the
+    /// closure's `addObserver` throws.
     ///
     /// - Parameters:
-    ///   - names: the names to observe; `nil`: all.
-    ///   - prefixes: observe also all names that begin with one of these. This, and how it is told what was missed of them, as for
-    ///     `addObserver(forNames:prefixes:subject:from:excludingOwnPosts:lossless:onMissed:queue:using:)`.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - bufferSize: how many notifications (at least 1; 64 MiB at most in all) may wait to be asked for.
-    ///   - keeping: which of more are kept, the newest or the oldest; the rest are dropped, and reported as missed. Makes no difference
-    ///     to a lossless one, which drops none.
+    ///   - names: the observed names; `nil`: all names.
+    ///   - prefixes: observe also all names with one of these prefixes. For this parameter, and for reports of losses,
+    ///     see `addObserver(forNames:prefixes:subject:from:excludingOwnPosts:lossless:onMissed:queue:using:)`.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - bufferSize: how many notifications (at least 1; at most 64 MiB in total) may wait for the iterator.
+    ///   - keeping: which notifications a full buffer keeps, the newest or the oldest. The sequence drops the excess
+    ///     and reports it as missed. A lossless sequence drops none and ignores this parameter.
     public func deliveries(
         ofNames names: [Name]?,
         prefixes: [String] = [],

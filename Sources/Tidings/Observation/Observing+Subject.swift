@@ -1,24 +1,28 @@
+// Observers of messages about a subject. The functions have the names of Foundation's `NotificationCenter`, which do
+// not throw. Failures are therefore reported as diagnostics.
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
     public import Foundation
 #endif
 
-// Spelled as Foundation's `NotificationCenter` spells it, so without `throws`: failures are diagnostics.
 extension SharedNotificationCenter {
     // MARK: On the main actor
 
     /// Calls a closure on the main actor for every message about an object.
     ///
-    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``, also
-    /// for an example.
+    /// Calls come one at a time and in the order of the center's positions. They include messages that this process
+    /// posts, before that post returns: see ``MainActorMessage``. That page also has an example.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes.
-    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
+    ///     or a UUID has that identifier as its name in all processes.
+    ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
         of subject: M.Subject,
         for identifier: Identifier,
@@ -27,7 +31,7 @@ extension SharedNotificationCenter {
         observeOnMainActor(SubjectIdentity.text(of: subject), observer)
     }
 
-    /// Calls a closure on the main actor for every message of a type about an object, or about anything and nothing.
+    /// Calls a closure on the main actor for every message of a type, about one object or about any subject or none.
     ///
     /// ```swift
     /// final class Player: Sendable {}
@@ -42,15 +46,18 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    /// Calls come one at a time and in the order of the center's positions. They include messages that this process
+    /// posts, before that post returns: see ``MainActorMessage``.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all,
-    ///     and those posted without one.
-    ///   - messageType: which message.
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
+    ///     or a UUID has that identifier as its name in all processes. `nil`: all messages of the type, with and
+    ///     without a subject.
+    ///   - messageType: the message type.
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     public func addObserver<M: MainActorMessage>(
         of subject: M.Subject? = nil,
         for messageType: M.Type,
@@ -67,21 +74,24 @@ extension SharedNotificationCenter {
     ///     typealias Subject = Document
     ///     var size: Int
     /// }
-    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
+    /// extension SharedNotificationCenter.MessageIdentifier
+    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
     ///     static var saved: Self { .init() }
     /// }
     /// let center = try SharedNotificationCenter.default
     /// let token = center.addObserver(of: Document(id: "letter"), for: .saved) { print($0.size) }
     /// ```
     ///
-    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    /// Calls come one at a time and in the order of the center's positions. They include messages that this process
+    /// posts, before that post returns: see ``MainActorMessage``.
     ///
     /// - Parameters:
-    ///   - subject: has its identifier as its name in all processes.
-    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the value; its identifier is its name in all processes.
+    ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     @_disfavoredOverload
     public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
         of subject: M.Subject,
@@ -94,7 +104,7 @@ extension SharedNotificationCenter {
 
     /// Calls a closure on the main actor for every message about a value that is identified by a UUID.
     ///
-    /// Promise: as for one that is identified by a text or a number. ``MainActorMessage`` has an example.
+    /// Promise: as for a value that is identified by a text or a number. ``MainActorMessage`` has an example.
     @_disfavoredOverload
     public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
         of subject: M.Subject,
@@ -105,7 +115,8 @@ extension SharedNotificationCenter {
         observeOnMainActor(subject.id.uuidString, observer)
     }
 
-    /// Calls a closure on the main actor for every message of a type about a value that is identified by a text or a number.
+    /// Calls a closure on the main actor for every message of a type about a value with a text or a number as
+    /// identifier.
     ///
     /// ```swift
     /// struct Document: Identifiable { var id: String }
@@ -117,14 +128,16 @@ extension SharedNotificationCenter {
     /// let token = center.addObserver(of: Document(id: "letter"), for: Saved.self) { print($0.size) }
     /// ```
     ///
-    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    /// Calls come one at a time and in the order of the center's positions. They include messages that this process
+    /// posts, before that post returns: see ``MainActorMessage``.
     ///
     /// - Parameters:
-    ///   - subject: has its identifier as its name in all processes.
-    ///   - messageType: which message.
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the value; its identifier is its name in all processes.
+    ///   - messageType: the message type.
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     @_disfavoredOverload
     public func addObserver<M: MainActorMessage>(
         of subject: M.Subject,
@@ -136,7 +149,7 @@ extension SharedNotificationCenter {
 
     /// Calls a closure on the main actor for every message of a type about a value that is identified by a UUID.
     ///
-    /// Promise: as for one that is identified by a text or a number. ``MainActorMessage`` has an example.
+    /// Promise: as for a value that is identified by a text or a number. ``MainActorMessage`` has an example.
     @_disfavoredOverload
     public func addObserver<M: MainActorMessage>(
         of subject: M.Subject,
@@ -146,7 +159,7 @@ extension SharedNotificationCenter {
         observeOnMainActor(subject.id.uuidString, observer)
     }
 
-    /// Calls a closure on the main actor for every message about any subject of a type, and those posted without one.
+    /// Calls a closure on the main actor for every message about any subject of a type, or without a subject.
     ///
     /// ```swift
     /// final class Player: Sendable {}
@@ -154,21 +167,24 @@ extension SharedNotificationCenter {
     ///     typealias Subject = Player
     ///     var title: String
     /// }
-    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<TrackChanged> {
+    /// extension SharedNotificationCenter.MessageIdentifier
+    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<TrackChanged> {
     ///     static var trackChanged: Self { .init() }
     /// }
     /// let center = try SharedNotificationCenter.default
     /// let token = center.addObserver(of: Player.self, for: .trackChanged) { print($0.title) }
     /// ```
     ///
-    /// One at a time and in the center's one order, with what this process posts itself, before that post returns: see ``MainActorMessage``.
+    /// Calls come one at a time and in the order of the center's positions. They include messages that this process
+    /// posts, before that post returns: see ``MainActorMessage``.
     ///
     /// - Parameters:
-    ///   - subject: its type.
-    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the type of the subjects.
+    ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
         of subject: M.Subject.Type,
         for identifier: Identifier,
@@ -187,7 +203,8 @@ extension SharedNotificationCenter {
     ///     typealias Subject = Library
     ///     var title: String
     /// }
-    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
+    /// extension SharedNotificationCenter.MessageIdentifier
+    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
     ///     static var bookAdded: Self { .init() }
     /// }
     /// let center = try SharedNotificationCenter.default
@@ -195,14 +212,17 @@ extension SharedNotificationCenter {
     /// let token = center.addObserver(of: library, for: .bookAdded) { book in print(book.title) }
     /// ```
     ///
-    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    /// The next call starts after the previous call has returned, in the order of the center's positions. See
+    /// ``AsyncMessage``.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes.
-    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
+    ///     or a UUID has that identifier as its name in all processes.
+    ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
         of subject: M.Subject,
         for identifier: Identifier,
@@ -211,17 +231,20 @@ extension SharedNotificationCenter {
         observeInTask(SubjectIdentity.text(of: subject), observer)
     }
 
-    /// Calls an asynchronous closure for every message of a type about an object, or about anything and nothing.
+    /// Calls an asynchronous closure for every message of a type, about one object or about any subject or none.
     ///
-    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``, also for an example.
+    /// The next call starts after the previous call has returned, in the order of the center's positions. See
+    /// ``AsyncMessage``. That page also has an example.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all,
-    ///     and those posted without one.
-    ///   - messageType: which message.
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
+    ///     or a UUID has that identifier as its name in all processes. `nil`: all messages of the type, with and
+    ///     without a subject.
+    ///   - messageType: the message type.
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     public func addObserver<M: AsyncMessage>(
         of subject: M.Subject? = nil,
         for messageType: M.Type,
@@ -238,21 +261,24 @@ extension SharedNotificationCenter {
     ///     typealias Subject = Document
     ///     var size: Int
     /// }
-    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
+    /// extension SharedNotificationCenter.MessageIdentifier
+    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
     ///     static var saved: Self { .init() }
     /// }
     /// let center = try SharedNotificationCenter.default
     /// let token = center.addObserver(of: Document(id: "letter"), for: .saved) { saved in print(saved.size) }
     /// ```
     ///
-    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    /// The next call starts after the previous call has returned, in the order of the center's positions. See
+    /// ``AsyncMessage``.
     ///
     /// - Parameters:
-    ///   - subject: has its identifier as its name in all processes.
-    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the value; its identifier is its name in all processes.
+    ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     @_disfavoredOverload
     public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
         of subject: M.Subject,
@@ -265,7 +291,7 @@ extension SharedNotificationCenter {
 
     /// Calls an asynchronous closure for every message about a value that is identified by a UUID.
     ///
-    /// Promise: as for one that is identified by a text or a number. ``AsyncMessage`` has an example.
+    /// Promise: as for a value that is identified by a text or a number. ``AsyncMessage`` has an example.
     @_disfavoredOverload
     public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
         of subject: M.Subject,
@@ -276,7 +302,8 @@ extension SharedNotificationCenter {
         observeInTask(subject.id.uuidString, observer)
     }
 
-    /// Calls an asynchronous closure for every message of a type about a value that is identified by a text or a number.
+    /// Calls an asynchronous closure for every message of a type about a value that is identified by a text or a
+    /// number.
     ///
     /// ```swift
     /// struct Document: Identifiable { var id: String }
@@ -288,14 +315,16 @@ extension SharedNotificationCenter {
     /// let token = center.addObserver(of: Document(id: "letter"), for: Saved.self) { saved in print(saved.size) }
     /// ```
     ///
-    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    /// The next call starts after the previous call has returned, in the order of the center's positions. See
+    /// ``AsyncMessage``.
     ///
     /// - Parameters:
-    ///   - subject: has its identifier as its name in all processes.
-    ///   - messageType: which message.
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the value; its identifier is its name in all processes.
+    ///   - messageType: the message type.
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     @_disfavoredOverload
     public func addObserver<M: AsyncMessage>(
         of subject: M.Subject,
@@ -307,7 +336,7 @@ extension SharedNotificationCenter {
 
     /// Calls an asynchronous closure for every message of a type about a value that is identified by a UUID.
     ///
-    /// Promise: as for one that is identified by a text or a number. ``AsyncMessage`` has an example.
+    /// Promise: as for a value that is identified by a text or a number. ``AsyncMessage`` has an example.
     @_disfavoredOverload
     public func addObserver<M: AsyncMessage>(
         of subject: M.Subject,
@@ -317,7 +346,7 @@ extension SharedNotificationCenter {
         observeInTask(subject.id.uuidString, observer)
     }
 
-    /// Calls an asynchronous closure for every message about any subject of a type, and those posted without one.
+    /// Calls an asynchronous closure for every message about any subject of a type, or without a subject.
     ///
     /// ```swift
     /// final class Library: Sendable {}
@@ -325,21 +354,24 @@ extension SharedNotificationCenter {
     ///     typealias Subject = Library
     ///     var title: String
     /// }
-    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
+    /// extension SharedNotificationCenter.MessageIdentifier
+    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
     ///     static var bookAdded: Self { .init() }
     /// }
     /// let center = try SharedNotificationCenter.default
     /// let token = center.addObserver(of: Library.self, for: .bookAdded) { book in print(book.title) }
     /// ```
     ///
-    /// The next call starts when the one before has returned, in the center's one order. See ``AsyncMessage``.
+    /// The next call starts after the previous call has returned, in the order of the center's positions. See
+    /// ``AsyncMessage``.
     ///
     /// - Parameters:
-    ///   - subject: its type.
-    ///   - identifier: which message, as `.trackChanged` (see ``MessageIdentifier``).
-    ///   - observer: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away. If observing can't start,
-    ///   ``onDiagnostic`` is told ``Diagnostic/observerFailed(_:_:)``, and the token is cancelled already.
+    ///   - subject: the type of the subjects.
+    ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
+    ///   - observer: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
+    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
     public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
         of subject: M.Subject.Type,
         for identifier: Identifier,
@@ -356,7 +388,7 @@ extension SharedNotificationCenter {
         let token = observe(
             M.name, subject, notesArrivals: true,
             as: .mainActor { arrival in
-                // Decoded here: the value need not be one that may cross threads.
+                // Decode on the main actor: `M` need not be `Sendable`, so its value must not cross threads.
                 if let message = undecodable.decoded(M.self, from: arrival) { observer(message) }
             })
         if let observation = token.anchor?.observation { subjects.add(observation, name: M.name) }
@@ -389,11 +421,12 @@ extension SharedNotificationCenter {
 }
 
 extension UndecodableReport {
-    /// `nil`: it does not decode, and that has been told, or says that the kept value was cleared.
+    /// Decodes a payload. `nil`: the payload does not decode, which has been reported, or the notification clears the
+    /// retained value.
     func decoded<Value: Decodable>(_ type: Value.Type, from arrival: Arrival) -> Value? {
         guard !arrival.isCleared else { return nil }
         do {
-            // As in Foundation, what is posted without a payload is no message, also of a type without fields.
+            // As in Foundation, a notification without a payload is not a message, even if the type has no fields.
             return try arrival.withBytes {
                 try PayloadCoding.decode(
                     type, format: SharedNotificationCenter.PayloadFormat(rawValue: arrival.format), bytes: $0)

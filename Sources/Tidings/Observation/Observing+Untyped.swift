@@ -1,34 +1,45 @@
+// Observers of names and prefixes in the style of `DistributedNotificationCenter`, which receive an untyped
+// ``Notification``.
+
 public import Dispatch
 
 extension SharedNotificationCenter {
-    /// Calls a closure for every notification of a name about an object, one at a time and in order, as `DistributedNotificationCenter` does.
+    /// Calls a closure for every notification of a name about an object, as `DistributedNotificationCenter` does.
+    ///
+    /// Calls come one at a time and in order.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// let token = try center.addObserver(forName: "com.example.changed", object: nil, queue: .main) { notification in
-    ///     print(notification.object ?? "somebody", notification.userInfo?["volume"]?.double ?? 1)
+    ///     print(notification.object ?? "no object", notification.userInfo?["volume"]?.double ?? 1)
     /// }
     /// ```
     ///
-    /// Promises: as for the closure of a message,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``. What was posted
-    /// as a message or a key's arguments arrives as well, see ``Notification``.
+    /// Promise: as for the closure of a message,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
+    /// Notifications that were posted as a message or as a key's arguments arrive as well, see ``Notification``.
     ///
     /// - Parameters:
-    ///   - name: the name to observe; `nil`: all. An observer of all names is woken by every post.
-    ///   - object: only those posted about this object (with this subject); `nil`: all, those without one too.
-    ///   - suspensionBehavior: what becomes of notifications that come while ``isSuspended``.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many notifications of which name (`nil`: of all names together) were lost, before the next one. `nil`:
-    ///     ``onDiagnostic`` is told.
+    ///   - name: the observed name; `nil`: all names. Every post wakes an observer of all names.
+    ///   - object: only notifications posted about this object (with this subject); `nil`: all notifications, with and
+    ///     without a subject.
+    ///   - suspensionBehavior: what happens to notifications that arrive while ``isSuspended`` is true.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost notifications and their name (`nil`: the number is for all names
+    ///     together), before the next notification. `nil`: ``onDiagnostic`` receives them.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
-    ///   - handler: what to do with a notification.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or object), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
+    ///   - handler: receives each notification.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the object), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory).
     public func addObserver(
         forName name: Name?,
         object: String?,
@@ -47,34 +58,45 @@ extension SharedNotificationCenter {
             suspensionBehavior, onMissed, queue, handler)
     }
 
-    /// Calls a closure for every notification about an object whose name begins with something, one at a time and in order.
+    /// Calls a closure for every notification about an object whose name has a prefix, one at a time and in order.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forNamesWithPrefix: "com.example.player.", object: nil, queue: .main) { notification in
-    ///     print(notification.name, notification.object ?? "somebody")
+    /// let prefix = "com.example.player."
+    /// let token = try center.addObserver(forNamesWithPrefix: prefix, object: nil, queue: .main) { notification in
+    ///     print(notification.name, notification.object ?? "no object")
     /// }
     /// ```
     ///
-    /// Promises: as for ``addObserver(forName:object:suspensionBehavior:from:excludingOwnPosts:lossless:onMissed:queue:using:)``, and the order is
-    /// one over all these names. Posts of other names don't wake this observer.
+    /// Promise: as for
+    /// ``addObserver(forName:object:suspensionBehavior:from:excludingOwnPosts:lossless:onMissed:queue:using:)``. The
+    /// notifications of all matching names arrive in one order. Posts of other names do not wake this observer.
     ///
     /// - Parameters:
-    ///   - prefix: what the names begin with, compared byte by byte: `com.example.` stands for `com.example.a`, and not for `com.examples`. 1 to
-    ///     255 bytes of UTF-8 without `*`, or empty, for all names. A center has place for 256 different ones.
-    ///   - object: only those posted about this object (with this subject); `nil`: all, those without one too.
-    ///   - suspensionBehavior: what becomes of notifications that come while ``isSuspended``; each name is one of its own.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many of these names together, whatever their object, were lost before the next one; with the prefix and a `*`
-    ///     after it in place of a name (`com.example.*`; `nil`: all names). `nil`: ``onDiagnostic`` is told.
+    ///   - prefix: the beginning of the names, compared byte by byte: `com.example.` matches `com.example.a` and not
+    ///     `com.examples`. A prefix has 1 to 255 bytes of UTF-8 without `*`, or is empty and matches all names. A
+    ///     center holds 256 different prefixes.
+    ///   - object: only notifications posted about this object (with this subject); `nil`: all notifications, with and
+    ///     without a subject.
+    ///   - suspensionBehavior: what happens to notifications that arrive while ``isSuspended`` is true. The behavior
+    ///     applies to each name separately.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives one number for all lost notifications of matching names, with any object, before the next
+    ///     notification. It also receives the prefix followed by `*` (`com.example.*`; `nil`: all names). If the
+    ///     closure is `nil`, ``onDiagnostic`` receives both.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
-    ///   - handler: what to do with a notification.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for prefixes), `.tooManyObservers`, `.notPermitted` (lossless, or a prefix,
-    ///   in a center that was opened for reading only, where all names can be observed), `.forked`, `.system` (no thread, or no memory).
+    ///   - handler: receives each notification.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for prefixes), `.tooManyObservers`,
+    ///   `.notPermitted` (lossless or a prefix, in a center opened read-only, which allows observing all names),
+    ///   `.forked`, `.system` (no thread, or no memory).
     public func addObserver(
         forNamesWithPrefix prefix: String,
         object: String?,

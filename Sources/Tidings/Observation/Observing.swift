@@ -1,43 +1,52 @@
+// Observers of message types with a closure. There are six overloads: the closure runs on a dispatcher thread or queue,
+// on the main actor, or in a task, each with or without the envelope. The compiler selects the overload by the
+// closure's type. If a closure fits several overloads, the compiler selects the first of them in this file.
+
 public import Dispatch
 
-// Six ways to say the same: where the closure runs (dispatcher thread or queue, main actor, task) × with or without the
-// envelope. Which one is meant shows in the closure; a closure that fits several is taken as the first of them.
 extension SharedNotificationCenter {
     /// Calls a closure for every message of a type, one at a time and in order.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(for: TrackChanged.self, onMissed: { count in print("\(count) missed") }) { change in
+    /// let token = try center.addObserver(for: TrackChanged.self, onMissed: { print("\($0) missed") }) { change in
     ///     print(change.title)
     /// }
     /// token.cancel()
     /// ```
     ///
-    /// Promise: every matching notification posted after this returned, once, and before them the retained one, if there is one; when the
-    /// token's ``ObservationToken/cancel()`` has returned, the closure is not running and will not run again.
+    /// Promise: the closure receives every matching notification that is posted after this call has returned, once. A
+    /// retained notification, if there is one, comes before them. After the token's ``ObservationToken/cancel()`` has
+    /// returned, the closure is not running and does not run again.
     ///
-    /// Without a queue the closure runs on the center's own dispatcher thread, which costs no hand-over: keep it short. One that takes
-    /// longer than about 50 ms (it runs or is blocked; waiting for a processor does not count) is set aside with its thread, and another thread
-    /// serves the other observers.
-    /// On a queue it may take its time: up to 8,192 notifications or 64 MiB wait for it, then the oldest are dropped
-    /// and reported as missed (with `lossless`: posters are held back instead).
+    /// Without a queue, the closure runs on the center's dispatcher thread. This avoids a thread switch, so keep the
+    /// closure short. If a closure takes longer than about 50 ms, it is set aside with its thread, and another thread
+    /// serves the other observers. Running and blocked time counts; time spent waiting for a processor does not. On a
+    /// queue, the closure may take longer. Up to 8,192 notifications or 64 MiB wait for it. Beyond that, the oldest are
+    /// dropped and reported as missed. With `lossless`, posts are held back instead.
     ///
     /// - Parameters:
-    ///   - type: the message type; its ``Message/name`` is what is observed.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are not an `M`, in the closure's context. `nil`: ``onDiagnostic`` is told.
+    ///   - type: the message type; the observer observes its ``Message/name``.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
+    ///     context. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` receives them.
     ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
-    ///   - handler: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
+    ///   - handler: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory).
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -64,10 +73,11 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Otherwise as without the envelope:
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    /// Otherwise the same as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -93,26 +103,32 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promise: as for the closure on a queue,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``. What the main
-    /// actor cancels does not run any more.
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
+    /// After code on the main actor has cancelled the token, the closure does not run again.
     ///
-    /// Up to 8,192 notifications or 64 MiB wait for the main actor, then the oldest are dropped and reported as missed (with
-    /// `lossless`: posters are held back instead).
+    /// Up to 8,192 notifications or 64 MiB wait for the main actor. Beyond that, the oldest are dropped and reported as
+    /// missed. With `lossless`, posts are held back instead.
     ///
     /// - Parameters:
-    ///   - type: the message type; its ``Message/name`` is what is observed.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are not an `M`, in the closure's context. `nil`: ``onDiagnostic`` is told.
-    ///   - handler: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
+    ///   - type: the message type; the observer observes its ``Message/name``.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
+    ///     context. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` receives them.
+    ///   - handler: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory).
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -130,9 +146,11 @@ extension SharedNotificationCenter {
 
     /// Calls a closure on the main actor with every message of a type and its ``Envelope``, one at a time and in order.
     ///
-    /// Otherwise as without the envelope: ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
+    /// Otherwise the same as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -148,7 +166,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls an asynchronous closure for every message of a type: the next call starts when the one before has returned.
+    /// Calls an asynchronous closure for every message of a type, one call after the other.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -160,29 +178,37 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promise: as for the closure on a queue,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
+    /// The next call starts after the previous call has returned.
     ///
-    /// Up to 8,192 notifications or 64 MiB wait for it, then the oldest are dropped and reported as missed (with `lossless`:
-    /// posters are held back instead). Cancelling the token also cancels the task of a running call; see
-    /// ``ObservationToken/cancel()`` for when it waits for it.
+    /// Up to 8,192 notifications or 64 MiB wait for the closure. Beyond that, the oldest are dropped and reported as
+    /// missed. With `lossless`, posts are held back instead. Cancelling the token also cancels the task of a running
+    /// call. ``ObservationToken/cancel()`` says when it waits for that call.
     ///
     /// - Parameters:
-    ///   - type: the message type; its ``Message/name`` is what is observed.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are not an `M`, in the closure's context. `nil`: ``onDiagnostic`` is told.
-    ///   - executor: whose threads the closure runs on, while it is not on an actor that has its own; `nil`: threads of the library's own, which
-    ///     a closure that blocks takes from nobody. One that runs on a single thread needs that thread for the closure's end: outside of tasks,
-    ///     don't call `cancel()` there.
-    ///   - handler: what to do with a message.
-    /// - Returns: what keeps the observation going. It ends with `cancel()`, or when the last copy goes away.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory).
+    ///   - type: the message type; the observer observes its ``Message/name``.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
+    ///     context. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:
+    ///     ``onDiagnostic`` receives them.
+    ///   - executor: the threads on which the closure runs while it is not on an actor with an executor of its own;
+    ///     `nil`: threads of the library. A closure that blocks one of the library's threads takes none from the
+    ///     program's tasks. If an executor runs on a single thread, that thread must be free for the closure to end.
+    ///     Therefore do not call `cancel()` on it outside of tasks.
+    ///   - handler: receives each message.
+    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
+    ///   of the token is released.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory).
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -199,12 +225,13 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls an asynchronous closure with every message of a type and its ``Envelope``: the next call starts when the one before has returned.
+    /// Calls an asynchronous closure with every message of a type and its ``Envelope``, one call after the other.
     ///
-    /// Otherwise as without the envelope:
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    /// Otherwise the same as without the envelope:
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-9rbiz``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self,
         subject: String? = nil,
@@ -223,7 +250,7 @@ extension SharedNotificationCenter {
 }
 
 extension SharedNotificationCenter {
-    /// What all of these come to.
+    /// The common implementation of the overloads above.
     func observe<M: Message>(
         _ type: M.Type, _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool, _ lossless: Bool,
         _ onMissed: (@Sendable (Int) -> Void)?, _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,

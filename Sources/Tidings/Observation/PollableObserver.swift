@@ -1,6 +1,11 @@
+// The observer for a program's own event loop: a descriptor for `poll` or `epoll`, and a function that takes the next
+// delivery.
+
 extension SharedNotificationCenter {
-    /// An observer for event loops of one's own: a descriptor that is readable while there may be something, and a function that takes it,
-    /// one after the other, without waiting.
+    /// An observer for a program's own event loop.
+    ///
+    /// It has a descriptor that is readable while a delivery may be available, and a function that takes one delivery
+    /// without waiting.
     ///
     /// With Dispatch:
     /// ```swift
@@ -9,7 +14,9 @@ extension SharedNotificationCenter {
     /// source.setEventHandler {
     ///     do {
     ///         while let delivery = try observer.next() {
-    ///             if case .notification(let notification) = delivery { print(notification.name, notification.payload.json) }
+    ///             if case .notification(let notification) = delivery {
+    ///                 print(notification.name, notification.payload.json)
+    ///             }
     ///         }
     ///     } catch {
     ///         print(error)
@@ -19,17 +26,20 @@ extension SharedNotificationCenter {
     /// source.setCancelHandler { withExtendedLifetime(observer) {} }
     /// source.activate()
     /// ```
-    /// With `poll` or `epoll`, level or edge triggered, likewise: when it is readable, ``next()`` until it returns `nil`. Where it throws,
-    /// leave the loop: the descriptor stays readable, and the next call throws again.
+    /// With `poll` or `epoll`, level or edge triggered: when the descriptor is readable, call ``next()`` until it
+    /// returns `nil`. If it throws, leave the loop. The descriptor stays readable, and the next call throws again.
     ///
     /// Promise:
-    /// - the descriptor stays the same and open as long as the object lives, whatever becomes of posters and other observers. When the center has
-    ///   ended, it stays readable;
-    /// - it is readable from the start. ``next()`` that returns `nil` makes it unreadable, and anything that is posted from then on makes it
-    ///   readable again, also between the two. It may be readable with nothing there;
-    /// - nothing is called by itself: no thread of the library's runs code of yours. (There is one that sleeps in the descriptor's stead.)
+    /// - the descriptor keeps its number and stays open while the object is alive, whatever posters and other observers
+    ///   do. After the center has ended, the descriptor stays readable;
+    /// - the descriptor is readable at the beginning. A ``next()`` that returns `nil` makes it unreadable. Any later
+    ///   post makes it readable again, even a post during that call. The descriptor may be readable when no delivery is
+    ///   available;
+    /// - no thread of the library calls code of the program. One thread of the library sleeps and makes the descriptor
+    ///   readable.
     ///
-    /// Takes an observer place of the center. Observing ends when the object goes: take the descriptor out of the loop before.
+    /// Uses an observer slot of the center. Observation ends when the object is released: remove the descriptor from
+    /// the event loop before.
     public final class PollableObserver: Sendable {
         private let observer: ObserverHandle
         private let subscription: Subscription
@@ -37,10 +47,10 @@ extension SharedNotificationCenter {
         private let executables: ExecutableNames
         private let diagnostics: Diagnostics
         private let generation = Forking.generation
-        /// Held during a call of the C library, and while what it found is copied.
+        /// Held during a call of the C library, and while its result is copied.
         private let lock = Lock()
 
-        /// For `DispatchSource`, `poll`, `epoll`. It is the object's: don't read or close it.
+        /// For `DispatchSource`, `poll`, `epoll`. The object owns the descriptor: do not read from it or close it.
         public let fileDescriptor: Int32
 
         fileprivate init(_ subscription: Subscription, in core: CenterCore) throws(SharedNotificationError) {
@@ -59,7 +69,8 @@ extension SharedNotificationCenter {
             fileDescriptor = try observer.descriptor()
         }
 
-        /// What came next; `nil`: nothing is there, and the descriptor is unreadable until there is. Never waits for anything to come.
+        /// The next delivery. `nil`: no delivery is available, and the descriptor is unreadable until one is. Never
+        /// waits.
         ///
         /// ```swift
         /// let observer = try SharedNotificationCenter.default.pollableObserver(forNames: ["com.example.changed"])
@@ -69,11 +80,12 @@ extension SharedNotificationCenter {
         /// }
         /// ```
         ///
-        /// From any thread; several take what comes among themselves.
+        /// From any thread. If several threads call this, each delivery goes to one of them.
         ///
-        /// - Throws: ``SharedNotificationError``: `.removed` once the center has ended and all that was posted before has been returned; `.forked` in
-        ///   a child of the process that made it; `.system(EBADF)` if the program has closed the center's own descriptor, so that others took it for
-        ///   dead: open the center anew.
+        /// - Throws: ``SharedNotificationError``: `.removed` after the center has ended and all earlier notifications
+        ///   have been returned; `.forked` in a child of the process that made the object; `.system(EBADF)` if the
+        ///   program has closed the center's own descriptor. Peers then treat this process as dead: open the center
+        ///   again.
         public func next() throws(SharedNotificationError) -> RawDelivery? {
             if generation != Forking.generation {
                 throw SharedNotificationError(
@@ -102,21 +114,23 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Starts to observe some names, all that begin with something, or all names, for an event loop. For the promise, and examples, see
-    /// ``PollableObserver``.
+    /// Starts to observe some names or prefixes, or all names, for an event loop.
+    ///
+    /// For the promise, and examples, see ``PollableObserver``.
     ///
     /// - Parameters:
-    ///   - names: the names to observe; `nil`: all.
-    ///   - prefixes: observe also all names that begin with one of these. This, and how it is told what was missed of them, as for
-    ///     `addObserver(forNames:prefixes:subject:from:excludingOwnPosts:lossless:onMissed:queue:using:)`.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix), `.noSpace` (for names, or prefixes),
-    ///   `.tooManyObservers`, `.notPermitted` (lossless, or a prefix, in a center that was opened for reading only), `.forked`, `.system` (no
-    ///   descriptor, thread or memory).
+    ///   - names: the observed names; `nil`: all names.
+    ///   - prefixes: observe also all names with one of these prefixes. For this parameter, and for reports of losses,
+    ///     see `addObserver(forNames:prefixes:subject:from:excludingOwnPosts:lossless:onMissed:queue:using:)`.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix),
+    ///   `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center
+    ///   opened read-only), `.forked`, `.system` (no descriptor, thread or memory).
     public func pollableObserver(
         forNames names: [Name]?,
         prefixes: [String] = [],

@@ -1,6 +1,10 @@
+// Sequences of the arguments of a key's notifications.
+
 extension SharedNotificationCenter {
-    /// The arguments of a key's notifications, as a sequence: those of every matching one posted after its iterator was made, once and in order, and
-    /// before them those of the retained one, if there is one.
+    /// The arguments of a key's notifications, as a sequence.
+    ///
+    /// The sequence yields the arguments of every matching notification that is posted after its iterator was made,
+    /// once and in order. The arguments of a retained notification, if there is one, come before them.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -9,8 +13,8 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Starts, ends and fails, and what the parameters mean: as
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)->SharedNotificationCenter.Messages<M>``.
+    /// Start, end, failure and parameters: as for
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)-54fec``.
     public func messages<each Argument>(
         of key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -29,11 +33,11 @@ extension SharedNotificationCenter {
             onMissed: onMissed)
     }
 
-    /// The arguments of a key's notifications with their envelopes, and what was missed where it was missed, as a sequence. For an example see
-    /// ``KeyDelivery``.
+    /// The arguments of a key's notifications with their envelopes, and losses at the positions where they occurred, as
+    /// a sequence.
     ///
-    /// Starts, ends and fails, and what the parameters mean: as
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)->SharedNotificationCenter.Messages<M>``.
+    /// For an example see ``KeyDelivery``. Start, end, failure and parameters: as for
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)-54fec``.
     public func deliveries<each Argument>(
         of key: Key<repeat each Argument>,
         subject: String? = nil,
@@ -53,7 +57,7 @@ extension SharedNotificationCenter {
             reading: KeyReading(key, onUndecodable: onUndecodable, in: core))
     }
 
-    /// A key's arguments as a sequence of tuples, which does not observe before it is iterated.
+    /// A sequence of a key's arguments, as tuples. It observes only while it is iterated.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -66,24 +70,26 @@ extension SharedNotificationCenter {
     public struct KeyMessages<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
         /// The arguments.
         public typealias Element = (repeat each Argument)
-        /// It does not fail.
+        /// The sequence does not throw.
         public typealias Failure = Never
 
         let deliveries: KeyDeliveries<repeat each Argument>
         let onMissed: (@Sendable (Int) -> Void)?
 
-        /// Starts to observe: what is posted after this returned comes. For an example see ``KeyMessages``.
+        /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
+        /// ``KeyMessages``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(deliveries: deliveries.makeAsyncIterator(), onMissed: onMissed)
         }
 
-        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``KeyMessages``.
+        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
+        /// each element goes to one copy. For an example see ``KeyMessages``.
         public struct Iterator: AsyncIteratorProtocol {
             var deliveries: KeyDeliveries<repeat each Argument>.Iterator
             let onMissed: (@Sendable (Int) -> Void)?
 
-            /// The next notification's arguments, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then
-            /// on. For an example see ``KeyMessages``.
+            /// The next notification's arguments, as soon as there is one. `nil`: the task was cancelled or observing
+            /// has failed; every later call returns `nil`, too. For an example see ``KeyMessages``.
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async -> (repeat each Argument)? {
@@ -99,12 +105,12 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// A key's arguments with their envelopes, and losses, as a sequence, which does not observe before it is iterated. For an example see
-    /// ``KeyDelivery``.
+    /// A sequence of a key's arguments with their envelopes, and of losses. It observes only while it is iterated. For
+    /// an example see ``KeyDelivery``.
     public struct KeyDeliveries<each Argument: Codable & Sendable>: AsyncSequence, Sendable {
         /// The arguments with their envelope, or a loss.
         public typealias Element = KeyDelivery<(repeat each Argument)>
-        /// It does not fail.
+        /// The sequence does not throw.
         public typealias Failure = Never
 
         let core: CenterCore
@@ -112,18 +118,20 @@ extension SharedNotificationCenter {
         let bounds: DeliveryBuffer.Bounds
         let reading: KeyReading<repeat each Argument>
 
-        /// Starts to observe: what is posted after this returned comes. For an example see ``KeyDelivery``.
+        /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
+        /// ``KeyDelivery``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), reading: reading)
         }
 
-        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``KeyDelivery``.
+        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
+        /// each element goes to one copy. For an example see ``KeyDelivery``.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
             let reading: KeyReading<repeat each Argument>
 
-            /// The next delivery, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then on. For an
-            /// example see ``KeyDelivery``.
+            /// The next delivery, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
+            /// later call returns `nil`, too. For an example see ``KeyDelivery``.
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async -> KeyDelivery<(repeat each Argument)>? {

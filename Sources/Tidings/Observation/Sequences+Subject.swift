@@ -1,10 +1,11 @@
+// Sequences of messages about a subject. The names follow Foundation's `NotificationCenter`.
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
     public import Foundation
 #endif
 
-// Spelled as Foundation's `NotificationCenter` spells it.
 extension SharedNotificationCenter {
     /// The messages about an object, as a sequence.
     ///
@@ -14,7 +15,8 @@ extension SharedNotificationCenter {
     ///     typealias Subject = Library
     ///     var title: String
     /// }
-    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
+    /// extension SharedNotificationCenter.MessageIdentifier
+    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
     ///     static var bookAdded: Self { .init() }
     /// }
     /// let center = try SharedNotificationCenter.default
@@ -22,14 +24,17 @@ extension SharedNotificationCenter {
     /// for await book in center.messages(of: library, for: .bookAdded) { print(book.title) }
     /// ```
     ///
-    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
-    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
+    /// Observation starts at `makeAsyncIterator()`, where a `for await` loop begins. It ends with the last copy of the
+    /// iterator, or when its task is cancelled. Each iterator is an observation of its own. ``onDiagnostic`` receives
+    /// the losses of a full buffer and payloads that do not decode as `M`. If observing can't start, ``onDiagnostic``
+    /// receives the error and the sequence is empty.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes.
-    ///   - identifier: which message, as `.bookAdded` (see ``MessageIdentifier``).
-    ///   - limit: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped.
+    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
+    ///     or a UUID has that identifier as its name in all processes.
+    ///   - identifier: the message type, as `.bookAdded` (see ``MessageIdentifier``).
+    ///   - limit: how many messages (at least 1; at most 64 MiB in total) may wait for the iterator. Beyond that, the
+    ///     oldest are dropped.
     public func messages<Identifier: MessageIdentifier, M: AsyncMessage>(
         of subject: M.Subject,
         for identifier: Identifier,
@@ -38,7 +43,7 @@ extension SharedNotificationCenter {
         SubjectMessages<M>(center: self, subject: SubjectIdentity.text(of: subject), limit: limit)
     }
 
-    /// The messages of a type about an object, or about anything and nothing, as a sequence.
+    /// The messages of a type about one object, or about any subject or none, as a sequence.
     ///
     /// ```swift
     /// final class Library: Sendable {}
@@ -47,18 +52,22 @@ extension SharedNotificationCenter {
     ///     var title: String
     /// }
     /// let center = try SharedNotificationCenter.default
-    /// for await book in center.messages(for: BookAdded.self) { print(book.title) }        // of: library, for those about one
+    /// // With `of: library`: the messages about one library.
+    /// for await book in center.messages(for: BookAdded.self) { print(book.title) }
     /// ```
     ///
-    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
-    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
+    /// Observation starts at `makeAsyncIterator()`, where a `for await` loop begins. It ends with the last copy of the
+    /// iterator, or when its task is cancelled. Each iterator is an observation of its own. ``onDiagnostic`` receives
+    /// the losses of a full buffer and payloads that do not decode as `M`. If observing can't start, ``onDiagnostic``
+    /// receives the error and the sequence is empty.
     ///
     /// - Parameters:
-    ///   - subject: the object; it is not kept. One that is `Identifiable` by a text, a number or a UUID has that name in all processes. `nil`: all,
-    ///     and those posted without one.
-    ///   - messageType: which message.
-    ///   - limit: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped.
+    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
+    ///     or a UUID has that identifier as its name in all processes. `nil`: all messages of the type, with and
+    ///     without a subject.
+    ///   - messageType: the message type.
+    ///   - limit: how many messages (at least 1; at most 64 MiB in total) may wait for the iterator. Beyond that, the
+    ///     oldest are dropped.
     public func messages<M: AsyncMessage>(
         of subject: M.Subject? = nil,
         for messageType: M.Type,
@@ -75,21 +84,24 @@ extension SharedNotificationCenter {
     ///     typealias Subject = Document
     ///     var size: Int
     /// }
-    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
+    /// extension SharedNotificationCenter.MessageIdentifier
+    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
     ///     static var saved: Self { .init() }
     /// }
     /// let center = try SharedNotificationCenter.default
     /// for await saved in center.messages(of: Document(id: "letter"), for: .saved) { print(saved.size) }
     /// ```
     ///
-    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
-    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
+    /// Observation starts at `makeAsyncIterator()`, where a `for await` loop begins. It ends with the last copy of the
+    /// iterator, or when its task is cancelled. Each iterator is an observation of its own. ``onDiagnostic`` receives
+    /// the losses of a full buffer and payloads that do not decode as `M`. If observing can't start, ``onDiagnostic``
+    /// receives the error and the sequence is empty.
     ///
     /// - Parameters:
-    ///   - subject: has its identifier as its name in all processes.
-    ///   - identifier: which message, as `.bookAdded` (see ``MessageIdentifier``).
-    ///   - limit: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped.
+    ///   - subject: the value; its identifier is its name in all processes.
+    ///   - identifier: the message type, as `.bookAdded` (see ``MessageIdentifier``).
+    ///   - limit: how many messages (at least 1; at most 64 MiB in total) may wait for the iterator. Beyond that, the
+    ///     oldest are dropped.
     @_disfavoredOverload
     public func messages<Identifier: MessageIdentifier, M: AsyncMessage>(
         of subject: M.Subject,
@@ -102,7 +114,7 @@ extension SharedNotificationCenter {
 
     /// The messages about a value that is identified by a UUID, as a sequence.
     ///
-    /// Promise: as for one that is identified by a text or a number. ``AsyncMessage`` has an example.
+    /// Promise: as for a value that is identified by a text or a number. ``AsyncMessage`` has an example.
     @_disfavoredOverload
     public func messages<Identifier: MessageIdentifier, M: AsyncMessage>(
         of subject: M.Subject,
@@ -125,14 +137,16 @@ extension SharedNotificationCenter {
     /// for await saved in center.messages(of: Document(id: "letter"), for: Saved.self) { print(saved.size) }
     /// ```
     ///
-    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
-    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
+    /// Observation starts at `makeAsyncIterator()`, where a `for await` loop begins. It ends with the last copy of the
+    /// iterator, or when its task is cancelled. Each iterator is an observation of its own. ``onDiagnostic`` receives
+    /// the losses of a full buffer and payloads that do not decode as `M`. If observing can't start, ``onDiagnostic``
+    /// receives the error and the sequence is empty.
     ///
     /// - Parameters:
-    ///   - subject: has its identifier as its name in all processes.
-    ///   - messageType: which message.
-    ///   - limit: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped.
+    ///   - subject: the value; its identifier is its name in all processes.
+    ///   - messageType: the message type.
+    ///   - limit: how many messages (at least 1; at most 64 MiB in total) may wait for the iterator. Beyond that, the
+    ///     oldest are dropped.
     @_disfavoredOverload
     public func messages<M: AsyncMessage>(
         of subject: M.Subject,
@@ -145,7 +159,7 @@ extension SharedNotificationCenter {
 
     /// The messages of a type about a value that is identified by a UUID, as a sequence.
     ///
-    /// Promise: as for one that is identified by a text or a number. ``AsyncMessage`` has an example.
+    /// Promise: as for a value that is identified by a text or a number. ``AsyncMessage`` has an example.
     @_disfavoredOverload
     public func messages<M: AsyncMessage>(
         of subject: M.Subject,
@@ -156,7 +170,7 @@ extension SharedNotificationCenter {
         SubjectMessages<M>(center: self, subject: subject.id.uuidString, limit: limit)
     }
 
-    /// The messages about any subject of a type, and those posted without one, as a sequence.
+    /// The messages about any subject of a type, or without a subject, as a sequence.
     ///
     /// ```swift
     /// final class Library: Sendable {}
@@ -164,21 +178,24 @@ extension SharedNotificationCenter {
     ///     typealias Subject = Library
     ///     var title: String
     /// }
-    /// extension SharedNotificationCenter.MessageIdentifier where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
+    /// extension SharedNotificationCenter.MessageIdentifier
+    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<BookAdded> {
     ///     static var bookAdded: Self { .init() }
     /// }
     /// let center = try SharedNotificationCenter.default
     /// for await book in center.messages(of: Library.self, for: .bookAdded) { print(book.title) }
     /// ```
     ///
-    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the last copy of the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. What falls out of the buffer, payloads that are not an `M`, and why observing could
-    /// not start (the sequence is empty then) are told to ``onDiagnostic``.
+    /// Observation starts at `makeAsyncIterator()`, where a `for await` loop begins. It ends with the last copy of the
+    /// iterator, or when its task is cancelled. Each iterator is an observation of its own. ``onDiagnostic`` receives
+    /// the losses of a full buffer and payloads that do not decode as `M`. If observing can't start, ``onDiagnostic``
+    /// receives the error and the sequence is empty.
     ///
     /// - Parameters:
-    ///   - subject: its type.
-    ///   - identifier: which message, as `.bookAdded` (see ``MessageIdentifier``).
-    ///   - limit: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for; then the oldest are dropped.
+    ///   - subject: the type of the subjects.
+    ///   - identifier: the message type, as `.bookAdded` (see ``MessageIdentifier``).
+    ///   - limit: how many messages (at least 1; at most 64 MiB in total) may wait for the iterator. Beyond that, the
+    ///     oldest are dropped.
     public func messages<Identifier: MessageIdentifier, M: AsyncMessage>(
         of subject: M.Subject.Type,
         for identifier: Identifier,

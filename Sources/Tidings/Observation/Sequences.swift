@@ -1,6 +1,10 @@
+// Sequences of messages and of raw notifications, and the types that they return.
+
 extension SharedNotificationCenter {
-    /// The messages of a type, as a sequence: every matching one posted after its iterator was made, once and in order, and before them the retained
-    /// one, if there is one.
+    /// The messages of a type, as a sequence.
+    ///
+    /// The sequence yields every matching message that is posted after its iterator was made, once and in order. A
+    /// retained message, if there is one, comes before them.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -8,25 +12,31 @@ extension SharedNotificationCenter {
     /// for await change in center.messages(of: TrackChanged.self, bufferSize: 10) { print(change.title) }
     /// ```
     ///
-    /// Observation starts at `makeAsyncIterator()`, that is where a `for await` loop begins, and ends with the iterator, or when
-    /// its task is cancelled. Each iterator observes for itself. If observing can't start, ``onDiagnostic`` is told why
-    /// (``Diagnostic/sequenceFailed(_:)``, with the codes that `addObserver` throws) and the sequence is empty.
+    /// Observation starts at `makeAsyncIterator()`, where a `for await` loop begins. It ends with the iterator, or when
+    /// its task is cancelled. Each iterator is an observation of its own. If observing can't start, the sequence is
+    /// empty. ``onDiagnostic`` then receives the error (``Diagnostic/sequenceFailed(_:)``), with the codes that
+    /// `addObserver` throws.
     ///
-    /// If the center ends, so does the sequence, after what was still waiting. `nil` carries no reason. ``onDiagnostic`` is told it
-    /// (``Diagnostic/dispatchFailed(_:)``), and a sequence of deliveries ends with it (``Delivery/centerEnded(_:)``).
+    /// If the center ends, the sequence ends after the messages that were still waiting. A `nil` element carries no
+    /// reason. ``onDiagnostic`` receives the reason (``Diagnostic/dispatchFailed(_:)``), and it is the last element of
+    /// a sequence of deliveries (``Delivery/centerEnded(_:)``).
     ///
     /// - Parameters:
-    ///   - type: the message type; its ``Message/name`` is what is observed.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object. A count of what was missed includes them: of what
-    ///     is lost nobody can tell any more whose it was.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - bufferSize: how many messages (at least 1; 64 MiB at most in all) may wait to be asked for.
-    ///   - keeping: which of more are kept, the newest or the oldest; the rest are dropped, and reported as missed. Makes no difference
-    ///     to a lossless one, which drops none.
-    ///   - onMissed: told how many were lost, before the next one, where the iterator is asked. `nil`: ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are not an `M`. `nil`: ``onDiagnostic`` is told.
+    ///   - type: the message type; the observer observes its ``Message/name``.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
+    ///     includes them, because the poster of a lost notification is unknown.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - bufferSize: how many messages (at least 1; at most 64 MiB in total) may wait for the iterator.
+    ///   - keeping: which notifications a full buffer keeps, the newest or the oldest. The sequence drops the excess
+    ///     and reports it as missed. A lossless sequence drops none and ignores this parameter.
+    ///   - onMissed: receives the number of lost messages before the next message, in the context that calls the
+    ///     iterator. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads that do not decode as `M`. `nil`: ``onDiagnostic`` receives them.
     public func messages<M: Message>(
         of type: M.Type = M.self,
         subject: String? = nil,
@@ -45,10 +55,10 @@ extension SharedNotificationCenter {
             onMissed: onMissed)
     }
 
-    /// The messages of a type with their envelopes, and what was missed where it was missed, as a sequence. For an example see ``Delivery``.
+    /// The messages of a type with their envelopes, and losses at the positions where they occurred, as a sequence.
     ///
-    /// Starts, ends and fails, and what the parameters mean: as
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)->SharedNotificationCenter.Messages<M>``.
+    /// For an example see ``Delivery``. Start, end, failure and parameters: as for
+    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)-54fec``.
     public func deliveries<M: Message>(
         of type: M.Type = M.self,
         subject: String? = nil,
@@ -67,7 +77,7 @@ extension SharedNotificationCenter {
             reading: Reading(type, onUndecodable: onUndecodable, in: core))
     }
 
-    /// Messages as a sequence, which does not observe before it is iterated.
+    /// A sequence of messages. It observes only while it is iterated.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -78,28 +88,30 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// See ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)->SharedNotificationCenter.Messages<M>``.
+    /// See ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)-54fec``.
     public struct Messages<M: Message>: AsyncSequence, Sendable {
         /// A message.
         public typealias Element = M
-        /// It does not fail.
+        /// The sequence does not throw.
         public typealias Failure = Never
 
         let deliveries: Deliveries<M>
         let onMissed: (@Sendable (Int) -> Void)?
 
-        /// Starts to observe: what is posted after this returned comes. For an example see ``Messages``.
+        /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
+        /// ``Messages``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(deliveries: deliveries.makeAsyncIterator(), onMissed: onMissed)
         }
 
-        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``Messages``.
+        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
+        /// each element goes to one copy. For an example see ``Messages``.
         public struct Iterator: AsyncIteratorProtocol {
             var deliveries: Deliveries<M>.Iterator
             let onMissed: (@Sendable (Int) -> Void)?
 
-            /// The next message, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then on. For an
-            /// example see ``Messages``.
+            /// The next message, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
+            /// later call returns `nil`, too. For an example see ``Messages``.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> M? {
                 while let delivery = await deliveries.next(isolation: actor) {
                     switch delivery {
@@ -113,11 +125,12 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Messages with their envelopes, and losses, as a sequence, which does not observe before it is iterated. For an example see ``Delivery``.
+    /// A sequence of messages with their envelopes, and of losses. It observes only while it is iterated. For an
+    /// example see ``Delivery``.
     public struct Deliveries<M: Message>: AsyncSequence, Sendable {
         /// A message with its envelope, or a loss.
         public typealias Element = Delivery<M>
-        /// It does not fail.
+        /// The sequence does not throw.
         public typealias Failure = Never
 
         let core: CenterCore
@@ -125,18 +138,20 @@ extension SharedNotificationCenter {
         let bounds: DeliveryBuffer.Bounds
         let reading: Reading<M>
 
-        /// Starts to observe: what is posted after this returned comes. For an example see ``Delivery``.
+        /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
+        /// ``Delivery``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), reading: reading)
         }
 
-        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``Delivery``.
+        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
+        /// each element goes to one copy. For an example see ``Delivery``.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
             let reading: Reading<M>
 
-            /// The next delivery, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then on. For an
-            /// example see ``Delivery``.
+            /// The next delivery, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
+            /// later call returns `nil`, too. For an example see ``Delivery``.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Delivery<M>? {
                 while let item = await feed.next(isolation: actor) {
                     switch item {
@@ -152,29 +167,33 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Notifications with their payloads as they travel, and losses, as a sequence, which does not observe before it is iterated. For an example see
-    /// ``deliveries(ofNames:prefixes:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)``.
+    /// A sequence of notifications with their payload's bytes as posted, and of losses. It observes only while it is
+    /// iterated.
+    ///
+    /// For an example see ``deliveries(ofNames:prefixes:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)``.
     public struct RawDeliveries: AsyncSequence, Sendable {
         /// A notification, or a loss.
         public typealias Element = RawDelivery
-        /// It does not fail.
+        /// The sequence does not throw.
         public typealias Failure = Never
 
         let core: CenterCore
         let subscription: Subscription
         let bounds: DeliveryBuffer.Bounds
 
-        /// Starts to observe: what is posted after this returned comes. For an example see ``RawDelivery``.
+        /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
+        /// ``RawDelivery``.
         public func makeAsyncIterator() -> Iterator {
             Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds))
         }
 
-        /// One pass over it: it observes from when it was made until its last copy goes. Copies take turns. For an example see ``RawDelivery``.
+        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
+        /// each element goes to one copy. For an example see ``RawDelivery``.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
 
-            /// The next delivery, as soon as there is one; `nil` when the task was cancelled, or observing has failed, and from then on. For an
-            /// example see ``RawDelivery``.
+            /// The next delivery, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
+            /// later call returns `nil`, too. For an example see ``RawDelivery``.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> RawDelivery? {
                 switch await feed.next(isolation: actor) {
                 case .arrival(let arrival): .notification(arrival.notification)

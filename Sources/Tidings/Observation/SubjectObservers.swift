@@ -1,4 +1,5 @@
-/// A center object's own observers of messages with subjects, whom a post must have reached when it returns.
+/// A center object's observers of messages with subjects. A post through this object returns only after it has reached
+/// them.
 final class SubjectObservers: Sendable {
     private struct Reference: Sendable {
         weak let observation: Observation?
@@ -15,7 +16,8 @@ final class SubjectObservers: Sendable {
         // Released without the lock: one may be the last reference.
         var alive: [Observation] = []
         state.withLock { state in
-            // Those who are gone go when somebody of that name comes: there are never more of them than were there at a time.
+            // Remove released observations when another one of the same name is added. The list is therefore never
+            // longer than the largest number that were alive at one time.
             state.references[name, default: []].removeAll { reference in
                 guard let observation = reference.observation else { return true }
                 alive.append(observation)
@@ -26,9 +28,9 @@ final class SubjectObservers: Sendable {
         withExtendedLifetime(alive) {}
     }
 
-    /// Whom a notification is for, in the order in which they were added.
+    /// The observations that match a notification, in the order in which they were added.
     private func observations(of name: SharedNotificationCenter.Name, _ subject: String?) -> [Observation] {
-        // In a forked child nobody dispatches, and the lock may be anybody's.
+        // In a forked child, no dispatcher runs, and another thread of the parent may have held the lock.
         guard generation == Forking.generation else { return [] }
         return state.withLock { ($0.references[name] ?? []).compactMap(\.observation) }.filter { observation in
             let asked = observation.subscription.subject
@@ -36,12 +38,12 @@ final class SubjectObservers: Sendable {
         }
     }
 
-    /// Returns when it has come to all of them.
+    /// Returns when the notification has reached all matching observations.
     func settle(_ name: SharedNotificationCenter.Name, _ subject: String?, _ sequence: UInt64, in incarnation: UInt64) {
         for observation in observations(of: name, subject) { observation.waitUntilReached(sequence, in: incarnation) }
     }
 
-    /// Returns when it has come to all of them, and their closures have been called.
+    /// Returns when the notification has reached all matching observations, and their closures have been called.
     @MainActor
     func settleOnMainActor(
         _ name: SharedNotificationCenter.Name, _ subject: String?, _ sequence: UInt64, in incarnation: UInt64
@@ -54,10 +56,11 @@ final class SubjectObservers: Sendable {
 }
 
 extension Observation {
-    /// 10 s: no measure, but the end of a wait that would be without one: for a dispatcher thread that is stopped.
+    /// 10 s: not a measured value, but a bound for a wait that would otherwise be endless if a dispatcher thread is
+    /// stopped.
     private static let patience: UInt64 = 10_000_000_000
 
-    /// Notes how far it has come. With the lock held.
+    /// Records the observation's progress. With the lock held.
     func note(_ item: Item) {
         switch item {
         case .arrival(let arrival): reached = max(reached, arrival.envelope.sequence.position(after: 1))
@@ -67,7 +70,7 @@ extension Observation {
         dispatcher.lock.wakeAll()
     }
 
-    /// Notes that it begins at that place of a center. With the lock held.
+    /// Records that the observation begins at this position of a center. With the lock held.
     func note(_ position: UInt64, in incarnation: UInt64) {
         reached = position
         reachedIn = incarnation
@@ -78,11 +81,12 @@ extension Observation {
         guard !dispatcher.isForked else { return }
         let deadline = Lock.now + Self.patience
         dispatcher.lock.withLock {
-            // A closure on the dispatcher thread would wait for itself.
+            // On the dispatcher thread, the closure would wait for its own thread.
             guard dispatcher.thread != .current else { return }
             let before = losses
             let begun = reachedIn
-            // After a loss it may never come. It may have yet to go on in that center; once it is in a later one, it has nothing of this one any more.
+            // After a loss, the notification may never arrive. The observation may still have to move to this center.
+            // Once it is in a later center, no notification of this center is left to arrive.
             while losses == before, !machine.isCancelled,
                 reachedIn == incarnation ? reached <= sequence : reachedIn == begun
             {
@@ -91,7 +95,8 @@ extension Observation {
         }
     }
 
-    /// Calls the closure for what waits, up to that one, unless it is running: then it follows by itself.
+    /// Calls the closure for waiting items, up to this notification. If the closure is running, it receives the
+    /// notification later.
     @MainActor
     fileprivate func runOnMainActor(through sequence: UInt64, in incarnation: UInt64) {
         while true {

@@ -1,45 +1,50 @@
+// What an observation observes, how it is added to the C observer, and where its closure runs.
+
 internal import Dispatch
 
-/// What is observed, as the public functions say it.
+/// The arguments of the public functions that say what to observe.
 struct Subscription: Sendable {
-    /// `nil`: all.
+    /// `nil`: all names.
     var names: [SharedNotificationCenter.Name]?
-    /// Also all names that begin with one of these.
+    /// Observe also all names with one of these prefixes.
     var prefixes: [String] = []
     var subject: String?
     var start: SharedNotificationCenter.Start
     var excludesOwn: Bool
     var isLossless: Bool
 
-    /// A start elsewhere than now needs a cursor of its own, and a lossless observer must hold back posters for nobody else's sake.
+    /// A start other than `.now` needs a cursor of its own. A lossless observer must hold back posts of its own
+    /// subscription only.
     var needsOwnDispatcher: Bool { start != .now || isLossless }
 }
 
-// Names that begin with something. Compared by bytes, as names are: not by what Unicode holds for equal.
+// Prefixes are compared byte by byte, as names are, and not by Unicode equivalence.
 extension Subscription {
-    /// Those of `prefixes` that don't begin with another one.
+    /// The members of `prefixes` that do not begin with another member.
     var leastPrefixes: [String] {
         var least: [String] = []
         for prefix in prefixes.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-            // Whatever one of them begins with stands before it, and what stands between these two begins with it, too.
+            // In sorted order, a prefix comes before all texts that begin with it, and only such texts come between
+            // them. So the last kept prefix decides.
             if let last = least.last, prefix.utf8.starts(with: last.utf8) { continue }
             least.append(prefix)
         }
         return least
     }
 
-    /// Whether a name begins with one of `prefixes`, and needs no look of its own.
+    /// Whether a name begins with one of `prefixes`, and so needs no subscription of its own.
     private func isCovered(_ name: SharedNotificationCenter.Name) -> Bool {
         prefixes.contains { name.rawValue.utf8.starts(with: $0.utf8) }
     }
 
-    /// Those of `names` that are to be looked at, each once, so that with `leastPrefixes` no notification is of two of them.
+    /// The members of `names` that need a subscription, without repetition. With `leastPrefixes`, no notification then
+    /// matches two subscriptions.
     var leastNames: [SharedNotificationCenter.Name] {
         var seen = Set<SharedNotificationCenter.Name>()
         return names?.filter { seen.insert($0).inserted && !isCovered($0) } ?? []
     }
 
-    /// For messages: the names, and `com.example.*` for a prefix; `nil`: all.
+    /// The names for diagnostics, and `com.example.*` for a prefix; `nil`: all names.
     var patterns: [SharedNotificationCenter.Name]? {
         guard let names, !prefixes.contains("") else { return nil }
         return names + prefixes.map { .init(beginningWith: $0) }
@@ -47,13 +52,13 @@ extension Subscription {
 }
 
 extension SharedNotificationCenter.Name {
-    /// What stands for all names that begin so, where there is place for a name only.
+    /// The pattern for all names with a prefix, for fields that hold a name.
     init(beginningWith prefix: String) {
         self.init(prefix + "*")
     }
 }
 
-// What it means to the C library.
+// The subscription's calls to the C library.
 extension ObserverHandle {
     func seek(to start: SharedNotificationCenter.Start) throws(SharedNotificationError) {
         switch start {
@@ -63,8 +68,8 @@ extension ObserverHandle {
         }
     }
 
-    /// Adds each of its names, and tells the number that it got at once: of those before one that can't be added, too. With the name that a
-    /// notification has then; `nil`: it says so itself.
+    /// Adds each name and prefix. Reports each new subscription number at once, so that the caller has the numbers even
+    /// if a later one fails. The reported name is that of its notifications; `nil`: each notification carries its name.
     func add(
         _ subscription: Subscription, told: (SharedNotificationCenter.Name?, UInt32) -> Void
     ) throws(SharedNotificationError) {
@@ -78,7 +83,7 @@ extension ObserverHandle {
             told(
                 name, try add(name: name.rawValue, subject: subscription.subject, retained: retained, history: history))
         }
-        // The C library has no place for all names by one subject, nor for some; `matches` looks.
+        // The C library can't restrict all names, or a prefix, to one subject. `matches` checks the subject.
         for prefix in subscription.leastPrefixes {
             told(
                 nil,
@@ -96,7 +101,7 @@ extension ObserverHandle {
 }
 
 extension Subscription {
-    /// Whether the notification that was found, of one of its names, is meant.
+    /// Whether a notification that the C library found for this subscription passes the filters.
     @inline(__always)
     func matches(_ observer: ObserverHandle) -> Bool {
         if excludesOwn, observer.isOwn { return false }
@@ -105,16 +110,16 @@ extension Subscription {
     }
 }
 
-/// How an observer is served.
+/// The context in which an observer receives its items.
 enum Manner: Sendable {
-    /// A closure on a queue, or on the dispatcher thread.
+    /// A closure on a queue; `nil`: on the dispatcher thread.
     case closure(DispatchQueue?, @Sendable (Arrival) -> Void)
     case mainActor(@MainActor @Sendable (Arrival) -> Void)
     /// In a task; `nil`: on the library's own threads.
     case task((any TaskExecutor)?, @Sendable (Arrival) async -> Void)
-    /// On an actor, which is given to it. The observation ends with the actor.
+    /// On an actor, which is passed to the closure. The observation ends with the actor.
     case isolated(WeakActor, @Sendable (any Actor, Arrival) -> Void)
-    /// It asks by itself: a sequence's iterator.
+    /// A sequence's iterator takes the items.
     case pull
 }
 
@@ -122,5 +127,5 @@ struct WeakActor: Sendable {
     weak let actor: (any Actor)?
 }
 
-/// Told of losses; of which name, or `nil` for all that is observed.
+/// Receives the number of losses and their name; `nil`: the number is for all observed names.
 typealias MissedHandler = @Sendable (Int, SharedNotificationCenter.Name?) -> Void

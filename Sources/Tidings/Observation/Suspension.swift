@@ -1,9 +1,14 @@
+// Suspension of a center object: its observers with a ``SuspensionBehavior`` hold back what arrives until it is
+// resumed.
+
 extension SharedNotificationCenter {
-    /// What becomes of notifications that come for an observer while its center object is suspended.
+    /// What happens to notifications that arrive for an observer while its center object is suspended.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forName: "com.example.changed", object: nil, suspensionBehavior: .hold(limit: 100)) { print($0.name) }
+    /// let token = try center.addObserver(
+    ///     forName: "com.example.changed", object: nil, suspensionBehavior: .hold(limit: 100)
+    /// ) { print($0.name) }
     /// center.suspend()
     /// for _ in 0..<3 { try center.post(name: "com.example.changed") }
     /// center.resume()                                                         // now they come
@@ -11,33 +16,38 @@ extension SharedNotificationCenter {
     ///
     /// See ``SharedNotificationCenter/isSuspended``.
     public struct SuspensionBehavior: Hashable, Sendable {
-        /// `nil`: suspension makes no difference.
+        /// `nil`: suspension has no effect.
         let kind: HeldItems.Kind?
 
-        /// They are dropped.
+        /// Notifications are dropped.
         public static let drop = SuspensionBehavior(kind: .drop)
-        /// The last one of each name and object (subject) waits, 1,024 of these at most.
+        /// The last notification of each name and object (subject) waits, at most 1,024 in total.
         public static let coalesce = coalesce(limit: 1024)
-        /// They wait, 1,024 at most.
+        /// Notifications wait, at most 1,024.
         public static let hold = hold(limit: 1024)
-        /// They are delivered as if it were not suspended.
+        /// Notifications are delivered as if the center object were not suspended.
         public static let deliverImmediately = SuspensionBehavior(kind: nil)
 
-        /// The last one of each name and object (subject) waits, at most so many (at least 1; 64 MiB in all). Of more names and objects those whose
-        /// last one is the oldest fall out, and are reported as missed in front of the rest. For an example see ``SuspensionBehavior``.
+        /// The last notification of each name and object (subject) waits. For an example see ``SuspensionBehavior``.
+        ///
+        /// At most `limit` notifications wait (at least 1; at most 64 MiB in total). Beyond that, the oldest waiting
+        /// notifications are dropped, and reported as missed before the remaining ones.
         public static func coalesce(limit: Int) -> SuspensionBehavior {
             SuspensionBehavior(kind: .coalesce(limit: limit))
         }
 
-        /// They wait, at most so many (at least 1; 64 MiB in all). Of more the oldest fall out, and are reported as missed in front of the rest. For
-        /// an example see ``SuspensionBehavior``.
+        /// Notifications wait, at most `limit` (at least 1; at most 64 MiB in total). For an example see
+        /// ``SuspensionBehavior``.
+        ///
+        /// Beyond that, the oldest are dropped, and reported as missed before the remaining ones.
         public static func hold(limit: Int) -> SuspensionBehavior {
             SuspensionBehavior(kind: .hold(limit: limit))
         }
     }
 
-    /// Whether notifications are held back from this center object's observers with a ``SuspensionBehavior``; other observers, other center
-    /// objects and other processes do not notice.
+    /// Whether this center object holds back notifications from its observers with a ``SuspensionBehavior``.
+    ///
+    /// Its observers without a behavior, other center objects and other processes are not affected.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -48,39 +58,44 @@ extension SharedNotificationCenter {
     /// center.isSuspended = false
     /// ```
     ///
-    /// Promise: when it has been set to true, what arrives from then on is treated as each observer's behavior says; a closure that is running,
-    /// and what waited for its queue before, go on. When it is set to false, what was held back is delivered, in order and before
-    /// whatever comes later; an observer without a queue gets it on a queue of its own. An observer added while suspended is so too.
+    /// Promise: after this property is set to true, each observer's behavior applies to what arrives. A closure that is
+    /// running continues, and notifications that already waited for its queue are delivered. After the property is set
+    /// to false, the notifications that were held back are delivered in order, before later notifications. An observer
+    /// without a queue receives them on a queue of its own. An observer that is added during suspension is suspended,
+    /// too.
     ///
-    /// A lossless observer holds posters back rather than have anything fall out of what waits for it. What its behavior drops or coalesces goes:
-    /// that was asked for.
+    /// For a lossless observer, posts are held back, so that no waiting notification is dropped. Notifications that its
+    /// behavior drops or coalesces are lost by request.
     ///
-    /// Setting it twice is setting it once. It is true also while ``suspend()`` has been called more often than ``resume()``.
+    /// Setting the property twice has the effect of setting it once. It is also true while ``suspend()`` has been
+    /// called more often than ``resume()``.
     public var isSuspended: Bool {
         get { suspension.isSuspended }
         set { suspension.change { $0.isSet = newValue } }
     }
 
-    /// Suspends, as setting ``isSuspended`` does, until ``resume()`` has been called as often. From any thread; for an example see
-    /// ``SuspensionBehavior``.
+    /// Suspends, as setting ``isSuspended`` does, until ``resume()`` has been called as often as this. From any thread;
+    /// for an example see ``SuspensionBehavior``.
     public func suspend() {
         suspension.change { $0.depth += 1 }
     }
 
-    /// Ends one ``suspend()``. The last one delivers what was held back, unless ``isSuspended`` was set to true. One too many does nothing. From any
-    /// thread; for an example see ``SuspensionBehavior``.
+    /// Ends one ``suspend()``. From any thread; for an example see ``SuspensionBehavior``.
+    ///
+    /// The last call delivers what was held back, unless ``isSuspended`` was set to true. A call without a
+    /// ``suspend()`` has no effect.
     public func resume() {
         suspension.change { $0.depth = max(0, $0.depth - 1) }
     }
 }
 
-/// Whether a center object is suspended, and those whom that concerns.
+/// Whether a center object is suspended, and which observations it suspends.
 final class Suspension: Sendable {
     struct State {
         fileprivate(set) var isSet = false
         fileprivate(set) var depth = 0
         fileprivate var observations: [Reference] = []
-        /// When so many, those who are gone are forgotten.
+        /// At this count of references, those to released observations are removed.
         fileprivate var limit = 16
 
         fileprivate var isSuspended: Bool { isSet || depth > 0 }
@@ -90,7 +105,7 @@ final class Suspension: Sendable {
         weak let observation: Observation?
     }
 
-    // Held while the observations' own locks are taken, never the other way round, and no user code runs with it.
+    // Lock order: this lock, then an observation's lock. No user code runs with this lock held.
     private let state = Locked(State())
 
     var isSuspended: Bool { state.withLock { $0.isSuspended } }
@@ -108,7 +123,7 @@ final class Suspension: Sendable {
                 guard !observation.dispatcher.isForked else { return nil }
                 let keeps = observation.dispatcher.lock.withLock { () -> ObservationMachine.Keeps in
                     if before {
-                        // A leader that waits for room among what is held back.
+                        // A leader may wait for room in the held notifications.
                         observation.dispatcher.lock.wakeAll()
                         return observation.machine.resume()
                     }

@@ -1,19 +1,22 @@
+// The registrations of targets with a center object.
+
 internal import Dispatch
 
-/// Targets and what each is registered for. A center object's own: the registrations end with it.
+/// Targets and their registrations. The table belongs to one center object, and the registrations end with it.
 ///
-/// A target is found by its address, which another object may have after its death: a registration whose target is gone counts for nothing.
+/// A target is found by its address. After its release, another object may have this address, so a registration whose
+/// target is gone is ignored.
 final class TargetTable: Sendable {
-    /// One target, name, type of payload, and subject: one registration.
+    /// A registration is identified by its target, name, type of payload, and subject.
     struct RegistrationKey: Hashable {
         var name: SharedNotificationCenter.Name
         var type: ObjectIdentifier
         var subject: ByteText?
     }
 
-    /// A target and its action, which is all that a registration's closure knows of it.
+    /// A target and its action. A registration's closure refers to both only through this object.
     private final class Registration<Target: AnyObject & Sendable, Action: Sendable>: @unchecked Sendable {
-        // Sendable: what changes is the action, behind a lock; loading a weak reference excludes its clearing.
+        // Sendable: only the action changes, behind a lock. Loading a weak reference excludes its clearing.
         private weak var object: Target?
         private let action: Locked<Action>
         private let registrationKey: RegistrationKey
@@ -29,7 +32,7 @@ final class TargetTable: Sendable {
             self.table = table
         }
 
-        /// The target and its action now; `nil`: the target is gone, and so is the registration then.
+        /// The current target and action. `nil`: the target has been released, and the registration is removed here.
         var current: (Target, Action)? {
             if let object { return (object, action.withLock { $0 }) }
             table?.remove(address, registrationKey, of: self)
@@ -39,7 +42,7 @@ final class TargetTable: Sendable {
         fileprivate func belongs(to target: Target) -> Bool { object === target }
 
         fileprivate func exchange(_ new: Action) {
-            // The old one is released without the lock.
+            // Release the previous action without the lock.
             let old = action.withLock { action in
                 defer { action = new }
                 return action
@@ -55,10 +58,10 @@ final class TargetTable: Sendable {
 
     private let generation = Forking.generation
     private let entries = Locked<[ObjectIdentifier: [RegistrationKey: Entry]]>([:])
-    // Its lock is taken after that of `entries`, and before a dispatcher's.
+    // Lock order: `entries`, then this lock, then a dispatcher's lock.
     private let ending = Locked(EndingRegistrations<RegistrationKey>())
 
-    /// What is done with a target, and where.
+    /// The function that is called with a target, and its context.
     enum Action<Target: AnyObject & Sendable> {
         case closure(DispatchQueue?, @Sendable (Target, Arrival) -> Void)
         case mainActor(@MainActor @Sendable (Target, Arrival) -> Void)
@@ -92,14 +95,15 @@ final class TargetTable: Sendable {
         }
     }
 
-    /// Registers, or exchanges the action of what is registered already. Observing begins with the table's lock held, and runs no user code.
+    /// Registers, or replaces the action of an existing registration. Observation begins with the table's lock held,
+    /// and runs no user code.
     private func register<Target: AnyObject & Sendable, Action: Sendable>(
         _ target: Target, _ action: Action, _ core: CenterCore, _ subscription: Subscription, _ type: Any.Type,
         _ onMissed: MissedHandler?, as manner: (Registration<Target, Action>) -> Manner
     ) throws(SharedNotificationError) {
         try core.refuseIfForked()
         let address = ObjectIdentifier(target)
-        // A target is registered for one name at a time.
+        // A target's subscription has exactly one name.
         let registrationKey = RegistrationKey(
             name: subscription.names![0], type: ObjectIdentifier(type),
             subject: subscription.subject.map { ByteText($0) })
@@ -112,8 +116,9 @@ final class TargetTable: Sendable {
                         same.exchange(action)
                         return nil
                     }
-                    // It is being removed, or of an object that is gone, or its action runs elsewhere. Its action may be running: a thread
-                    // that removes the target from now on does not find the entry, and waits for the action all the same.
+                    // The entry is being removed, or its object has been released, or its action runs in another
+                    // context than the new one. Its action may be running. A thread that removes the target from now on
+                    // does not find the entry, but must still wait for the action.
                     entry.anchor.observation.endRuns()
                     ending.withLock { $0.add(address, registrationKey, entry.anchor.observation) }
                     return take(address, registrationKey, from: &entries)
@@ -128,9 +133,9 @@ final class TargetTable: Sendable {
         }
     }
 
-    /// Ends all registrations of whatever is at that address, or those of one name and type.
+    /// Ends the matching registrations of the object at this address.
     func remove(_ target: ObjectIdentifier, where isMeant: (RegistrationKey) -> Bool) {
-        // In a forked child nothing of this runs, and the lock may be anybody's.
+        // In a forked child, no closure runs, and another thread of the parent may have held the lock.
         guard generation == Forking.generation else { return }
         let meant = entries.withLock { $0[target]?.filter { isMeant($0.key) } ?? [:] }
         let alive = ending.withLock { $0.forgetEnded() }
@@ -138,14 +143,14 @@ final class TargetTable: Sendable {
         // Without the lock: this waits for closures, which may add and remove targets.
         Observation.cancelAll(
             meant.values.map(\.anchor.observation) + ending.withLock { $0.of(target, where: isMeant) })
-        // Not before: who removes the target meanwhile has to find them, and wait.
+        // Remove the entries only now: a concurrent removal of the target must find them, and wait.
         for (registrationKey, entry) in meant {
             ending.withLock { $0.add(target, registrationKey, entry.anchor.observation) }
             _ = take(target, registrationKey, of: entry.registration)
         }
     }
 
-    /// Ends a registration whose target is gone.
+    /// Ends a registration whose target has been released.
     private func remove(_ target: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: AnyObject) {
         take(target, registrationKey, of: registration)?.anchor.cancel(waiting: false)
     }

@@ -1,9 +1,12 @@
+// Targets of keys: registered methods with the arguments of a key. The key's types identify a registration, as a
+// message's type does.
+
 public import Dispatch
 
-// Methods with the arguments of a key. A key's types are part of what is registered, as a message's type is.
 extension SharedNotificationCenter {
-    /// Calls a method of an object with the arguments of every notification of a key, one at a time and in order, as long as the object
-    /// lives.
+    /// Calls a method of an object with the arguments of every notification of a key, while the object is alive.
+    ///
+    /// Calls come one at a time and in order.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -14,23 +17,28 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.addTarget(controller, action: ProgressController.progressed, for: progress)
     /// ```
     ///
-    /// Promises: as for the method of a message,
+    /// Promise: as for the method of a message,
     /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``.
     ///
     /// - Parameters:
-    ///   - target: whose method is called; weakly held.
+    ///   - target: the object whose method is called; the center holds it weakly.
     ///   - action: the method, as `ProgressController.progressed`.
-    ///   - key: the name that is observed, and what its payloads are decoded as.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, in the method's context. `nil`:
-    ///     ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are of another type, in the method's context. `nil`: ``onDiagnostic`` is told.
+    ///   - key: the observed name, and the types that its payloads decode as.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the method's
+    ///     context. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads of another type, in the method's context. `nil`: ``onDiagnostic`` receives
+    ///     them.
     ///   - queue: where the method runs; `nil`: on the dispatcher thread.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory). Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory). On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, each Argument>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (repeat each Argument) -> Void,
@@ -50,7 +58,9 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a method of the main actor's with the arguments of every notification of a key, one at a time and in order, as long as the object lives.
+    /// Calls a method on the main actor with the arguments of every notification of a key, while the object is alive.
+    ///
+    /// Calls come one at a time and in order.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -61,11 +71,11 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.addTarget(controller, action: ProgressController.progressed, for: progress)
     /// ```
     ///
-    /// Promises: as for the main actor's method of a message,
+    /// Promise: as for a message's method on the main actor,
     /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-52ytg``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
-    ///   Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`. On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, each Argument>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> @MainActor (repeat each Argument) -> Void,
@@ -84,8 +94,10 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls an asynchronous method of an object with the arguments of every notification of a key, as long as the object lives: the next call starts
-    /// when the one before has returned.
+    /// Calls an asynchronous method of an object with the arguments of every notification of a key, while the object is
+    /// alive.
+    ///
+    /// The next call starts after the previous call has returned.
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
@@ -96,11 +108,11 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.addTarget(controller, action: ProgressController.progressed, for: progress)
     /// ```
     ///
-    /// Promises: as for the asynchronous method of a message,
+    /// Promise: as for the asynchronous method of a message,
     /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-5m2j4``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
-    ///   Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`. On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, each Argument>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (repeat each Argument) async -> Void,
@@ -119,12 +131,14 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Ends what a target is registered for with a key, or with that and a subject. Promise and example: ``removeTarget(_:)``.
+    /// Ends a target's registrations for a key, or for a key and a subject.
+    ///
+    /// Promise and example: ``removeTarget(_:)``.
     ///
     /// - Parameters:
-    ///   - target: whose registrations end.
+    ///   - target: the object whose registrations end.
     ///   - key: the key.
-    ///   - subject: of which registration; `nil`: all of the key, with and without a subject.
+    ///   - subject: the subject of the registration; `nil`: all registrations for the key, with and without a subject.
     public func removeTarget<each Argument>(
         _ target: AnyObject, for key: Key<repeat each Argument>, subject: String? = nil
     ) {
@@ -134,7 +148,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// What all of these come to.
+    /// The common implementation of the overloads above.
     private func register<Target: AnyObject & Sendable, each Argument>(
         _ target: Target, _ key: Key<repeat each Argument>, _ subject: String?, _ start: Start,
         _ excludingOwnPosts: Bool, _ lossless: Bool, _ onMissed: (@Sendable (Int) -> Void)?,

@@ -1,8 +1,11 @@
+// Targets of messages: registered methods of objects. There are six overloads: the method runs on a dispatcher thread
+// or queue, on the main actor, or in a task, each with or without the envelope. The compiler selects the overload by
+// the method's type.
+
 public import Dispatch
 
-// Methods of objects: dispatcher thread or queue, main actor, task × with or without the envelope. Which one is meant shows in the method.
 extension SharedNotificationCenter {
-    /// Calls a method of an object for every message of a type, one at a time and in order, as long as the object lives.
+    /// Calls a method of an object for every message of a type, one at a time and in order, while the object is alive.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -16,32 +19,39 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promise: as for a closure, and
-    /// - the target is held weakly: when it is gone nothing is called any more, and the registration ends by itself (at the latest with the
-    ///   next notification). While the method runs, the target lives.
-    /// - A target has one action for each message type and subject. Added again it is still called once, with the options of the first time,
-    ///   and nothing is lost or repeated by it. Functions can't be compared, so another action takes the place of the one before.
-    /// - All actions of one target keep one order, for all its message types, keys and subjects, wherever they run: at most one of them runs at a
-    ///   time, and one that takes long makes the target's others wait. Registrations with a thread of their own (`lossless`, or `from` anything
-    ///   but `.now`) are in order each by itself.
-    /// - When ``removeTarget(_:)`` has returned, no action of the target is running (unless it is the caller) or will run.
+    /// - The center holds the target weakly. After the target is released, no method is called. The registration then
+    ///   ends, at the latest with the next notification. The target stays alive while a method runs.
+    /// - A target has one action for each message type and subject. If it is added again, it is still called once, with
+    ///   the options of the first call. No notification is lost or repeated. Functions can't be compared, so another
+    ///   action replaces the previous one.
+    /// - All actions of one target run in one order, for all its message types, keys and subjects, wherever they run.
+    ///   At most one of them runs at a time, so a slow action delays the target's other actions. A registration with a
+    ///   thread of its own (`lossless`, or `from` any value except `.now`) has an order of its own.
+    /// - After ``removeTarget(_:)`` has returned, no action of the target runs again. None is running, except an action
+    ///   that made the call.
     /// - The registrations belong to this center object and end with it.
     ///
-    /// The method may be one of the main actor's, or asynchronous: it then runs as such a closure would.
+    /// The method may belong to the main actor, or be asynchronous: it then runs as such a closure would.
     ///
     /// - Parameters:
-    ///   - target: whose method is called; weakly held.
+    ///   - target: the object whose method is called; the center holds it weakly.
     ///   - action: the method, as `PlayerController.trackChanged`.
-    ///   - type: the message type; its ``Message/name`` is what is observed.
-    ///   - subject: only those posted with this subject; `nil`: all.
-    ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-    ///   - excludingOwnPosts: leave out what is posted through this center object.
-    ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-    ///   - onMissed: told how many matching notifications were lost, before the next one, in the method's context. `nil`:
-    ///     ``onDiagnostic`` is told.
-    ///   - onUndecodable: told of payloads that are of another type, in the method's context. `nil`: ``onDiagnostic`` is told.
+    ///   - type: the message type; the observer observes its ``Message/name``.
+    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+    ///     thread.
+    ///   - excludingOwnPosts: leaves out notifications that this center object posts.
+    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
+    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
+    ///     of the center and a thread.
+    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the method's
+    ///     context. `nil`: ``onDiagnostic`` receives it.
+    ///   - onUndecodable: receives payloads of another type, in the method's context. `nil`: ``onDiagnostic`` receives
+    ///     them.
     ///   - queue: where the method runs; `nil`: on the dispatcher thread.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in
-    ///   a center that was opened for reading only), `.forked`, `.system` (no thread, or no memory). Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+    ///   thread, or no memory). On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (M) -> Void,
@@ -61,21 +71,27 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a method of an object with every message of a type and its ``Envelope``, one at a time and in order, as long as the object lives.
+    /// Calls a method of an object with every message of a type and its ``Envelope``, while the object is alive.
+    ///
+    /// Calls come one at a time and in order.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// final class PlayerController: Sendable {
-    ///     func trackChanged(_ change: TrackChanged, _ envelope: SharedNotificationCenter.Envelope) { print(envelope.poster.pid, change.title) }
+    ///     func trackChanged(_ change: TrackChanged, _ envelope: SharedNotificationCenter.Envelope) {
+    ///         print(envelope.poster.pid, change.title)
+    ///     }
     /// }
     /// let controller = PlayerController()
-    /// try SharedNotificationCenter.default.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self)
+    /// let center = try SharedNotificationCenter.default
+    /// try center.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self)
     /// ```
     ///
-    /// Otherwise as without the envelope: ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``.
+    /// Otherwise the same as without the envelope:
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
-    ///   Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`. On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (M, Envelope) -> Void,
@@ -95,7 +111,8 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a method of the main actor's for every message of a type, one at a time and in order, as long as the object lives.
+    /// Calls a method on the main actor for every message of a type, one at a time and in order, while the object is
+    /// alive.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -103,15 +120,17 @@ extension SharedNotificationCenter {
     ///     func trackChanged(_ change: TrackChanged) { print(change.title) }
     /// }
     /// let controller = await PlayerController()
-    /// try SharedNotificationCenter.default.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self)
+    /// let center = try SharedNotificationCenter.default
+    /// try center.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self)
     /// ```
     ///
-    /// Promise, and what the parameters mean: as for any method,
-    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``. How many may wait for the main actor:
-    /// as for its closures, ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
+    /// Promise and parameters: as for any method,
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``.
+    /// How many notifications may wait for the main actor: as for its closures,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
-    ///   Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`. On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> @MainActor (M) -> Void,
@@ -130,12 +149,13 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls a method of the main actor's with every message of a type and its ``Envelope``, one at a time and in order, as long as the object lives.
+    /// Calls a method on the main actor with every message of a type and its ``Envelope``, while the object is alive.
     ///
-    /// Otherwise as without the envelope: ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-52ytg``.
+    /// Calls come one at a time and in order. Otherwise the same as without the envelope:
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-52ytg``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
-    ///   Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`. On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> @MainActor (M, Envelope) -> Void,
@@ -154,8 +174,9 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls an asynchronous method of an object for every message of a type, as long as the object lives: the next call starts when the one before
-    /// has returned.
+    /// Calls an asynchronous method of an object for every message of a type, while the object is alive.
+    ///
+    /// The next call starts after the previous call has returned.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -168,13 +189,13 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.addTarget(playlist, action: Playlist.trackChanged, for: TrackChanged.self)
     /// ```
     ///
-    /// Promise, and what the parameters mean: as for any method,
-    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``. How many may wait for it: as for
-    /// asynchronous closures,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-(_,_,_,_,_,_,_,_,(M)->Void)``.
+    /// Promise and parameters: as for any method,
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-5tne8``.
+    /// How many notifications may wait for the method: as for asynchronous closures,
+    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-9rbiz``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
-    ///   Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`. On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (M) async -> Void,
@@ -193,12 +214,14 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Calls an asynchronous method of an object with every message of a type and its ``Envelope``, as long as the object lives.
+    /// Calls an asynchronous method of an object with every message of a type and its ``Envelope``, while the object is
+    /// alive.
     ///
-    /// Otherwise as without the envelope: ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-5m2j4``.
+    /// Otherwise the same as without the envelope:
+    /// ``addTarget(_:action:for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:)-5m2j4``.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
-    ///   Nothing has changed then.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.notPermitted`, `.forked`, `.system`. On an error nothing has changed.
     public func addTarget<Target: AnyObject & Sendable, M: Message>(
         _ target: Target,
         action: @escaping @Sendable (Target) -> (M, Envelope) async -> Void,
@@ -217,7 +240,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Ends everything that a target is registered for. From any thread, and any number of times.
+    /// Ends all registrations of a target. From any thread, and any number of times.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -225,31 +248,35 @@ extension SharedNotificationCenter {
     ///     func trackChanged(_ change: TrackChanged) { print(change.title) }
     /// }
     /// let (center, controller) = (try SharedNotificationCenter.default, PlayerController())
-    /// try center.addTarget(controller, action: PlayerController.trackChanged, for: TrackChanged.self, subject: "player-1")
+    /// try center.addTarget(
+    ///     controller, action: PlayerController.trackChanged, for: TrackChanged.self, subject: "player-1")
     /// center.removeTarget(controller, for: TrackChanged.self, subject: "player-1")        // this registration
     /// center.removeTarget(controller, for: TrackChanged.self)                             // all of this type
     /// center.removeTarget(controller)                                                     // all there are
     /// ```
     ///
-    /// Promise: when this has returned, none of its actions is running (unless it is the caller) and none will run again; asynchronous ones
-    /// with the exception that ``ObservationToken/cancel()`` has. May be called from the target's `deinit`, and from an action.
+    /// Promise: after this call has returned, no action of the target runs again. None is running, except an action
+    /// that made the call. Asynchronous actions have the same exception as for ``ObservationToken/cancel()``. The
+    /// target's `deinit` and actions may call this.
     public func removeTarget(_ target: AnyObject) {
         targets.remove(ObjectIdentifier(target)) { _ in true }
     }
 
-    /// Ends what a target is registered for with a message type, or with that and a subject. Promise and example: ``removeTarget(_:)``.
+    /// Ends a target's registrations for a message type, or for a message type and a subject.
+    ///
+    /// Promise and example: ``removeTarget(_:)``.
     ///
     /// - Parameters:
-    ///   - target: whose registrations end.
+    ///   - target: the object whose registrations end.
     ///   - type: the message type.
-    ///   - subject: of which registration; `nil`: all of the type, with and without a subject.
+    ///   - subject: the subject of the registration; `nil`: all registrations for the type, with and without a subject.
     public func removeTarget<M: Message>(_ target: AnyObject, for type: M.Type, subject: String? = nil) {
         targets.remove(ObjectIdentifier(target)) {
             $0.type == ObjectIdentifier(type) && (subject == nil || $0.subject == subject.map { ByteText($0) })
         }
     }
 
-    /// What all of these come to.
+    /// The common implementation of the overloads above.
     private func register<Target: AnyObject & Sendable, M: Message>(
         _ target: Target, _ type: M.Type, _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool,
         _ lossless: Bool, _ onMissed: (@Sendable (Int) -> Void)?,

@@ -1,9 +1,16 @@
+// Observers by a protocol with `@NotificationProtocol`: an object's methods are called for the messages of its
+// protocol.
+
 #if Macros
     public import Dispatch
 
-    // What `@NotificationProtocol` generates goes by these; the functions are for everybody.
+    // The macro `@NotificationProtocol` generates types that conform to the protocols below. The functions are public
+    // API.
     extension SharedNotificationCenter {
-        /// The methods of a protocol as messages: what ``NotificationProtocol(prefix:)`` generates beside it. Written by hand:
+        /// The methods of a protocol as messages. ``NotificationProtocol(prefix:)`` generates a conforming type beside
+        /// the protocol.
+        ///
+        /// A type that is written by hand:
         ///
         /// ```swift
         /// protocol UserObserver: AnyObject { func userNameChanged(to name: String) }
@@ -14,64 +21,78 @@
         ///     }
         ///     static let messages: [any SharedNotificationCenter.Message.Type] = [UserNameChanged.self]
         ///
-        ///     static func reference(to observer: any UserObserver) -> () -> (any UserObserver)? { { [weak observer] in observer } }
+        ///     static func reference(to observer: any UserObserver) -> () -> (any UserObserver)? {
+        ///         { [weak observer] in observer }
+        ///     }
         ///
         ///     static func call(
-        ///         _ method: Int, of observer: any UserObserver, with payload: borrowing SharedNotificationCenter.ArrivedPayload
+        ///         _ method: Int, of observer: any UserObserver,
+        ///         with payload: borrowing SharedNotificationCenter.ArrivedPayload
         ///     ) throws {
         ///         observer.userNameChanged(to: try payload.decode(UserNameChanged.self).to)
         ///     }
         /// }
         /// ```
         public protocol ProtocolMessages {
-            /// The protocol's observers, `any UserObserver`.
+            /// The existential type of the protocol's observers, `any UserObserver`.
             associatedtype Observer
-            /// What each method's arguments travel as, under its name on the wire; all of these are observed.
+            /// One message type for each method's arguments, with the method's name on the wire. An observer observes
+            /// all of them.
             static var messages: [any Message.Type] { get }
-            /// The observer as long as it lives, which what is returned does not prolong, as ``ProtocolMessages`` shows.
+            /// Returns a function that returns the observer while it is alive. The function holds the observer weakly,
+            /// as ``ProtocolMessages`` shows.
             static func reference(to observer: Observer) -> () -> Observer?
             /// Calls a method with the arguments in a payload, as ``ProtocolMessages`` shows.
             ///
             /// - Parameters:
-            ///   - method: its place in ``messages``.
-            ///   - observer: whose.
-            ///   - payload: what came under that name.
-            /// - Throws: what ``ArrivedPayload`` throws, without calling anything, if the arguments are not in it: `onUndecodable` is told.
+            ///   - method: the method's index in ``messages``.
+            ///   - observer: the object whose method is called.
+            ///   - payload: the payload of a notification with the method's name.
+            /// - Throws: what ``ArrivedPayload`` throws if the payload does not hold the arguments. No method is called
+            ///   then, and `onUndecodable` receives the payload.
             static func call(_ method: Int, of observer: Observer, with payload: borrowing ArrivedPayload) throws
         }
 
-        /// The methods of a protocol of the main actor as messages. Otherwise as ``ProtocolMessages``, where there is an example.
+        /// The methods of a main actor protocol as messages. Otherwise the same as ``ProtocolMessages``, which has an
+        /// example.
         public protocol MainActorProtocolMessages {
-            /// The protocol's observers, `any UserObserver`.
+            /// The existential type of the protocol's observers, `any UserObserver`.
             associatedtype Observer
-            /// What each method's arguments travel as, under its name on the wire; all of these are observed.
+            /// One message type for each method's arguments, with the method's name on the wire. An observer observes
+            /// all of them.
             static var messages: [any Message.Type] { get }
-            /// The observer as long as it lives, which what is returned does not prolong, as ``ProtocolMessages`` shows.
+            /// Returns a function that returns the observer while it is alive. The function holds the observer weakly,
+            /// as ``ProtocolMessages`` shows.
             static func reference(to observer: Observer) -> () -> Observer?
-            /// Calls a method with the arguments in a payload, on the main actor; otherwise as ``ProtocolMessages`` shows.
+            /// Calls a method with the arguments in a payload, on the main actor; otherwise as ``ProtocolMessages``
+            /// shows.
             ///
             /// - Parameters:
-            ///   - method: its place in ``messages``.
-            ///   - observer: whose.
-            ///   - payload: what came under that name.
-            /// - Throws: what ``ArrivedPayload`` throws, without calling anything, if the arguments are not in it: `onUndecodable` is told.
+            ///   - method: the method's index in ``messages``.
+            ///   - observer: the object whose method is called.
+            ///   - payload: the payload of a notification with the method's name.
+            /// - Throws: what ``ArrivedPayload`` throws if the payload does not hold the arguments. No method is called
+            ///   then, and `onUndecodable` receives the payload.
             @MainActor static func call(_ method: Int, of observer: Observer, with payload: borrowing ArrivedPayload)
                 throws
         }
 
-        /// A payload for the length of a call, as generated code is given it. For an example see ``ProtocolMessages``.
+        /// A payload that generated code receives for the duration of one call. For an example see
+        /// ``ProtocolMessages``.
         public struct ArrivedPayload: ~Copyable {
             fileprivate let format: UInt8
             fileprivate let bytes: UnsafeRawBufferPointer
 
-            /// The message in it, as ``ProtocolMessages`` shows.
+            /// Decodes the message in the payload, as ``ProtocolMessages`` shows.
             ///
-            /// - Throws: a `DecodingError`, or what the message's own `init(from:)` throws, if it is not one of that type.
+            /// - Throws: a `DecodingError`, or what the message's own `init(from:)` throws, if the payload is not a
+            ///   message of that type.
             public func decode<M: Message>(_ type: M.Type) throws -> M {
                 try PayloadCoding.message(type, format: format, bytes: bytes)
             }
 
-            /// Throws unless it is a message of that type, or nothing at all: for methods without arguments, in place of ``decode(_:)``.
+            /// Throws unless the payload is empty or a message of that type. For methods without arguments, in place of
+            /// ``decode(_:)``.
             ///
             /// - Throws: as ``decode(_:)``.
             public func check<M: Message>(_ type: M.Type) throws {
@@ -79,7 +100,7 @@
             }
         }
 
-        /// Calls the methods of an object for what posters of its protocol post, as long as the object lives.
+        /// Calls the methods of an object for messages of its protocol, while the object is alive.
         ///
         /// ```swift
         /// @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
@@ -91,32 +112,43 @@
         /// center.removeObserver(roster, as: UserObserver.self)
         /// ```
         ///
-        /// Promise: as for a closure; all of the protocol's methods in one order, one call at a time, and
-        /// - the object is held weakly: when it is gone nothing is called any more. While a method runs, it lives;
-        /// - an object that observes a protocol (and subject) already isn't called twice: the token is that of the first time, with its options;
-        /// - when the token's ``ObservationToken/cancel()`` or one of the `removeObserver` functions has returned, no method is running for this
-        ///   (unless it is the caller) or will run.
+        /// Promise: as for a closure, and
+        /// - all methods of the protocol are called in one order, one call at a time;
+        /// - the center holds the object weakly. After the object is released, no method is called. The object stays
+        ///   alive while a method runs;
+        /// - if an object already observes the protocol (with this subject), it is not called twice. The call returns
+        ///   the first call's token, with its options;
+        /// - after the token's ``ObservationToken/cancel()`` or one of the `removeObserver` functions has returned, no
+        ///   method is called for this observation. None is running, except a method that made the call.
         ///
-        /// The methods of a protocol with `@MainActor` are called there; those of others on `queue`, or on the dispatcher thread. The compiler
-        /// refuses objects that another thread must not use: the observer is `Sendable`, or the caller gives it away.
+        /// The methods of a protocol with `@MainActor` are called on the main actor. Methods of other protocols are
+        /// called on `queue`, or on the dispatcher thread. The compiler refuses an object that other threads must not
+        /// use: the observer must be `Sendable`, or the caller must transfer it.
         ///
-        /// The messages are found by the protocol's name, which says nothing of `private` protocols, or of protocols within functions or
-        /// generic types: for these write `as: UserObserverMessages.self`.
+        /// The function finds the messages by the protocol's name. This lookup does not find `private` protocols, or
+        /// protocols in functions or generic types. For these, write `as: UserObserverMessages.self`.
         ///
         /// - Parameters:
-        ///   - observer: whose methods are called, perhaps by another thread; weakly held.
+        ///   - observer: the object whose methods are called, possibly on another thread. The center holds it weakly.
         ///   - type: the protocol; methods that it inherits are not observed.
-        ///   - subject: only what is posted with this subject; `nil`: all.
-        ///   - start: where to start. Anything but `.now` takes an observer place and a thread of its own.
-        ///   - excludingOwnPosts: leave out what is posted through this center object.
-        ///   - lossless: hold posters back rather than lose anything. Takes an observer place and a thread of its own.
-        ///   - onMissed: told how many notifications of which name (`nil`: of all together) were lost, before the next one.
-        ///   - onUndecodable: told of payloads that a method's arguments can't be made of.
-        ///   - queue: where methods are called; `nil`: on the dispatcher thread. The main actor's are called there in any case.
-        /// - Returns: what keeps the observation going as long as the object lives. It ends with `cancel()`, or when the last copy goes away.
-        /// - Throws: ``SharedNotificationError``: `.invalidArgument` if it isn't a protocol with `@NotificationProtocol`, `.invalidName` (or
-        ///   subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted` (lossless, in a center that was opened for reading only),
-        ///   `.forked`, `.system` (no thread, or no memory).
+        ///   - subject: only notifications posted with this subject; `nil`: all notifications.
+        ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
+        ///     thread.
+        ///   - excludingOwnPosts: leaves out notifications that this center object posts.
+        ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received.
+        ///     Such a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an
+        ///     observer slot of the center and a thread.
+        ///   - onMissed: receives the number of lost notifications and their name (`nil`: the number is for all names
+        ///     together), before the next notification.
+        ///   - onUndecodable: receives payloads that do not decode as a method's arguments.
+        ///   - queue: where methods are called; `nil`: on the dispatcher thread. The main actor's methods ignore this
+        ///     parameter.
+        /// - Returns: a token that keeps the observation alive while the object is alive. The observation ends with
+        ///   `cancel()`, or when the last copy of the token is released.
+        /// - Throws: ``SharedNotificationError``: `.invalidArgument` if `type` is not a protocol with
+        ///   `@NotificationProtocol`, `.invalidName` (also for the subject), `.noSpace` (for names),
+        ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
+        ///   thread, or no memory).
         public func addObserver<Observer>(
             _ observer: sending Observer,
             as type: Observer.Type,
@@ -139,8 +171,11 @@
             throw notFound(type)
         }
 
-        /// Calls the methods of an object for what posters of its protocol post, as long as the object lives. With the protocol's messages: checked
-        /// by the compiler, and for protocols that can't be found by name.
+        /// Calls the methods of an object for messages of its protocol, while the object is alive; takes the protocol's
+        /// messages.
+        ///
+        /// The compiler checks the type of the messages. This function also serves protocols that can't be found by
+        /// name.
         ///
         /// ```swift
         /// @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
@@ -152,10 +187,10 @@
         /// center.removeObserver(roster, as: UserObserverMessages.self)
         /// ```
         ///
-        /// Otherwise as with the protocol itself, `addObserver(_:as: UserObserver.self)`.
+        /// Otherwise the same as with the protocol itself, `addObserver(_:as: UserObserver.self)`.
         ///
-        /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`,
-        ///   `.forked`, `.system`.
+        /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+        ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
         public func addObserver<Messages: ProtocolMessages>(
             _ observer: sending Messages.Observer,
             as messages: Messages.Type,
@@ -172,8 +207,10 @@
                 request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, queue))
         }
 
-        /// Calls the methods of an object on the main actor for what posters of its protocol, which is one of the main actor's, post, as long as the
-        /// object lives. Otherwise as for other protocols' messages.
+        /// Calls the methods of an object on the main actor for messages of its main actor protocol, while the object
+        /// is alive.
+        ///
+        /// Otherwise the same as for the messages of other protocols.
         ///
         /// ```swift
         /// @MainActor @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
@@ -184,8 +221,8 @@
         /// let token = try center.addObserver(roster, as: UserObserverMessages.self)
         /// ```
         ///
-        /// - Throws: ``SharedNotificationError``: `.invalidName` (or subject), `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`,
-        ///   `.forked`, `.system`.
+        /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+        ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
         public func addObserver<Messages: MainActorProtocolMessages>(
             _ observer: Messages.Observer,
             as messages: Messages.Type,
@@ -201,7 +238,8 @@
                 request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, nil))
         }
 
-        /// Ends what an object observes by a protocol, with and without a subject. Promise: as ``removeObserver(_:)-(AnyObject)``.
+        /// Ends an object's observations of a protocol, with and without a subject. Promise: as
+        /// ``removeObserver(_:)-(AnyObject)``.
         ///
         /// ```swift
         /// @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
@@ -213,25 +251,29 @@
             protocolObservers.remove(ObjectIdentifier(observer as AnyObject)) { $0.type == ObjectIdentifier(type) }
         }
 
-        /// Ends what an object observes by a protocol, given its messages: the same as with the protocol itself. Promise: as
-        /// ``removeObserver(_:)-(AnyObject)``; for an example see
-        /// ``addObserver(_:as:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-(Messages.Observer,_,_,_,_,_,_,_,_)``.
+        /// Ends an object's observations of a protocol, given its messages. The effect is the same as with the protocol
+        /// itself.
+        ///
+        /// Promise: as ``removeObserver(_:)-(AnyObject)``; for an example see
+        /// ``addObserver(_:as:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-8s1k1``.
         public func removeObserver<Messages: ProtocolMessages>(
             _ observer: Messages.Observer, as messages: Messages.Type
         ) {
             removeObserver(observer, as: Messages.Observer.self)
         }
 
-        /// Ends what an object observes by a protocol of the main actor, given its messages: the same as with the protocol itself. Promise: as
-        /// ``removeObserver(_:)-(AnyObject)``; for an example see
-        /// ``addObserver(_:as:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-(Messages.Observer,_,_,_,_,_,_,_,_)``.
+        /// Ends an object's observations of a main actor protocol, given its messages. The effect is the same as with
+        /// the protocol itself.
+        ///
+        /// Promise: as ``removeObserver(_:)-(AnyObject)``; for an example see
+        /// ``addObserver(_:as:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-8s1k1``.
         public func removeObserver<Messages: MainActorProtocolMessages>(
             _ observer: Messages.Observer, as messages: Messages.Type
         ) {
             removeObserver(observer, as: Messages.Observer.self)
         }
 
-        /// Ends what an object observes by any protocol, and what it is a target of.
+        /// Ends an object's observations of all protocols, and its registrations as a target.
         ///
         /// ```swift
         /// final class Roster: Sendable {
@@ -241,9 +283,10 @@
         /// }
         /// ```
         ///
-        /// Promise: when this has returned, none of its methods is running for that (unless it is the caller) or will run; asynchronous actions
-        /// with the exception that ``ObservationToken/cancel()`` has. From any thread, any number of times, also from the object's methods and
-        /// its `deinit`.
+        /// Promise: after this call has returned, no method is called for these observations and registrations. None is
+        /// running, except a method that made the call. Asynchronous actions have the same exception as for
+        /// ``ObservationToken/cancel()``. From any thread, any number of times. The object's methods and its `deinit`
+        /// may call this.
         public func removeObserver(_ observer: AnyObject) {
             protocolObservers.remove(ObjectIdentifier(observer)) { _ in true }
             removeTarget(observer)
@@ -269,7 +312,7 @@
                 queue: queue)
         }
 
-        // Opened: the messages' type becomes one that the compiler knows.
+        // These two functions open the existential metatype: the compiler then knows the type of the messages.
         private func add<Observer, Messages: ProtocolMessages>(
             _ observer: Observer, as messages: Messages.Type, _ request: ProtocolRequest
         ) throws(SharedNotificationError) -> ObservationToken {
@@ -331,7 +374,7 @@
     }
 
     extension ProtocolRelay {
-        /// Has the observer's method called, where this is called.
+        /// Calls the observer's method in the caller's context.
         fileprivate func serve(
             _ arrival: Arrival, _ undecodable: UndecodableReport,
             by call: (Int, Observer, borrowing SharedNotificationCenter.ArrivedPayload) throws -> Void
@@ -343,7 +386,7 @@
         }
     }
 
-    /// How to observe a protocol, as the public functions say it.
+    /// The arguments of the public functions that say how to observe a protocol.
     private struct ProtocolRequest {
         var subject: String?
         var start: SharedNotificationCenter.Start

@@ -1,12 +1,14 @@
+// The registrations of observers by a protocol, and the lookup of a protocol's generated messages.
+
 #if Macros
     struct WeakAnchor {
         weak var anchor: ObservationAnchor?
     }
 
-    /// What a registration's closure knows of the observer: how to find it, and which method a name means.
+    /// What a registration's closure needs of the observer: a reference to it, and the method for each name.
     final class ProtocolRelay<Observer>: @unchecked Sendable {
-        // Sendable: nothing changes but what is behind the lock. The observer is only loaded, from a weak reference, and called one call at a
-        // time; whoever registers it sends it here, so the compiler knows that another thread may use it.
+        // Sendable: only state behind the lock changes. The observer is loaded from a weak reference and called one
+        // call at a time. The registering caller sends it here, so the compiler knows that another thread may use it.
         private let methods: [SharedNotificationCenter.Name: Int]
         private let reference: () -> Observer?
         let anchor = Locked(WeakAnchor())
@@ -16,7 +18,8 @@
             self.reference = reference
         }
 
-        /// `nil`: the observer is gone, and so is the registration then.
+        /// `nil`: the observer has been released, or the name is not one of its methods. A registration without an
+        /// observer is cancelled here.
         func target(of arrival: Arrival) -> (Observer, Int)? {
             guard let method = methods[arrival.name] else { return nil }
             if let observer = reference() { return (observer, method) }
@@ -25,28 +28,30 @@
         }
     }
 
-    /// Which objects observe by which protocols. A center object's own.
+    /// The objects of one center object that observe by a protocol.
     ///
-    /// An object is found by its address, which another may have after its death: an entry whose object is gone counts for nothing.
+    /// An object is found by its address. After its release, another object may have this address, so an entry whose
+    /// object is gone is ignored.
     final class ProtocolObservers: Sendable {
         struct RegistrationKey: Hashable {
             var type: ObjectIdentifier
-            /// By bytes, as the center tells subjects apart.
+            /// Compared byte by byte, as the center compares subjects.
             var subject: ByteText?
         }
 
         private struct Entry {
             weak var object: AnyObject?
-            /// The tokens hold it.
+            /// The tokens hold the anchor.
             weak var anchor: ObservationAnchor?
-            /// What runs a method holds it, also after a method has dropped the last token.
+            /// The thread or task that runs a method holds the observation, even after a method has dropped the last
+            /// token.
             weak var observation: Observation?
 
             init(_ object: AnyObject, _ anchor: ObservationAnchor) {
                 (self.object, self.anchor, observation) = (object, anchor, anchor.observation)
             }
 
-            /// Release it without the lock: each may be the last reference.
+            /// Release the result without the lock: each reference in it may be the last one.
             var found: Found { Found(anchor: anchor, observation: observation) }
         }
 
@@ -56,36 +61,38 @@
         }
 
         private struct Entries: @unchecked Sendable {
-            // Sendable: used with the lock held only; the objects are compared and never used.
+            // Sendable: used only with the lock held. The objects are compared and never used.
             var byObject: [ObjectIdentifier: [RegistrationKey: Entry]] = [:]
         }
 
         private let generation = Forking.generation
         private let entries = Locked(Entries())
-        // Its lock is taken after that of `entries`, and before a dispatcher's.
+        // Lock order: `entries`, then this lock, then a dispatcher's lock.
         private let ending = Locked(EndingRegistrations<RegistrationKey>())
 
-        /// That of the registration there is, or of a new one. `observe` runs with the lock held, so no user code.
+        /// Returns the anchor of the existing registration, or of a new one. `observe` runs with the lock held, so it
+        /// must not run user code.
         func anchor(
             for object: AnyObject, _ registrationKey: RegistrationKey,
             observe: () throws(SharedNotificationError) -> ObservationAnchor
         ) throws(SharedNotificationError) -> ObservationAnchor {
             let address = ObjectIdentifier(object)
-            // Out of the lock before one may be the last reference: an anchor's end waits for closures.
+            // Release these references after unlocking: each may be the last one, and an anchor's end waits for
+            // closures.
             var found: [Found] = []
             let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor in
                 if let entry = entries.byObject[address]?[registrationKey], entry.object === object {
                     let old = entry.found
                     found.append(old)
                     if let anchor = old.anchor, !anchor.isCancelled { return anchor }
-                    // One of its methods may be running: a thread that removes the object from now on does not find the entry, and waits for
-                    // the method all the same.
+                    // One of its methods may be running. A thread that removes the object from now on does not find the
+                    // entry, but must still wait for the method.
                     if let observation = old.observation {
                         observation.endRuns()
                         ending.withLock { $0.add(address, registrationKey, observation) }
                     }
                 }
-                // What has ended since is forgotten now and then.
+                // Remove entries of ended observations here, so that the table does not grow without bound.
                 if entries.byObject[address] == nil {
                     entries.byObject = entries.byObject.filter { _, entries in
                         let all = entries.values.map(\.found)
@@ -102,7 +109,7 @@
         }
 
         func remove(_ object: ObjectIdentifier, where isMeant: (RegistrationKey) -> Bool) {
-            // In a forked child nothing of this runs, and the lock may be anybody's.
+            // In a forked child, no closure runs, and another thread of the parent may have held the lock.
             guard generation == Forking.generation else { return }
             let meant = entries.withLock { entries in
                 (entries.byObject[object] ?? [:]).filter { isMeant($0.key) }.mapValues(\.found)
@@ -112,7 +119,7 @@
             withExtendedLifetime(alive) {}
             let removed = meant.compactMapValues(\.observation)
             Observation.cancelAll(removed.values + ending.withLock { $0.of(object, where: isMeant) })
-            // Not before: who removes the object meanwhile has to find them, and wait.
+            // Remove the entries only now: a concurrent removal of the object must find them, and wait.
             for (registrationKey, observation) in removed {
                 ending.withLock { $0.add(object, registrationKey, observation) }
             }
@@ -129,21 +136,22 @@
         }
     }
 
-    /// Finds what was generated for a protocol, by its name.
+    /// Finds the generated messages of a protocol by its name.
     ///
-    /// Swift lets no macro extend another type than the one it stands at, so nothing the compiler sees leads from `UserObserver.self` to
-    /// `UserObserverMessages`. The runtime finds a type by its mangled name: identifiers with their lengths, and a letter for what each is.
+    /// A Swift macro can't extend a type other than the one it is attached to. Therefore no declaration leads from
+    /// `UserObserver.self` to `UserObserverMessages`. The runtime finds a type by its mangled name: identifiers with
+    /// their lengths, and a letter for the kind of each.
     enum ProtocolMessagesLookup {
         static func messages(of type: Any.Type) -> Any.Type? {
             let parts = _typeName(type, qualified: true).split(separator: ".").map(String.init)
-            // Anything else is mangled in another way.
+            // Other names are mangled in another way.
             guard parts.count >= 2, parts.allSatisfy({ $0.utf8.allSatisfy(isPlain) && $0.first?.isNumber == false })
             else {
                 return nil
             }
             var prefixes = [mangled(parts[0])]
             for part in parts.dropFirst().dropLast() {
-                // A structure, a class, an enumeration: which one can't be seen.
+                // The kind of the enclosing type (structure, class, enumeration) is unknown here, so try all three.
                 prefixes = prefixes.flatMap { prefix in ["V", "C", "O"].map { prefix + mangled(part) + $0 } }
                 guard prefixes.count < 1000 else { return nil }
             }
