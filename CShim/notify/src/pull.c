@@ -32,7 +32,7 @@ static void add(notify__name *name, uint64_t count) {
     atomic_store_explicit(&name->count, now + count, memory_order_release);
 }
 
-static void add_in_wake_group(notify__name *name) {
+static void add_if_unsubscribed(notify__name *name) {
     if (name->pull == 0) add(name, 1);
 }
 
@@ -43,7 +43,7 @@ void notify__count(notify__domain *domain, const tidings_delivery *delivery) {
     // Missed by the subscription to all names: the lost posts' names are unknown, so each name without a subscription
     // of its own may have had one.
     else if (missed && delivery->name_length == 0)
-        notify__names_each(domain, add_in_wake_group);
+        notify__names_each(domain, add_if_unsubscribed);
 }
 
 void notify__take(notify__domain *domain) {

@@ -34,9 +34,9 @@ static void deliver(const notify__name *name, uint64_t sequence, bool missed) {
     }
 }
 
-static _Thread_local uint64_t wake_group_sequence;
-static void deliver_in_wake_group(notify__name *name) {
-    if (name->push == 0) deliver(name, wake_group_sequence, true);
+static _Thread_local uint64_t sequence_for_all;
+static void deliver_if_unsubscribed(notify__name *name) {
+    if (name->push == 0) deliver(name, sequence_for_all, true);
 }
 
 static void hand(notify__domain *domain, const tidings_delivery *delivery) {
@@ -45,8 +45,8 @@ static void hand(notify__domain *domain, const tidings_delivery *delivery) {
     if (name) {
         deliver(name, delivery->sequence, missed);
     } else if (missed && delivery->name_length == 0) {
-        wake_group_sequence = delivery->sequence;
-        notify__names_each(domain, deliver_in_wake_group);
+        sequence_for_all = delivery->sequence;
+        notify__names_each(domain, deliver_if_unsubscribed);
     }
 }
 
