@@ -83,3 +83,16 @@ void a_descriptor_closed_by_the_program_faults_nobody(void) {
     OK(notify_cancel(token));
     CHECK(fcntl(file, F_GETFD) >= 0, "what has its number now was closed");
 }
+
+// The thread that resumes the token writes it, and has SIGPIPE unblocked.
+void resuming_a_token_whose_descriptor_is_closed_ends_no_process(void) {
+    int token, other;
+    const int descriptor = descriptor_of("com.example.a", &token), second = descriptor_of("com.example.a", &other);
+    OK(notify_suspend(token));
+    close(descriptor);
+    OK(notify_post("com.example.a"));
+    // The dispatcher delivers in order, so the suspended token is due now.
+    CHECK(read_token(second) == other, "the other token");
+    OK(notify_resume(token));
+    OK(notify_cancel(token));
+}

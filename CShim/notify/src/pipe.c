@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -49,14 +51,27 @@ static notify__pipe *make(void) {
     return pipe;
 }
 
-// True: written, or the pipe has no reader any more. The dispatcher and the worker have SIGPIPE blocked. A thread that
-// resumes a token, or renews a domain, may not have.
+// True: written, or the pipe has no reader any more. SIGPIPE is blocked meanwhile: the program may have closed the
+// reading end, and a thread that resumes a token or renews a domain may have the signal unblocked.
 static bool written(const notify__pipe *pipe, const notify__token *token) {
     const uint32_t bytes = htonl(atomic_load_explicit(&token->number, memory_order_relaxed));
+    sigset_t signal, before, pending;
+    sigemptyset(&signal);
+    sigaddset(&signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signal, &before);
+    // The dispatcher and the worker have every signal blocked, and keep it pending.
+    const bool restores = !sigismember(&before, SIGPIPE);
+    const bool was_pending = restores && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE);
     ssize_t count;
     do count = write(pipe->writer, &bytes, sizeof bytes);
     while (count < 0 && errno == EINTR);
-    return count == sizeof bytes || errno != EAGAIN;
+    const int error = errno;
+    if (restores) {
+        // Takes the signal of this write, and none that was pending before.
+        if (count < 0 && error == EPIPE && !was_pending) sigtimedwait(&signal, NULL, &(struct timespec){0});
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    return count == sizeof bytes || error != EAGAIN;
 }
 
 // In constant time, as a hundred thousand tokens may wait for a full pipe.
