@@ -157,11 +157,12 @@ struct CancelTests {
     @Test func aHandlerOfLossesAndAClosureThatCancelEachOther() async throws {
         let test = try TestCenter()
         let tokens = Locked<[Center.ObservationToken]>([])
-        let (begun, opened, ended) = (Events<Void>(), Events<Void>(), Events<Int>())
+        let (begun, opened, missed, ended) = (Events<Void>(), Events<Void>(), Events<Void>(), Events<Int>())
         let numbers = Events<Int32>()
         let first = try test.center.addObserver(
             for: Track.self,
             onMissed: { _ in
+                missed.add(())
                 numbers.block(for: 1)
                 let (own, other) = tokens.withLock { ($0[0], $0[1]) }
                 while !own.isCancelled { usleep(1000) }
@@ -193,6 +194,8 @@ struct CancelTests {
             }
         }
         opened.add(())
+        // Before that, the other closure could cancel the first one, and no loss would be reported.
+        await missed.wait(for: 1)
         try test.center.post(name: "second", payload: .empty)
         expectEqual(await ended.wait(for: 2).sorted(), [0, 1])
         for token in [first, second, witness] { token.cancel() }
