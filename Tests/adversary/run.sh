@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Attacks plain and sanitized victims in C and Swift: run.sh [--seconds N] [--c] [SEED]. Without --c it needs the products TestPeer of .build and .build-asan.
+# Attacks plain and sanitized targets in C and Swift: run.sh [--seconds N] [--c] [SEED]. Without --c it needs the products TestPeer of .build and .build-asan.
 #   --seconds N   how long (30; 600 by hand)
-#   --c           the C victims alone
+#   --c           the C targets alone
 #   --readers     instead: what sleeping readers cost a poster (readers.c), measured; nothing else should run
 set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -30,22 +30,22 @@ if [[ $readers ]]; then
     TIDINGS_DIRECTORY=$directory "$build/readers"
     exit
 fi
-clang "${flags[@]}" "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim" &
-clang "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fuse-ld=lld "$here/victim.c" "${sources[@]}" -lpthread -o "$build/victim-sanitized" &
+clang "${flags[@]}" "$here/target.c" "${sources[@]}" -lpthread -o "$build/target" &
+clang "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fuse-ld=lld "$here/target.c" "${sources[@]}" -lpthread -o "$build/target-sanitized" &
 clang "${flags[@]}" "$here/adversary.c" "$root/Tests/fuzz/Core/words.c" "${sources[@]}" -lpthread -o "$build/adversary" &
 for job in 1 2 3; do wait -n; done
 # What the leak sanitizer reports of the runtime itself is no leak of this project.
 export LSAN_OPTIONS="suppressions=$root/.ci/lsan.supp print_suppressions=0 ${LSAN_OPTIONS:-}"
-victims=("$build/victim" "sanitized:$build/victim-sanitized")
+targets=("$build/target" "sanitized:$build/target-sanitized")
 if [[ $swift ]]; then
     for how in "" sanitized; do
         scratch=$root/.build flag=()
         if [[ $how ]]; then scratch=$root/.build-asan flag=(--sanitize=address -Xswiftc -gline-tables-only -Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xcc -fno-omit-frame-pointer); fi
         swift build --package-path "$root" --scratch-path "$scratch" --product TestPeer "${flag[@]}" >"$build/swift.log" 2>&1 || { tail -n 20 "$build/swift.log"; exit 1; }
-        victims+=("${how:+sanitized:}swift:$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
+        targets+=("${how:+sanitized:}swift:$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
     done
 fi
 # What the planted mistakes make it say is not shown: it would look like a failure.
-"$build/adversary" --self-test "$seed" "$build/victim" "$build/victim-sanitized" >"$build/self-test.log" 2>&1 || { cat "$build/self-test.log"; exit 1; }
+"$build/adversary" --self-test "$seed" "$build/target" "$build/target-sanitized" >"$build/self-test.log" 2>&1 || { cat "$build/self-test.log"; exit 1; }
 grep '^found:' "$build/self-test.log"
-"$build/adversary" --seconds "$seconds" "$seed" "${victims[@]}"
+"$build/adversary" --seconds "$seconds" "$seed" "${targets[@]}"

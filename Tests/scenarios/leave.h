@@ -6,6 +6,6 @@
 
 bool leave(const char *what);  // false: nobody knows what that is
 bool leave_orphans(
-    const char *what);  // debris.c's kinds, in a center: by a participant that joins, leaves that, and is killed
+    const char *what);  // the kinds of orphans.c, in a center: by a participant that joins, leaves that, and is killed
 
 #endif

@@ -40,7 +40,7 @@ static void copy_used(void) {
     fuzz_empty_directory();
 }
 
-// What may be sent: as tidings_send's letter (center/hand.c) has it, or otherwise, with some descriptors.
+// What may be sent: as tidings_send's letter (center/descriptor_passing.c) has it, or otherwise, with some descriptors.
 static void send_to(int socket, int fd, input *in) {
     struct {
         uint64_t magic;
