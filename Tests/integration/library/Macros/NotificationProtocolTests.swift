@@ -138,7 +138,9 @@
         }
 
         @Test func oldAndNewUnderstandEachOther() async throws {
-            let test = try TestCenter()
+            let name = "UserObserver.userNameChanged(oldName:newName:)"
+            let report = "two types: \(name): UserNameChangedMessage, UserNameChangedMessage"
+            let test = try TestCenter(expecting: [report])
             let (old, new) = (Watcher(Events()), Quiet(Events()))
             let first = try test.center.addObserver(old, as: Older.UserObserver.self)
             let second = try test.center.addObserver(new, as: Newer.UserObserver.self)
