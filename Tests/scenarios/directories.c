@@ -85,25 +85,36 @@ void the_directory_is_looked_at_where_a_link_leads(void) {
 
 static char aside[620];
 static _Atomic bool *ended;
+static _Atomic uint32_t *attempts;
 
+// Returns when every way to open has been tried once from begin to end.
+static void let_each_way_be_tried(void) {
+    const uint32_t before = *attempts;
+    while (!*ended && *attempts - before <= WAYS) usleep(100);
+}
+
+// In every 64th round it waits, once where opening is refused and once where it succeeds.
 static void moves_it_to_and_fro(void) {
-    while (!*ended) {
+    for (uint32_t round = 0; !*ended; round++) {
         CHECK(rename(beside, aside) == 0, "%s", strerror(errno));
         set_mode(aside, 0777);
         CHECK(rename(aside, beside) == 0, "%s", strerror(errno));
+        if (round % 64 == 0) let_each_way_be_tried();
         set_mode(beside, 0700);
+        if (round % 64 == 0) let_each_way_be_tried();
     }
 }
 
-// Who may write to the directory's parent decides which directory it is. Opening says what it met, and ends.
+// A process that may write to the directory's parent decides which directory it is. Opening reports what it met.
 void a_directory_that_comes_and_goes_faults_nobody(void) {
     make_directory_beside();
     snprintf(aside, sizeof aside, "%s.aside", beside);
     ended = shared_memory(sizeof *ended);
+    attempts = shared_memory(sizeof *attempts);
     const pid_t mover = start(moves_it_to_and_fro);
     uint32_t opened = 0, refused = 0;
-    for (uint32_t i = 0; i < ROUNDS(20000); i++) {
-        const int result = try_open_in(beside, ways[i % WAYS]);
+    for (; *attempts < ROUNDS(20000); ++*attempts) {
+        const int result = try_open_in(beside, ways[*attempts % WAYS]);
         if (result == 0)
             opened++;
         else if (result == -EPERM)
