@@ -46,7 +46,7 @@ uint64_t bench_arena_received(bench_arena *arena) { return atomic_load(&arena->r
 uint64_t bench_arena_missed(bench_arena *arena) { return atomic_load(&arena->missed); }
 uint64_t bench_arena_wrong(bench_arena *arena) { return atomic_load(&arena->wrong); }
 
-// `received` last: who has seen it sees the other two.
+// `received` is stored last: a reader of `received` also sees the other two.
 void bench_arena_count(bench_arena *arena, uint64_t received, uint64_t missed, uint64_t wrong) {
     atomic_store(&arena->missed, missed);
     atomic_store(&arena->wrong, wrong);

@@ -17,8 +17,8 @@ static inline int bench_publisher(tidings_center *center, const char *name, tidi
     return tidings_publisher_open(center, name, strlen(name), NULL, 0, publisher);
 }
 
-// Opens an observer of one name. Who comes to its end closes what it has opened; on failure, and where it is killed,
-// the process's end does that.
+// Opens an observer of one name. A driver that succeeds closes what it has opened. If it fails or is killed, the end of
+// its process closes everything.
 static inline int bench_observe(tidings_center *center, const char *name, uint32_t flags, uint32_t spin_ns,
                                 tidings_observer **observer) {
     uint32_t subscription;

@@ -1,4 +1,4 @@
-// Peers and the supervisor: nobody outlives the runner, and the runner doesn't outlive its parent.
+// Peers and the supervisor. No peer outlives the runner, and the runner does not outlive its parent.
 #include "internal.h"
 
 #include <signal.h>

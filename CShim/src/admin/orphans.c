@@ -138,7 +138,7 @@ int tidings_reclaim(tidings_center *center) {
     tidings__segment *s = &center->segment;
     const int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
-    if (!s->writable) return tidings__center_read_only(center, "tidy up");
+    if (!s->writable) return tidings__center_read_only(center, "reclaim orphans in");
     const int reclaimed = tidings__reclaim_dead(center);
     tidings__evict_finish(center);
     verdicts open;

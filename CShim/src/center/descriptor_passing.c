@@ -37,10 +37,11 @@ int tidings_send(tidings_center *center, int socket, uint32_t flags) {
             s->name);
     if (writable && !s->writable) return tidings__center_read_only(center, "send, for posting,");
     if (!writable && !s->observable)
-        return tidings__fail(EACCES,
-                             "can't send center \"%s\" for reading alone: it was made for those who may post, and its "
-                             "posters wake nobody else; create it with mode 0640 or 0644",
-                             s->name);
+        return tidings__fail(
+            EACCES,
+            "can't send center \"%s\" for reading alone: it was created for posters alone, which wake no "
+            "readers; create it with mode 0640 or 0644",
+            s->name);
     tidings__descriptor_set descriptor_set;
     int error = tidings__descriptor_set_pack(&descriptor_set, s, writable);
     if (error)

@@ -201,10 +201,11 @@ int tidings__center_rejoin(tidings_center *center) {
 int tidings__center_place(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     if (tidings__has_place(center)) return 0;
-    return tidings__fail(EBADF,
-                         "can't go on in center \"%s\": others took this process for dead, because descriptor %d, its "
-                         "lock, was closed by this program; close only your own, and open the center again",
-                         s->name, s->writers_file ? s->writers_file_fd : s->fd);
+    return tidings__fail(
+        EBADF,
+        "can't go on in center \"%s\": its peers took this process for dead, because descriptor %d, its "
+        "lock, was closed by this program; close only your own, and open the center again",
+        s->name, s->writers_file ? s->writers_file_fd : s->fd);
 }
 
 int tidings__center_read_only(const tidings_center *center, const char *what) {

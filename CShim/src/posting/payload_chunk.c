@@ -24,7 +24,7 @@ static int no_place(const tidings__segment *s, uint64_t size) {
     if (2 * kept < of_size)
         return tidings__fail(EAGAIN,
                              "can't post %llu bytes to center \"%s\": all places for payloads of this size are being "
-                             "filled by others; try again",
+                             "filled by other posts; try again",
                              (unsigned long long)size, s->name);
     return tidings__fail(EAGAIN,
                          "can't post %llu bytes to center \"%s\": %u of the %u places for payloads of this size hold "

@@ -28,8 +28,8 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
         return tidings__center_read_only(center, "observe without loss (which holds posters back)");
     if (!s->writable && !s->observable)
         return tidings__fail(EACCES,
-                             "can't observe center \"%s\" read-only: it was made for those who may post, and its "
-                             "posters wake nobody else; create it with mode 0640 or 0644",
+                             "can't observe center \"%s\" read-only: it was created for posters alone, which wake "
+                             "no readers; create it with mode 0640 or 0644",
                              s->name);
     tidings_observer *observer = calloc(1, sizeof *observer);
     tidings__table *table = tidings__table_empty();
@@ -338,8 +338,8 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
                              name ? "many names" : "all names");
     if (prefix && observer->reader)
         return tidings__fail(EACCES,
-                             "can't observe \"%.*s*\" in center \"%s\", which may only be read: nobody would count "
-                             "what is missed; observe all names",
+                             "can't observe \"%.*s*\" in read-only center \"%s\": a reader can't count what it "
+                             "misses of a prefix; observe all names",
                              (int)name_length, name, s->name);
     if (!name) name_length = 0;
     // A post without a subject has an empty one, and no entry of its own for it.
@@ -440,11 +440,11 @@ int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
     tidings__table *table = tidings__table_without(tidings__relaxed(&observer->table), id, &gone);
     if (!table) {
         pthread_mutex_unlock(&observer->lock);
-        return gone
-                   ? tidings__fail(ENOMEM, "can't stop observing \"%s\": no memory for the change", gone->name)
-                   : tidings__fail(
-                         ENOENT, "can't remove interest %u of an observer of center \"%s\": it has none of that number",
-                         id, s->name);
+        return gone ? tidings__fail(ENOMEM, "can't stop observing \"%s\": no memory for the change", gone->name)
+                    : tidings__fail(
+                          ENOENT,
+                          "can't remove subscription %u of an observer of center \"%s\": it has no such subscription",
+                          id, s->name);
     }
     uint32_t others;
     tidings__table_find(table, gone->entry, &others);

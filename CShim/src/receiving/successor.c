@@ -22,8 +22,7 @@ int tidings_observer_await_successor(tidings_observer *o, int64_t timeout_ns) {
             center->segment.name);
     if (center->segment.sealed)
         return tidings__fail(
-            EINVAL,
-            "can't wait for a successor of center \"%s\": a sealed center has none; ask whoever sent it for another",
+            EINVAL, "can't wait for a successor of center \"%s\": a sealed center has none; ask its sender for another",
             center->segment.name);
     char directory[TIDINGS__PATH_SIZE];
     tidings__segment_directory(&center->segment, directory);

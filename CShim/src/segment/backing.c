@@ -105,8 +105,8 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
     if (tidings__chunk_has_memory(segment, chunk, bytes)) return 0;
     if (!segment->writable) {
         return tidings__fail(
-            ENODATA, "can't read chunk %u of center \"%s\": nobody has written there; the center may be damaged", chunk,
-            segment->name);
+            ENODATA, "can't read chunk %u of center \"%s\": nothing was written there; the center may be damaged",
+            chunk, segment->name);
     }
     const uint64_t offset = offset_of(segment, chunk, NULL);
     const int result = reserve(segment, offset, offset + bytes);
@@ -163,9 +163,9 @@ int tidings__back_names(tidings__segment *segment, uint32_t count) {
         return 0;
     }
     if (!segment->writable) {
-        return tidings__fail(ENODATA,
-                             "can't read name %u of center \"%s\": nobody has written there; the center may be damaged",
-                             count - 1, segment->name);
+        return tidings__fail(
+            ENODATA, "can't read name %u of center \"%s\": nothing was written there; the center may be damaged",
+            count - 1, segment->name);
     }
     // Grows by an eighth each time. Before the table grows, a participant that adds a name searches all entries for one
     // that can be removed, so growth should be rare.

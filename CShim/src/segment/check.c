@@ -76,10 +76,11 @@ int tidings__segment_check_directory(const tidings__segment *segment, uint32_t f
     // user that the namespace does not have.
     const uint32_t owner = status.st_uid;
     if (owner == 0 || owner == segment->owner || owner == tidings__user_id() || !tidings__user_known(owner)) return 0;
-    return tidings__segment_refuse(segment, EPERM, verb,
-                                   "%s belongs to user %u, who may rename files there, and so replace the center; "
-                                   "use another directory, or " ALLOW_SHARED,
-                                   directory, (unsigned)owner);
+    return tidings__segment_refuse(
+        segment, EPERM, verb,
+        "%s belongs to user %u; this user may rename files there, and so replace the center; "
+        "use another directory, or " ALLOW_SHARED,
+        directory, (unsigned)owner);
 }
 
 // Reads the fields of the first page into private memory. They are not mapped, so a peer can't change them between the
@@ -128,7 +129,7 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
     if (status.st_nlink == 0 && !segment->sealed) return -ENOENT;
     if (status.st_nlink > 1) {
         return tidings__segment_refuse(segment, EBADMSG, verb,
-                                       "%s has %lu names (hard links), a center has one; remove the others",
+                                       "%s has %lu names (hard links), a center has one; remove its other names",
                                        segment->path, (unsigned long)status.st_nlink);
     }
     char length[TIDINGS__AMOUNT_SIZE];
@@ -169,8 +170,9 @@ int tidings__segment_validate(const tidings__segment *segment, const char *verb,
         !tidings__shape_valid(&identity->shape) ||
 #endif
         identity->instance == 0) {
-        return tidings__segment_refuse(
-            segment, EBADMSG, verb, "%s is damaged (impossible sizes); delete it when nobody uses it", segment->path);
+        return tidings__segment_refuse(segment, EBADMSG, verb,
+                                       "%s is damaged (impossible sizes); delete it when no process uses it",
+                                       segment->path);
     }
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);
@@ -181,7 +183,7 @@ int tidings__segment_validate(const tidings__segment *segment, const char *verb,
         identity->file_size != geometry.file_size) {
         return tidings__segment_refuse(segment, EBADMSG, verb,
                                        "%s is damaged (%llu bytes long, its header says %llu and its sizes make %llu); "
-                                       "delete it when nobody uses it",
+                                       "delete it when no process uses it",
                                        segment->path, (unsigned long long)identity->length,
                                        (unsigned long long)identity->file_size, (unsigned long long)geometry.file_size);
     }

@@ -203,7 +203,8 @@ int tidings__segment_open(const char *name, const tidings_configuration *configu
                                        segment->path);
     }
     return tidings__segment_refuse(segment, ENOENT, "open",
-                                   "%s keeps appearing and disappearing; find out who removes it", segment->path);
+                                   "%s keeps appearing and disappearing; find out which process removes it",
+                                   segment->path);
 }
 
 int tidings__segment_descriptor(const tidings__segment *segment) {

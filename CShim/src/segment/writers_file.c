@@ -147,7 +147,7 @@ int tidings__writers_file_join(tidings__segment *segment, const char *verb) {
     const char *reason = result == -EBADMSG || result == -ESTALE ? "it is another one" : strerror(-result);
     return tidings__segment_refuse(
         segment, result == -ENOENT || result == -ESTALE ? EBADMSG : -result, verb,
-        "%s, which belongs to it, can't be used (%s); remove the center when nobody uses it, or open it read-only",
+        "%s, which belongs to it, can't be used (%s); remove the center when no process uses it, or open it read-only",
         path, reason);
 }
 
