@@ -21,7 +21,7 @@ declare -A complaints=(
     [OWNER_IGNORES_REVOCATION]='of its 1 posts came'
     [CHUNKS_NOT_RECLAIMED]='is left as|chunks in use'
     [ORPHAN_NAME_KEPT]='is left in state'
-    [CHILD_KEEPS_PARTICIPANT_LOCK]='participants instead of|nobody died since'
+    [CHILD_KEEPS_PARTICIPANT_LOCK]='participants instead of|no participant died since'
     [LAPPED_READER_COUNTS_NOTHING]='it got'
 )
 

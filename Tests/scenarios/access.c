@@ -1,4 +1,4 @@
-// Who may open what, beyond its owner.
+// Which users, besides the owner, may open which centers.
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -34,12 +34,12 @@ static void is_refused_as_a_stranger(void) {
         EPERM, "a member of");
 }
 
-// Posts and observes like its owner; who isn't in the group learns nothing.
+// A member of the group posts and observes like the owner. A user outside the group learns nothing.
 void a_center_can_be_shared_with_a_group(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     tidings_center *center = join_center_with(
         (tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
-    CHECK(files_there() == 1, "no companion where all who may read may write");
+    CHECK(files_there() == 1, "no writers file where every reader may write");
     ends_well(start(opens_as_a_member));
     ends_well(start(is_refused_as_a_stranger));
     CHECK(files_there() == 1, "%u files", files_there());
@@ -61,7 +61,7 @@ static void tries_to_remove(void) {
 
 // In a directory where each may delete only what is his (/dev/shm): posters aren't told, not even for a moment, that
 // their center is gone.
-void who_may_write_and_not_delete_removes_nothing(void) {
+void a_user_that_may_write_and_not_delete_removes_nothing(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));
     tidings_center *center = join_center_with(
         (tidings_configuration){.slots = 256, .mode = 0660, .flags = TIDINGS_OPEN_GROUP, .group = GROUP});
@@ -83,7 +83,7 @@ void who_may_write_and_not_delete_removes_nothing(void) {
     REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), ESTALE, "removed");
 }
 
-// MARK: The companion
+// MARK: The writers file
 
 static bool is_writers_file(const char *file) {
     const size_t length = strlen(file);
@@ -97,17 +97,18 @@ static const char *writers_file_path(void) {
     for (const struct dirent *entry; !path && (entry = readdir(directory)) != NULL;)
         path = is_writers_file(entry->d_name) ? path_of(entry->d_name) : NULL;
     closedir(directory);
-    CHECK(path, "there is no companion");
+    CHECK(path, "there is no writers file");
     return path;
 }
 
 static void finds_no_way_to_write(void) {
     become(ANOTHER_USER);
     CHECK(open(writers_file_path(), O_RDONLY | O_CLOEXEC) < 0 && open(writers_file_path(), O_RDWR | O_CLOEXEC) < 0,
-          "it is for those who may post");
+          "the writers file is only for posters");
 }
 
-// Deleted, another user's, another inode: who would post is refused, who only observes needs none.
+// The writers file is deleted, belongs to another user, or is another inode. A poster is refused; a reader needs no
+// writers file.
 void a_writers_file_that_is_another_file_is_refused(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0644}), *reader;
@@ -149,7 +150,7 @@ static void creates_or_opens(void) {
     post_number(publisher_of(center, NAME), 1);
 }
 
-// Whoever loses the race for the name takes its companion away again.
+// A creator that loses the race for the name deletes its writers file.
 void creators_of_one_observable_center_leave_two_files(void) {
     for (uint32_t round = 0; round < ROUNDS(20); round++) {
         go = pipe_open();

@@ -1,4 +1,4 @@
-// Others of ill will: who may not write, and who may.
+// Adversarial peers: with and without write access.
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@ static pipe_pair ready, done;
 static tidings_center *center;
 static _Atomic uint32_t *passes;
 
-// Wherever somebody may sleep: to where nobody wakes them.
+// Moves the sleepers of every futex word to a futex that no process wakes.
 static void take_away_for_ever(const uint8_t *bytes, size_t size) {
     uint32_t *mine = shared_memory(sizeof *mine);
     for (;;) {
@@ -24,7 +24,7 @@ static void take_away_for_ever(const uint8_t *bytes, size_t size) {
     }
 }
 
-static void takes_away_whoever_sleeps(void) {
+static void moves_every_sleeper(void) {
     become(ANOTHER_USER);
     const int fd = open(path_of("tidings.0.scenario"), O_RDONLY | O_CLOEXEC);
     CHECK(fd >= 0, "%s", strerror(errno));
@@ -44,7 +44,7 @@ static void takes_away_whoever_sleeps(void) {
     take_away_for_ever(bytes, size);
 }
 
-// Whoever sleeps now has been moved, if it can be.
+// Two more passes over the mapping: every sleeper that can be moved has been moved.
 static void until_moved(void) {
     for (const uint32_t before = *passes; *passes - before < 2;) usleep(100);
 }
@@ -77,13 +77,14 @@ static void is_a_lossless_observer(void) {
     for (;;) pause();
 }
 
-// It locks whatever it can lock, and moves to a futex of its own whoever sleeps on a word that it can map.
+// The adversarial reader locks every byte that it can lock. It moves each sleeper on a word that it can map to a futex
+// of its own.
 void an_adversarial_reader_faults_no_process(void) {
     ready = pipe_open();
     done = pipe_open();
     center = observable_center(256);
     passes = shared_memory(sizeof *passes);
-    const pid_t villain = start(takes_away_whoever_sleeps);
+    const pid_t villain = start(moves_every_sleeper);
     told(&ready);
     const pid_t observer = start(waits_for_each_post);
     told(&ready);
@@ -102,7 +103,7 @@ void an_adversarial_reader_faults_no_process(void) {
     for (uint32_t i = 0; i < 600; i++) {
         OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
     }
-    CHECK(tidings_reclaim(center) >= 0, "tidying");
+    CHECK(tidings_reclaim(center) >= 0, "reclaiming");
     CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
     // Readers have no place to sleep where other readers aren't: they look again by themselves.
     const pid_t reader = start(waits_as_a_reader);
@@ -134,7 +135,7 @@ static void *sleeps_for_good(void *observer) {
 }
 
 // What a peer takes off its doorbell hears of no post any more. But its own process wakes it, and can end it.
-void who_is_taken_off_its_doorbell_can_still_be_interrupted_and_closed(void) {
+void an_observer_taken_off_its_doorbell_can_still_be_interrupted_and_closed(void) {
     ready = pipe_open();
     center = join_center(256);
     passes = shared_memory(sizeof *passes);

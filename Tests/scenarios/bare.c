@@ -1,4 +1,4 @@
-// Observers that want no payload, topics in the caller's memory, and asking whether anything is new by one look.
+// Observers without payloads, publishers in the caller's memory, and one check whether anything is new.
 #include "peer.h"
 
 static void placed(tidings_center *center, const char *name, const char *subject,
@@ -51,7 +51,7 @@ void bare_observers_get_all_but_the_payload(void) {
     OK(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &all));
     OK(tidings_observer_add(all, NULL, 0, NULL, 0, 0, &subscription));
     tidings_publisher *publishers[] = {publisher_of(center, NAME), publisher_with(center, NAME, "subject"),
-                                       publisher_of(center, "another.name.that.nobody.observes")};
+                                       publisher_of(center, "another.name.without.an.observer")};
     const size_t sizes[] = {0, 8, 100, 200, 5000, 2000000};
     uint8_t *payload = calloc(1, 2000000);
     for (int i = 0; i < 200; i++) {
@@ -81,7 +81,7 @@ void bare_observers_get_all_but_the_payload(void) {
     tidings_close(center);
 }
 
-void nothing_is_new_exactly_until_somebody_posts(void) {
+void nothing_is_new_exactly_until_the_next_post(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of(center, NAME);
     tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");

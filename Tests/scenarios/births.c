@@ -1,4 +1,5 @@
-// Many who create one center at once: one center; never half of one. (Who dies of it: faulted_centers.c.)
+// Many processes create one center at once: the result is one center, and never half a center. (Creators that die:
+// faulted_centers.c.)
 #include <sys/resource.h>
 
 #include "center/center.h"

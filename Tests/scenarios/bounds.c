@@ -188,8 +188,8 @@ static void fill_names(void) {
     atomic_store(&s->header->names_used.word, s->shape.names);
 }
 
-// What a death leaves behind in a participant's entry: it is described, and nobody holds its lock. Each observer is one
-// of theirs.
+// What dead participants leave: their entries are described, and no process holds their locks. Each observer belongs to
+// one of them.
 static void fill_dead(void) {
     tidings__segment *s = &center->segment;
     for (uint32_t i = 0; i < s->shape.participants; i++)
@@ -234,7 +234,7 @@ static void of_names_that_go(void) {
         atomic_store(&s->buckets[i], TIDINGS__NEXT_MARK | TIDINGS__NAME_FIRST);
 }
 
-// Each asks whether the ring holds its value, and nobody can tell.
+// Each name asks whether the ring holds its value, and no record answers.
 static void of_values_to_come(void) {
     fill_names();
     tidings__segment *s = &center->segment;
@@ -531,8 +531,8 @@ void a_new_process_opens_an_observer_within_its_bound_among_many_names(void) {
 static void makes_dead_observers(void) {
     tidings_center *own = join_center(0);
     tidings__segment *s = &own->segment;
-    // Entries that are no process's: nobody holds their locks, whatever the entries say. Many, so that while one is
-    // found dead the others look alive again.
+    // Entries that belong to no process: no process holds their locks, whatever the entries say. There are many of
+    // them, so that while one is found dead the others look alive again.
     const uint32_t first = s->shape.participants / 4, many = s->shape.participants / 2;
     atomic_store(&s->names[TIDINGS__NAME_ALL].wake_group, 0xffff);
     for (uint64_t instance = 1;; instance += 2) {

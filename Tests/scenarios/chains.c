@@ -42,9 +42,9 @@ static void joins(void) {
     tell(&got);
 }
 
-// While it stands anywhere in that, the middle one of the chain goes, the ring turns, and the middle one's entry serves
-// names of other chains. The name that is joined must still be one name: who posts it reaches those who joined before
-// and those who join now.
+// While it stands anywhere in that, the middle name of the chain goes, the ring turns, and the middle name's entry
+// serves names of other chains. The joined name must still be one name: its posters reach the observers that joined
+// before and the ones that join now.
 void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
     choose_names();
     stage = shared_memory(4096);

@@ -1,4 +1,4 @@
-// What the scenarios and the storm say when something is not so: one line, with the library's own last word, and the
+// What the scenarios and the stress test print when a check fails: one line, with the library's last error. Then the
 // process ends.
 #ifndef CHECK_H
 #define CHECK_H

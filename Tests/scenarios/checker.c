@@ -1,5 +1,5 @@
-// Who looks at what harm does to others: posts that return at once, one order without a gap, exact counts, nobody who
-// spins, nothing that is left.
+// The checker: what a fault in the target does to other processes. Posts return at once; there is one order without a
+// gap; counts are exact; no process spins; nothing is left behind.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -7,13 +7,13 @@
 #include "receiving/observer.h"
 
 #define BATCH 32u
-// Processor time. Ten times what a batch takes on a slow machine, and by far less than waiting for somebody.
+// Processor time: ten times what a batch takes on a slow machine, and far less than a wait for another process.
 #define BATCH_NS (SANITIZED ? UINT64_C(1000000000) : UINT64_C(50000000))
 #define LISTENER_NS (SANITIZED ? UINT64_C(3000000000) : UINT64_C(200000000))
 
 static uint8_t bytes[1000];
 static uint64_t last_sequence;
-static uint32_t seen;  // of the judge's
+static uint32_t seen;  // of the checker's posts
 
 void fill_payload(uint8_t *into, size_t size, uint32_t poster, uint32_t number) {
     const stamp stamp = {.poster = poster, .number = number};
@@ -61,8 +61,8 @@ static uint64_t processor_ns(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-// How often it went to sleep, but for pages of the program that the kernel had dropped and fetches again: for the page,
-// and for who is fetching it.
+// How often it went to sleep. A page of the program that the kernel had dropped and fetches again does not count; it
+// costs two sleeps: one for the page, one for the thread that fetches it.
 static long naps(void) {
     struct rusage usage;
     CHECK(getrusage(RUSAGE_THREAD, &usage) == 0, "%s", strerror(errno));
@@ -84,12 +84,12 @@ static void see(const tidings_delivery *delivery) {
     const stamp stamp = stamp_of(delivery);
     switch (stamp.poster) {
         case 0:
-            SO(stamp.number == seen, "the judge's %u came after %u of them", stamp.number, seen);
+            SO(stamp.number == seen, "the checker's %u came after %u of them", stamp.number, seen);
             seen++;
             break;
         case 1:
             SO(stamp.number == world.of_target && delivery->size == operation->size,
-               "the victim's %u, %zu bytes, came after %u", stamp.number, delivery->size, world.of_target);
+               "the target's %u, %zu bytes, came after %u", stamp.number, delivery->size, world.of_target);
             world.of_target++;
             break;
         case 2:
@@ -104,7 +104,8 @@ static void see(const tidings_delivery *delivery) {
 void checker_sees(void) {
     tidings_delivery delivery;
     int result;
-    // Its own posts have returned, so they are there; before them may be what nobody has decided on yet.
+    // The checker's own posts have returned, so they are committed. Before them may be positions that no participant
+    // has decided yet.
     while (seen < world.number) {
         result = tidings_next(world.prompt, (int64_t)patience_ns(), &delivery);
         SO(result == 0, "waiting for post %u: %d", seen, result);
@@ -128,7 +129,7 @@ void checker_posts_laps(uint32_t laps) {
         } while (++i % BATCH != 0 && !held);
         const uint64_t took = processor_ns(CLOCK_THREAD_CPUTIME_ID) - began;
         SO(took < BATCH_NS, "%u posts took %lu us of processor time", BATCH, (unsigned long)took / 1000);
-        // It may have met somebody in the kernel, who is running.
+        // The thread may have waited in the kernel for a running thread.
         SO(naps() - before <= BATCH / 8, "%u posts went to sleep %ld times", BATCH, naps() - before);
         checker_sees();
     }
@@ -162,7 +163,7 @@ void listen(void) {
 void listener_rests(void) {
     tidings__segment *s = &world.center->segment;
     const _Atomic uint32_t *doorbell = tidings__doorbell(s, atomic_load(&board->listener) - 1);
-    // Whoever rings takes the flag, and it comes back after a look at what there is.
+    // A poster that rings takes the flag. The listener sets it again after it has looked for notifications.
     while (!(atomic_load(doorbell) & 1) || process_state(world.listener) != 'S') usleep(50);
     clockid_t clock;
     CHECK(clock_getcpuclockid(world.listener, &clock) == 0, "no clock of the listener");
@@ -223,7 +224,7 @@ static void once_around(void) {
 void nothing_is_lost_nor_left(uint32_t participants) {
     tidings_center *center = world.center;
     tidings__segment *s = &center->segment;
-    SO(tidings_reclaim(center) >= 0, "can't tidy up");
+    SO(tidings_reclaim(center) >= 0, "can't reclaim");
     if (operation->flags & TIDINGS_POST_RETAIN)
         SO(tidings_state_set(world.publisher, NULL, 0, NULL) == 0, "can't clear the value");
     // Once around without a look at them, so that nothing that is over holds a chunk; and once more, when every slot
@@ -240,7 +241,7 @@ void nothing_is_lost_nor_left(uint32_t participants) {
     SO(now.posted == before.posted + SLOTS, "%lu positions for %u posts: a slot is held",
        (unsigned long)(now.posted - before.posted), SLOTS);
     listener_rests();
-    SO(tidings_reclaim(center) == 0, "nobody died since");
+    SO(tidings_reclaim(center) == 0, "no participant died since");
     SO(now.participants == participants, "%u participants instead of %u", now.participants, participants);
     SO(now.observers == 4 && now.observers_lossless == 0, "%u observers instead of 4, %u of them lossless",
        now.observers, now.observers_lossless);

@@ -18,7 +18,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define VARIABLE "CTESTPEER_CONDITION"  // which one holds already, for whom this program executes
+#define VARIABLE "CTESTPEER_CONDITION"  // the condition that holds already when this program is executed again
 #define UNNAMED (O_TMPFILE & ~O_DIRECTORY)
 
 #define ALWAYS(call, error)                                                                                            \
@@ -49,9 +49,9 @@ static const refusal old_kernel[] = {NO_MEMBARRIER,
                                      ALWAYS(SYS_getrandom, ENOSYS),
                                      ALWAYS(SYS_renameat2, ENOSYS),
                                      ALWAYS(FUTEX_WAITV, ENOSYS)};
-// Who waits with a limit must not mean the clock that somebody may set: such a wait kills here. (Failing it would only
-// keep who waits busy. glibc waits without a limit on that clock, for a thread's end. A sleep for a time, not until
-// one, is nobody's to shorten.)
+// A wait with a limit must not use the wall clock, which an administrator may set: such a wait kills the process here.
+// (If the call failed instead, the waiter would only be kept busy. glibc waits on that clock without a limit, for the
+// end of a thread. A relative sleep does not depend on the clock's setting.)
 static const refusal no_wall_clock[] = {{SYS_futex, 0, 1, FUTEX_CLOCK_REALTIME, FUTEX_CLOCK_REALTIME, 3},
                                         WITH(SYS_clock_nanosleep, 0, 1, TIMER_ABSTIME, TIMER_ABSTIME)};
 

@@ -52,8 +52,8 @@ static tidings__name *endless_prefix(tidings__segment *s) {
     return name;
 }
 
-// A revoked claim whose owner goes on holds its slot. All at once can only be if as many threads have been stopped, or
-// somebody has written so.
+// A revoked claim whose owner goes on holds its slot. All slots look held only if as many threads were stopped, or if a
+// peer has written so.
 void posting_where_each_slot_looks_held_is_refused(void) {
     for (int how = 0; how < 2; how++) {
         tidings_center *center = join_center(256);
@@ -115,7 +115,8 @@ void a_prefix_that_goes_and_comes_again_is_left_after_a_while(void) {
     ENDS(tidings_observer_remove(observer, subscription));
 }
 
-// Each name says that the ring may hold its value, or nobody can tell: nobody walks around it for each.
+// Each name says that the ring may hold its value, and no record answers: the library must not walk the ring for each
+// name.
 void names_that_all_ask_for_the_ring_are_not_all_answered(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 32768, .names = 16384});
     tidings__segment *s = &center->segment;
@@ -163,13 +164,13 @@ void names_that_all_observe_are_counted_without_asking_for_each(void) {
     }
     tidings_orphans orphans;
     ENDS(tidings_orphans_get(center, &orphans));
-    CHECK(orphans.observers == 0 && orphans.names == 0, "%u observers, %u names of nobody dead", orphans.observers,
-          orphans.names);
+    CHECK(orphans.observers == 0 && orphans.names == 0, "%u observers, %u names without a dead participant",
+          orphans.observers, orphans.names);
 }
 
-// Of three prefixes in a ring one is nobody's, so that the bound of the walk is reached in the middle of those that are
-// counted together.
-void a_ring_of_prefixes_is_left_by_who_evicts(void) {
+// One of three prefixes in a ring has no observer. The bound of the walk is then reached in the middle of those that
+// are counted together.
+void an_evicting_thread_leaves_a_ring_of_prefixes(void) {
     tidings_center *center = join_center(256);
     tidings__segment *s = &center->segment;
     fill(center);
@@ -187,8 +188,8 @@ void a_ring_of_prefixes_is_left_by_who_evicts(void) {
     ENDS(tidings_post(publisher, "x", 1, NULL, NULL));
 }
 
-// A thousand lossless observers that nobody has looked at all there is to evict.
-void lossless_observers_of_nobody_are_asked_after_once_a_range(void) {
+// A thousand lossless observers without a process hold back all there is to evict.
+void lossless_observers_without_a_process_are_checked_once_a_range(void) {
     const uint32_t slots = ROUNDS(16384) < 16384 ? 2048 : 16384;
     tidings_center *center = join_center(slots);
     tidings__segment *s = &center->segment;
@@ -212,7 +213,7 @@ void lossless_observers_of_nobody_are_asked_after_once_a_range(void) {
 
 // Bits of observers that there is no place for, as members and as asleep: what lies behind the places is not taken for
 // their doorbells.
-void who_has_no_place_is_not_rung(void) {
+void an_observer_without_a_place_is_not_rung(void) {
     tidings_center *center =
         join_center_with((tidings_configuration){.slots = 256, .participants = 4, .observers = 100});
     tidings__segment *s = &center->segment;
@@ -233,5 +234,5 @@ void who_has_no_place_is_not_rung(void) {
     memcpy(behind, &s->observers[places], sizeof behind);
     tidings_publisher *publisher = publisher_of(center, NAME);
     ENDS(tidings_post(publisher, "x", 1, NULL, NULL));
-    CHECK(memcmp(behind, &s->observers[places], sizeof behind) == 0, "somebody was rung behind the last place");
+    CHECK(memcmp(behind, &s->observers[places], sizeof behind) == 0, "a doorbell was rung behind the last place");
 }

@@ -1,5 +1,5 @@
-// Descriptors that somebody else in the process closes, or makes something else of: errors, or no difference; never a
-// crash, a hang, or damage to what they are now.
+// Other code in the process closes the library's descriptors, or puts other files in their place: this gives errors, or
+// makes no difference. There is never a crash, a hang, or damage to the other files.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -68,7 +68,7 @@ static void posts_from_outside(void) {
     tell(&done);
     told(&go);
     // Takes over whatever is free, or seems to be.
-    CHECK(tidings_reclaim(own) >= 0, "tidy");
+    CHECK(tidings_reclaim(own) >= 0, "reclaim");
     tidings_observer *observers[8];
     for (int i = 0; i < 8; i++) observers[i] = observer_of(own, NAME);
     tell(&done);
@@ -169,14 +169,14 @@ static void spoiled(void (*spoil)(int fd)) {
     post_number(publisher_of(keeper, NAME), 3);
     account = drain(of_keeper);
     CHECK(account.received == 1 && account.missed == 0, "the keeper got %lu", (unsigned long)account.received);
-    CHECK(tidings_reclaim(keeper) >= 0, "tidy");
+    CHECK(tidings_reclaim(keeper) >= 0, "reclaim");
     const tidings_statistics statistics = statistics_of(keeper);
     CHECK(statistics.participants == 1 && statistics.observers == 1 && statistics.observers_asleep == 0,
           "%u participants, %u observers are left", statistics.participants, statistics.observers);
 }
 
 static void closes(int fd) { CHECK(close(fd) == 0, "%s", strerror(errno)); }
-void descriptors_closed_behind_its_back_fault_nobody(void) { spoiled(closes); }
+void descriptors_closed_behind_its_back_fault_no_process(void) { spoiled(closes); }
 
 static const char *precious = "/dev/null";
 
@@ -185,7 +185,7 @@ static void makes_something_else(int fd) {
     CHECK(other >= 0 && dup2(other, fd) == fd, "%s", strerror(errno));
     close(other);
 }
-void descriptors_that_became_devices_fault_nobody(void) { spoiled(makes_something_else); }
+void descriptors_that_became_devices_fault_no_process(void) { spoiled(makes_something_else); }
 
 // A file of the program's own has got the number: it is not written to, not made longer, not given memory.
 void descriptors_that_became_files_leave_them_as_they_were(void) {
@@ -208,7 +208,7 @@ void descriptors_that_became_pipes_are_not_read(void) {
     CHECK(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0 && write(ends[1], "12345678", 8) == 8, "%s", strerror(errno));
     spoiled(makes_a_pipe);
     char bytes[16];
-    CHECK(read(ends[0], bytes, sizeof bytes) == 8, "somebody read it");
+    CHECK(read(ends[0], bytes, sizeof bytes) == 8, "a read took it away");
 }
 
 static void runs_without_standard_descriptors(void) {
@@ -222,9 +222,9 @@ static void runs_without_standard_descriptors(void) {
 // A daemon's: what it, or the next library, prints must not end up in a center, or ring a doorbell.
 void standard_descriptors_that_are_closed_stay_free(void) { ends_well(start(runs_without_standard_descriptors)); }
 
-// Its place as a participant and as an observer is another's now, who sleeps: whatever the one that was taken for dead
-// goes on to do, the other's entry stays as it is.
-void who_was_taken_for_dead_leaves_its_successor_alone(void) {
+// A sleeping process now has this process's places as a participant and as an observer. Whatever the process that was
+// taken for dead does next, its successor's entry stays as it is.
+void a_participant_taken_for_dead_leaves_its_successor_alone(void) {
     tidings_center *dead = join_center(256);
     tidings__segment *s = &dead->segment;
     tidings_publisher *own_publisher = publisher_of(dead, NAME);

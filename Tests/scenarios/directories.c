@@ -23,7 +23,7 @@ static int try_open_in(const char *directory, uint32_t flags) {
 static void set_mode(const char *directory, mode_t mode) { CHECK(chmod(directory, mode) == 0, "%s", strerror(errno)); }
 
 // Refused before a file is opened or made, whichever way it is asked for.
-void a_directory_where_others_may_rename_is_refused_unless_asked_for(void) {
+void a_directory_where_other_users_may_rename_is_refused_unless_asked_for(void) {
     const char *directory = getenv("TIDINGS_DIRECTORY");
     const mode_t shared[] = {0777, 0757, 0722, 0702, 02777, 0775, 0770, 0720, 02775};
     const mode_t fine[] = {0700, 0755, 0711, 02755, 01777, 01775, 01770, 03777};
@@ -106,7 +106,7 @@ static void moves_it_to_and_fro(void) {
 }
 
 // A process that may write to the directory's parent decides which directory it is. Opening reports what it met.
-void a_directory_that_comes_and_goes_faults_nobody(void) {
+void a_directory_that_comes_and_goes_faults_no_process(void) {
     make_directory_beside();
     snprintf(aside, sizeof aside, "%s.aside", beside);
     ended = shared_memory(sizeof *ended);
@@ -127,7 +127,7 @@ void a_directory_that_comes_and_goes_faults_nobody(void) {
     ends_well(mover);
 }
 
-// It may be anything: nobody opens what lies there.
+// The directory may hold anything: no file in it is opened.
 void a_directory_that_can_not_be_looked_at_is_refused(void) {
     OK(try_open(0));
     const refusal no_look = {SYS_newfstatat, EACCES, 3, ~0u, 0, 0};
@@ -175,7 +175,7 @@ static void may_not_search(void) {
 }
 
 // Sticky or not, a directory's owner renames what is there. Root's directory is trusted, and so is that of the center's
-// owner, who can replace the center anyway.
+// owner, because this user can replace the center anyway.
 void a_directory_of_another_user_is_refused_unless_asked_for(void) {
     const char *directory = getenv("TIDINGS_DIRECTORY");
     const mode_t modes[] = {01777, 0755, 0777};

@@ -20,7 +20,7 @@ static void bring_about(end how) {
     if (how == REMOVED) OK(tidings_remove("scenario", NULL));
     if (how == UNLINKED) CHECK(unlink(path) == 0, "unlink: %s", strerror(errno));
     // The kernel reports the changed link count before the path leads nowhere, and reports nothing afterwards. (The
-    // second name comes last: nobody opens a file with two.)
+    // second name comes last: a file with two names can't be opened.)
     if (how == UNLINKED_OF_TWO)
         CHECK(link(path, path_of("elsewhere")) == 0 && unlink(center_path()) == 0, "link: %s", strerror(errno));
     if (how == RENAMED) CHECK(rename(path, path_of("elsewhere")) == 0, "rename: %s", strerror(errno));
@@ -386,7 +386,7 @@ static void goes_on_in_the_successor(void) {
     // A file of another name comes before it, and each wait ends once it is interrupted.
     tidings_observer_interrupt(observer);
     CHECK(tidings_observer_await_successor(observer, -1) == -EINTR, "interrupted");
-    CHECK(tidings_observer_await_successor(observer, 0) == -ETIMEDOUT, "nobody has made one");
+    CHECK(tidings_observer_await_successor(observer, 0) == -ETIMEDOUT, "no successor was made");
     tell(&ready);
     OK(tidings_observer_await_successor(observer, -1));
     tidings_center *successor = join_center(0);

@@ -1,5 +1,5 @@
-// Centers that are made and removed by somebody who is harmed at any moment of it: there is one, or none, and who comes
-// next has one.
+// A fault hits a process at any moment while it creates or removes a center. Then there is one center or none, and the
+// next process to open it has one.
 #include "center/center.h"
 #include "foreign.h"
 #include "trace.h"
@@ -78,7 +78,7 @@ static bool goes_on(pid_t pid) {
 
 static void alone_and_working(void) {
     works(center);
-    SO(tidings_reclaim(center) >= 0 && statistics_of(center).participants == 1, "somebody is left");
+    SO(tidings_reclaim(center) >= 0 && statistics_of(center).participants == 1, "another participant is left");
 }
 
 // MARK: Making
@@ -167,7 +167,7 @@ static void fault_centers(uint32_t with_mode, void (*set_scene)(void), void (*bo
             const uint64_t chosen = moment((uint32_t)i, (uint32_t)count, SANITIZED ? length : path.count);
             at = SANITIZED ? chosen : path.moments[chosen];
             const pid_t pid = begins(set_scene, body);
-            // Another way: then it has come to its end, and is harmed there.
+            // If the process takes another way, it has come to the end of the section, and the fault hits it there.
             if (SANITIZED)
                 step(pid, at, false);
             else if (make_calls(pid, skipped) == skipped)

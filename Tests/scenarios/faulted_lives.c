@@ -1,4 +1,4 @@
-// Participants that are harmed at any moment of coming and going, and of clearing up after others.
+// Faults at any moment while a participant joins, leaves, or reclaims after dead participants.
 #include "center/center.h"
 #include "faults.h"
 
@@ -77,14 +77,14 @@ static void die(uint32_t count) {
 
 static void one_has_died(void) { die(1); }
 
-static void tidies_up(void) {
+static void reclaims(void) {
     const int result = tidings_reclaim(own_center);
     if (result < 0) atomic_store(&board->result, result);
 }
 
 void reclaiming_up_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){
-        .text = "tidying up", .set_scene = one_has_died, .prepare = join_as_target, .act = tidies_up});
+        .text = "reclaiming", .set_scene = one_has_died, .prepare = join_as_target, .act = reclaims});
 }
 
 static void all_places_are_of_the_dead(void) {

@@ -1,4 +1,4 @@
-// Observers that are harmed at any moment.
+// Faults at any moment in an observer.
 #include "faults.h"
 #include "receiving/observer.h"
 
@@ -47,7 +47,7 @@ static void registers_by_prefix(void) {
     int result = tidings_observer_add(own_observer, NAME, shorter, NULL, 0, TIDINGS_ADD_PREFIX | TIDINGS_ADD_RETAINED,
                                       &subscription);
     atomic_store(&board->registered, 1);
-    // And one that nobody else looks at: it comes into the table, and goes again.
+    // And a prefix that no other observer has: it comes into the table, and goes again.
     if (result == 0)
         result = tidings_observer_add(own_observer, "brand-new", 9, NULL, 0, TIDINGS_ADD_PREFIX, &subscription);
     if (result == 0) result = tidings_observer_remove(own_observer, subscription);
@@ -203,8 +203,7 @@ void cancelling_survives_a_fault_anywhere(void) {
         .text = "cancelling", .prepare = is_about_to_leave, .act = cancels_and_leaves, .lossless = true});
 }
 
-// MARK: By who may only read: others can't be hurt by what can't write, but for the locks and the sleeping places that
-// it has
+// MARK: Faults in a reader. It can't write, so it can disturb other processes only by its locks and its place to sleep.
 
 void registering_to_read_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "registering to read",

@@ -1,4 +1,4 @@
-// Posts that are harmed at any moment.
+// Faults at any moment in a post.
 #include "center/center.h"
 #include "faults.h"
 
@@ -75,7 +75,7 @@ void an_eviction_survives_a_fault_anywhere(void) {
                                        .flags = TIDINGS_POST_RETAIN});
 }
 
-// The same, and each position is counted for a prefix as well, by whoever finishes it.
+// The same; and the evicting thread that finishes the eviction counts each position for a prefix as well.
 void an_eviction_for_prefixes_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "evicting, counted by prefix",
                                        .set_scene = values_in_the_ring,
@@ -91,7 +91,7 @@ void an_eviction_for_prefixes_survives_a_fault_anywhere(void) {
 
 static tidings_observer *holder;
 
-static void somebody_holds_all_back(void) {
+static void an_observer_holds_all_back(void) {
     uint32_t subscription;
     OK(tidings_observer_open(world.center, TIDINGS_OBSERVE_LOSSLESS, &holder));
     OK(tidings_observer_add(holder, NAME, strlen(NAME), NULL, 0, 0, &subscription));
@@ -115,14 +115,14 @@ static void waits_and_posts(void) {
         atomic_fetch_add(&board->returned, 1);
 }
 
-static void nobody_holds_any_more(void) { tidings_observer_close(holder); }
+static void closes_the_holder(void) { tidings_observer_close(holder); }
 
 // It waits for a lossless observer, which has just gone.
 void a_post_held_back_survives_a_fault_anywhere(void) {
     fault_anywhere(&(struct operation){.text = "posting once let",
-                                       .set_scene = somebody_holds_all_back,
+                                       .set_scene = an_observer_holds_all_back,
                                        .prepare = joins_a_full_ring,
-                                       .at_begin = nobody_holds_any_more,
+                                       .at_begin = closes_the_holder,
                                        .act = waits_and_posts,
                                        .posts = 1,
                                        .size = 64,

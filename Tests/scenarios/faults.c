@@ -1,17 +1,17 @@
-// Brings victims to their moments, and does it to them.
+// Brings targets to their moments, and injects the faults.
 #include "faults.h"
 
 #include "center/center.h"
 #include "target.h"
 #include "trace.h"
 
-#define SAMPLE 6u  // moments of each kind of harm, unless all are asked for
+#define SAMPLE 6u  // moments of each kind of fault, unless all are asked for
 
 struct board *board;
 const struct operation *operation;
 
 typedef enum fault { NONE, KILLED, STOPPED, FORKED_BESIDE, FORKED_WITHIN, FORKED_AND_KILLED, FAULTS } fault;
-static const char *const faults[] = {"unharmed",      "killed",        "stopped",
+static const char *const faults[] = {"no fault",      "killed",        "stopped",
                                      "forked beside", "forked within", "forked within and killed"};
 
 static fault current;
@@ -27,7 +27,7 @@ const char *moment_text(void) {
     return text;
 }
 
-// MARK: Patience
+// MARK: Time limit
 
 uint32_t patience(void) {
     const char *asked = getenv("TIDINGS_TEST_PATIENCE");
@@ -36,7 +36,7 @@ uint32_t patience(void) {
 
 uint64_t patience_ns(void) { return patience() * UINT64_C(1000000000); }
 
-static void lost_patience(int signal) {
+static void reports_hang(int signal) {
     (void)signal;
     const char *text = moment_text();
     (void)!write(STDERR_FILENO, text, strlen(text));
@@ -44,7 +44,7 @@ static void lost_patience(int signal) {
     _exit(1);
 }
 
-// MARK: Harm
+// MARK: Faults
 
 static void until(const _Atomic uint32_t *word) {
     while (!atomic_load(word)) {
@@ -89,9 +89,9 @@ static void fork_beside(void) {
     ends_well(child);
 }
 
-// Its second thread forks. While the victim stands where fork has to wait (in its allocator, or opening a center), it
-// goes on: a little, and then call by call, as a lock that is waited for is given free by one. Single steps to the end
-// of an opening are a hundred times slower.
+// Its second thread forks. While the target stands where fork has to wait (in its allocator, or opening a center), the
+// target goes on: a little, and then call by call, as one call releases the lock that fork waits for. Single steps to
+// the end of an opening are a hundred times slower.
 static void fork_within(pid_t pid) {
     tell(&target.child_onward);
     until(&board->forker);
@@ -115,7 +115,7 @@ static void fork_within(pid_t pid) {
 
 static void fork_goes_on(uint32_t participants) {
     checker_sees();
-    SO(tidings_reclaim(world.center) >= 0, "can't tidy up");
+    SO(tidings_reclaim(world.center) >= 0, "can't reclaim");
     const uint32_t now = statistics_of(world.center).participants;
     SO(now == participants, "%u participants instead of %u, beside a forked child", now, participants);
     atomic_store(&board->goes_on, 1);
@@ -160,7 +160,7 @@ static void suffer(pid_t pid) {
             checker_posts_laps(1);
             fork_goes_on(3);
             break;
-        default: CHECK(false, "no such harm");
+        default: CHECK(false, "no such fault");
     }
     listener_rests();
     const uint32_t of_child = atomic_load(&board->child_posted);
@@ -192,7 +192,7 @@ static pid_t begin(void) {
     atomic_store(&board->listens, 1);
     world_begin(target.on_used);
     if (operation->set_scene) operation->set_scene();
-    listener_rests();  // or one victim would ring it, and another not
+    listener_rests();  // otherwise one target would ring it, and the next would not
     target.forks = current == FORKED_WITHIN || current == FORKED_AND_KILLED;
     const pid_t pid = start_traced(suffers);
     if (operation->sleeps) run_into_sleep(pid);
@@ -202,14 +202,14 @@ static pid_t begin(void) {
     return pid;
 }
 
-// Single steps, and on a busy machine a stop at each call, are so slow that whom it wakes would revoke it: it would go
-// another way, and make other calls.
-static void nobody_hears(bool nobody) {
-    CHECK(kill(world.listener, nobody ? SIGSTOP : SIGCONT) == 0, "%s", strerror(errno));
+// Single steps are slow, and so is a stop at each call on a busy machine. An awake listener would revoke the target's
+// claim; the target would then go another way, and make other calls.
+static void pause_listener(bool paused) {
+    CHECK(kill(world.listener, paused ? SIGSTOP : SIGCONT) == 0, "%s", strerror(errno));
 }
 
-static void goes_unharmed(pid_t pid) {
-    nobody_hears(false);
+static void runs_without_fault(pid_t pid) {
+    pause_listener(false);
     let_go(pid);
     comes_to_its_end(pid, true);
     nothing_is_lost_nor_left(2);
@@ -223,16 +223,16 @@ static path recorded(bool revoked, uint64_t longest) {
         const pid_t pid = begin();
         alarm(20 * patience());
         if (revoked) CHECK(until_revoked(pid), "it claims nothing");
-        nobody_hears(true);
+        pause_listener(true);
         const uint32_t made = make_calls(pid, skipped);
         if (made == skipped) {
             path path = path_along(pid, longest);
             CHECK(path.length > 0, "nothing to step through");
-            goes_unharmed(pid);
+            runs_without_fault(pid);
             return path;
         }
         // Fewer than when they were counted, and now it is over.
-        goes_unharmed(pid);
+        runs_without_fault(pid);
         skipped = made;
     }
 }
@@ -240,9 +240,9 @@ static path recorded(bool revoked, uint64_t longest) {
 static uint32_t calls_of_all(void) {
     current = NONE;
     const pid_t pid = begin();
-    nobody_hears(true);
+    pause_listener(true);
     const uint32_t calls = make_calls(pid, UINT32_MAX);
-    goes_unharmed(pid);
+    runs_without_fault(pid);
     return calls;
 }
 
@@ -263,13 +263,13 @@ static bool one_moment(const path *path, uint64_t known, uint64_t at) {
     return there;
 }
 
-// So many of each harm on each center, out of all: TIDINGS_TEST_MOMENTS.
+// So many moments of each fault on each center, out of all: TIDINGS_TEST_MOMENTS.
 static uint32_t moments_asked(void) {
     const char *asked = getenv("TIDINGS_TEST_MOMENTS");
     return asked ? (uint32_t)strtoul(asked, NULL, 10) : 0;
 }
 
-// A full run can be dealt out to several processes, by harms and centers: TIDINGS_TEST_PART=2/5 is the second of five.
+// A full run can be dealt out to several processes, by faults and centers: TIDINGS_TEST_PART=2/5 is the second of five.
 static bool is_of_this_part(uint32_t number) {
     const char *asked = getenv("TIDINGS_TEST_PART");
     uint32_t part = 1, parts = 1;
@@ -334,7 +334,7 @@ void fault_anywhere(const struct operation *asked) {
     target.onward = pipe_open();
     target.child_onward = pipe_open();
     target.checker = getpid();
-    signal(SIGALRM, lost_patience);
+    signal(SIGALRM, reports_hang);
     worlds_make();
     if (SANITIZED) {
         if (!operation->revoked) fault_somewhere();

@@ -148,7 +148,7 @@ void links_pipes_sockets_and_directories_are_refused(void) {
     CHECK(unlink(elsewhere) == 0 && unlink(path_of("file")) == 0, "%s", strerror(errno));
     OK(try_open(TIDINGS_OPEN_EXISTING));
     CHECK(unlink(path) == 0, "%s", strerror(errno));
-    // With nobody at its other end.
+    // Without a process at its other end.
     CHECK(mkfifo(path, 0600) == 0, "%s", strerror(errno));
     refused_as_no_center("a FIFO");
     CHECK(unlink(path) == 0, "%s", strerror(errno));

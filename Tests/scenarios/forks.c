@@ -131,7 +131,7 @@ static void execs_and_is_killed(void) {
     for (;;) pause();
 }
 
-static void kept_alive_by_nobody(void (*parent)(void)) {
+static void counts_as_dead_at_once(void (*parent)(void)) {
     survivor = shared_memory(4096);
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -158,9 +158,9 @@ static void kept_alive_by_nobody(void (*parent)(void)) {
     }
 }
 
-void a_forked_child_does_not_keep_its_dead_parent_alive(void) { kept_alive_by_nobody(forks_and_is_killed); }
+void a_forked_child_does_not_keep_its_dead_parent_alive(void) { counts_as_dead_at_once(forks_and_is_killed); }
 void a_program_that_was_executed_does_not_keep_its_dead_parent_alive(void) {
-    kept_alive_by_nobody(execs_and_is_killed);
+    counts_as_dead_at_once(execs_and_is_killed);
 }
 
 static void checks_descriptors(void) {
@@ -217,7 +217,7 @@ void a_child_without_fork_handlers_keeps_its_dead_parent_alive(void) {
     CHECK(result == -EAGAIN, "%d", result);
     const tidings_post_options patient = {.deadline_ns = 10000000};
     CHECK(tidings_post(publisher, "x", 1, &patient, NULL) == -ETIMEDOUT, "not at its deadline");
-    CHECK(tidings_reclaim(center) == 0, "nobody seems dead");
+    CHECK(tidings_reclaim(center) == 0, "no participant seems dead");
     kill(atomic_load(survivor), SIGKILL);
     const tidings_post_options without_end = {.deadline_ns = -1};
     OK(tidings_post(publisher, "x", 1, &without_end, NULL));

@@ -50,7 +50,7 @@ void a_center_is_received_with_credentials(void) {
     tidings_close(handed);
 }
 
-void who_has_too_many_files_open_is_told_so(void) {
+void a_process_with_too_many_open_files_is_told_so(void) {
     begin(0644);
     OK(tidings_send(center, ends[0], 0));
     struct rlimit limit;

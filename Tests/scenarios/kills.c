@@ -112,7 +112,7 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
     const uint64_t received = atomic_load(&board_of_all->received), missed = atomic_load(&board_of_all->missed);
     CHECK(received + missed == total, "%lu + %lu of %lu", (unsigned long)received, (unsigned long)missed,
           (unsigned long)total);
-    CHECK(tidings_reclaim(center) >= 0, "tidy");
+    CHECK(tidings_reclaim(center) >= 0, "reclaim");
     for (uint32_t i = 0; i < 600; i++) post_number(publisher, i);
     tidings_reclaim(center);
     const tidings_statistics statistics = statistics_of(center);
@@ -149,7 +149,7 @@ static void posts_all_the_time(void) {
     }
 }
 
-void observers_killed_at_random_hold_up_nobody(void) {
+void observers_killed_at_random_hold_up_no_poster(void) {
     board_of_all = shared_memory(sizeof *board_of_all);
     ready = pipe_open();
     tidings_center *center = join_center(256);
@@ -165,7 +165,7 @@ void observers_killed_at_random_hold_up_nobody(void) {
         while (atomic_load(&board_of_all->returned[1]) - before < 512) usleep(20);
     }
     kill_and_reap(poster);
-    CHECK(tidings_reclaim(center) >= 0, "tidy");
+    CHECK(tidings_reclaim(center) >= 0, "reclaim");
     const tidings_statistics statistics = statistics_of(center);
     CHECK(statistics.participants == 1 && statistics.observers == 0 && statistics.observers_asleep == 0 &&
               statistics.observers_lossless == 0 && statistics.names == 0,
@@ -195,7 +195,7 @@ static void posts_one_by_one(void) {
     for (uint32_t number = 0;; number++) {
         const uint64_t before = atomic_load(acknowledged);
         post_number(publisher, number);
-        while (atomic_load(acknowledged) == before) usleep(20);  // nobody posts again before it woke up
+        while (atomic_load(acknowledged) == before) usleep(20);  // no post comes before it woke up
     }
 }
 
@@ -224,6 +224,6 @@ void a_poster_killed_at_random_wakes_for_whatever_it_committed(void) {
         CHECK(atomic_load(acknowledged) == committed, "%lu were acknowledged, %lu committed",
               (unsigned long)atomic_load(acknowledged), (unsigned long)committed);
     }
-    CHECK(committed > 0, "nobody lived long enough to post");
+    CHECK(committed > 0, "no poster lived long enough to post");
     kill_and_reap(sleeper);
 }

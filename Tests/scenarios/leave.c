@@ -1,4 +1,4 @@
-// What a test of the doctor finds: real debris, made by processes that are killed where it is left.
+// What a test of the doctor finds: real orphans and stale files. Their processes are killed at the right moment.
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -95,7 +95,7 @@ static void observes_until_killed(void) {
     }
 }
 
-// Eight who post and eight who observe, all killed at one moment, we last.
+// Eight posters and eight observers, all killed at one moment; this process dies last.
 static void leave_stress(void) {
     posts = shared_memory(4096);
     pid_t pids[16];
@@ -113,13 +113,13 @@ static const struct {
     void (*leave)(void);
 } others[] = {
     {"unfinished", leave_unfinished},
-    {"companion", leave_writers_file},
+    {"writers-file", leave_writers_file},
     {"eviction", leave_eviction},
     {"removed", leave_removed},
     {"version", leave_version},
     {"short", leave_short},
     {"standing", stand},
-    {"storm", leave_stress},
+    {"stress", leave_stress},
 };
 
 bool leave(const char *what) {

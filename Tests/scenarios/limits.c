@@ -182,7 +182,8 @@ void a_process_out_of_memory_is_told_so_and_works_again(void) {
           statistics_of(center).observers);
 }
 
-// A limit on the length of files, which are reported by a signal that kills unless somebody looks before.
+// A limit on the length of files. The kernel reports it by a signal that kills, unless the library checks the limit
+// first.
 void a_process_with_short_files_uses_a_center_and_makes_none(void) {
     tidings_center *made = join_center(256);
     const rlim_t before = limit_to(RLIMIT_FSIZE, 65536);
@@ -201,7 +202,7 @@ void a_process_with_short_files_uses_a_center_and_makes_none(void) {
     OK(try_another("another"));
 }
 
-// Some network file systems, some sandboxes: without locks nobody could tell who is alive.
+// Some network file systems and some sandboxes have no locks: then no participant could tell which others are alive.
 void files_that_can_not_be_locked_are_said_to_be_so(void) {
     center = join_center(256);
     const refusal no_locks = {SYS_fcntl, EINVAL, 1, ~0u, F_OFD_SETLK, 0};

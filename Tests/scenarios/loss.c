@@ -1,4 +1,4 @@
-// Who falls behind is told exactly how much, per name, whoever posted and whatever else was posted meanwhile.
+// An observer that falls behind is told exactly how much it missed, per name, whichever processes post.
 #include <pthread.h>
 
 #include "peer.h"
@@ -81,7 +81,8 @@ void several_names_of_one_bucket_are_counted_apart(void) {
     }
 }
 
-// One observer with several interests: each is told its own losses, and their sum is right when interests overlap.
+// One observer with several subscriptions: each is told its own losses, and their sum is right when subscriptions
+// overlap.
 void subscriptions_of_one_observer_are_counted_apart(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *a = publisher_of(center, "a"), *b = publisher_of(center, "b"),
@@ -115,7 +116,7 @@ void subscriptions_of_one_observer_are_counted_apart(void) {
                 seen[delivery.subscriptions[i]] += delivery.kind == TIDINGS_DELIVERY_MISSED ? delivery.missed : 1;
         }
         for (int i = 1; i <= (round >= 100 ? 4 : 3); i++)
-            CHECK(seen[i] == posted[i], "round %d, interest %d: %lu of %lu", round, i, (unsigned long)seen[i],
+            CHECK(seen[i] == posted[i], "round %d, subscription %d: %lu of %lu", round, i, (unsigned long)seen[i],
                   (unsigned long)posted[i]);
     }
 }

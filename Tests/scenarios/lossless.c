@@ -1,4 +1,4 @@
-// Lossless observers: posters wait for them, and for nobody else.
+// Lossless observers: posters wait for them, and for no other process.
 #include <pthread.h>
 
 #include "peer.h"
@@ -140,9 +140,9 @@ static void *waits_for_one(void *observer) {
     return NULL;
 }
 
-// Asleep on one name, it can't be given another by another thread; and being refused leaves it, and everybody else, as
-// before.
-void a_sleeping_lossless_observer_can_be_given_no_name_and_holds_nobody_back(void) {
+// While the observer sleeps on one name, another thread can't add a name to it. The refusal changes nothing for it or
+// for any other process.
+void a_sleeping_lossless_observer_can_be_given_no_name_and_holds_no_poster_back(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *a = publisher_of(center, "a"), *b = publisher_of(center, "b"), *c = publisher_of(center, "c");
     tidings_observer *other = observer_of(center, "b");  // so that records of "b" carry its number
@@ -232,9 +232,9 @@ void a_stopped_lossless_observer_holds_until_the_deadline(void) {
     ends_well(observer);
 }
 
-// Of large payloads there are few places (64 of this size), far fewer than slots. Who has taken them all and is busy
-// elsewhere now holds nobody back.
-void who_has_taken_every_large_payload_holds_nobody_back(void) {
+// There are few chunks for large payloads (64 of this size), far fewer than slots. An observer that has taken all of
+// them and is busy elsewhere holds no poster back.
+void an_observer_that_took_every_large_payload_holds_no_poster_back(void) {
     tidings_center *center = join_center(4096);
     tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);

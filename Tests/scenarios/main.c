@@ -4,7 +4,7 @@
 #include "peer.h"
 #include "privileges.h"
 
-#define TOPIC(name)
+#define CATEGORY(name)
 #define SCENARIO(name) void name(void);
 #define STEPPED SCENARIO
 #define MOUNTING SCENARIO
@@ -16,9 +16,9 @@
 
 static const struct {
     const char *kind, *name;
-    void (*tell)(void);  // NULL: the entry begins a topic
+    void (*tell)(void);  // NULL: the entry begins a category
 } scenarios[] = {
-#define TOPIC(name) {"topic", #name, NULL},
+#define CATEGORY(name) {"category", #name, NULL},
 #define SCENARIO(name) {"plain", #name, name},
 #define STEPPED(name) {"stepped", #name, name},
 #define MOUNTING(name) {"mounting", #name, name},
@@ -33,13 +33,13 @@ static const struct {
 
 int main(int count, char **arguments) {
     if (count == 2 && strcmp(arguments[1], "--list") == 0) {
-        // KIND SCENARIO TOPIC
-        const char *topic = "";
+        // KIND SCENARIO CATEGORY
+        const char *category = "";
         for (size_t i = 0; i < SCENARIOS; i++) {
             if (scenarios[i].tell)
-                printf("%s %s %s\n", scenarios[i].kind, scenarios[i].name, topic);
+                printf("%s %s %s\n", scenarios[i].kind, scenarios[i].name, category);
             else
-                topic = scenarios[i].name;
+                category = scenarios[i].name;
         }
         return 0;
     }

@@ -31,7 +31,7 @@ void three_hundred_processes_share_one_center(void) {
     post_number(publisher_of(center, "go"), 0);
     for (int i = 0; i < 3000; i++) receive(observer);
     for (int i = 0; i < 300; i++) ends_well(pids[i]);
-    CHECK(tidings_reclaim(center) > 0, "those who didn't close");
+    CHECK(tidings_reclaim(center) > 0, "the processes that didn't close");
     CHECK(statistics_of(center).participants == 1 && statistics_of(center).observers == 1 &&
               statistics_of(center).names == 1,
           "all left");
@@ -94,7 +94,7 @@ void a_hundred_thousand_names_are_posted(void) {
         CHECK(strcmp(delivery.name, name) == 0, "%s is called %s", name, delivery.name);
     }
     CHECK(received + missed == 100000, "%lu + %lu", (unsigned long)received, (unsigned long)missed);
-    CHECK(statistics_of(center).names == 0, "a name that nobody observes takes no place");
+    CHECK(statistics_of(center).names == 0, "a name without an observer takes no entry");
 }
 
 void ten_thousand_names_are_observed(void) {
@@ -176,8 +176,8 @@ static void *posts_to_all(void *publisher) {
     return NULL;
 }
 
-// Waking them all takes a post longer than the first of them have patience with its claim: it must come to an end all
-// the same, and they must all hear of it.
+// Waking all sleepers takes a post longer than the revoke timeout. The post must return all the same, and every sleeper
+// must receive it.
 void a_thousand_sleepers_hear_of_every_post(void) {
     center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -188,8 +188,8 @@ void a_thousand_sleepers_hear_of_every_post(void) {
     for (uint32_t returned = 0; returned < ROUNDS(12);) {
         usleep(1000);
         returned = atomic_load(&posts_returned);
-        // A poster may lose its processor now and then, on a busy machine for longer than a quarter of a second (where
-        // patience ends); but those who are many are not therefore impatient.
+        // A poster may lose its processor now and then, on a busy machine for longer than the revoke timeout (a quarter
+        // of a second). But many sleepers do not make revocations more likely.
         const uint64_t revoked = statistics_of(center).revoked;
         CHECK(revoked <= 4 * (returned + 4), "%u posts returned, %lu were revoked", returned, (unsigned long)revoked);
     }
@@ -208,7 +208,7 @@ static void posts_in_turn(void) {
 static _Atomic uint64_t *digest;
 static uint32_t which;
 
-// A fold over sequence, poster and number of everything: equal for all who see the same order.
+// A hash over sequence, poster and number of everything: it is equal for all observers that see the same order.
 static void folds_the_order(void) {
     tidings_center *own = join_center(0);
     tidings_observer *observer = observer_with(own, NULL, TIDINGS_OBSERVE_LOSSLESS, 0);

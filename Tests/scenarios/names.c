@@ -1,4 +1,4 @@
-// Names that nobody observes any more make room; those that the dead left half made are freed.
+// Names without an observer make room; half-made names of dead participants are freed.
 #include "peer.h"
 #include "receiving/observer.h"
 #include "registry/name_table.h"
@@ -58,7 +58,7 @@ void retained_posts_that_failed_leave_no_name(void) {
     }
     tidings_observer_close(holds);
     for (uint32_t i = 0; i < 300; i++) OK(tidings_post(publisher, "x", 1, NULL, NULL));
-    CHECK(statistics_of(center).names == 0, "%u names are left, nobody observes and nothing is retained",
+    CHECK(statistics_of(center).names == 0, "%u names are left, without an observer or a retained value",
           statistics_of(center).names);
     for (uint32_t i = 0; i < 200; i++) observe_once(center, i);
 }
@@ -88,8 +88,8 @@ void a_name_on_its_way_out_is_turned_back_or_made_anew(void) {
     CHECK(again != first && tidings__name_find(s, &key) == again, "entry %u again", again);
 }
 
-// Who is about to sleep in a crowd has read its count, and may be stopped then: an entry that serves other names
-// meanwhile has another when it goes on.
+// A thread about to sleep in a group wait has read the wake group's count, and may be stopped then. If the entry serves
+// other names meanwhile, it must have another count when the thread goes on.
 void an_entry_used_again_goes_on_counting_its_wake_groups(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
     tidings__segment *s = &center->segment;

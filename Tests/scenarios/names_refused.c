@@ -114,7 +114,7 @@ void names_and_subjects_that_cannot_be_are_refused(void) {
           "as posted");
     CHECK(tidings_observer_remove(observer, subscription + 1) == -ENOENT &&
               tidings_observer_remove(observer, 0xffffffff) == -ENOENT,
-          "no such interest");
+          "no such subscription");
     OK(tidings_observer_remove(observer, subscription));
     CHECK(tidings_observer_remove(observer, subscription) == -ENOENT, "twice");
     CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late to seek");

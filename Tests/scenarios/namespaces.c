@@ -1,4 +1,4 @@
-// Process numbers that come back, or that mean somebody else elsewhere; clocks that differ.
+// Process numbers that are used again, or that mean another process in another namespace; clocks that differ.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>

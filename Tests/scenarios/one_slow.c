@@ -76,8 +76,8 @@ void one_slow_observer_of_twenty_loses_for_itself_alone(void) {
           (unsigned long)missed, number);
 }
 
-// All of them lossless: who posts is told that there is no room, and whose fault that is makes no difference to the
-// others. In the end all have everything.
+// All observers are lossless: the poster is told that there is no room. Which observer causes this makes no difference
+// to the others. In the end, all have everything.
 void one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses(void) {
     pid_t pids[QUICK + 1];
     tidings_publisher *publisher;
@@ -94,11 +94,12 @@ void one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses(void) {
         CHECK(result == -EAGAIN, "%d", result);
         // A post that was revoked and made anew has taken two places.
         if (refused == 0) CHECK(number <= SLOTS && number + 16 > SLOTS, "refused after %u", number);
-        // Held back with everybody else content: the ring is full of what the slow one has not had.
+        // The post is held back although every other observer is up to date: the ring is full of what the slow one has
+        // not had.
         until_quick_have(number);
         refused++;
         for (int i = 0; i < SLOTS / 2; i++) tell(&pace);
-        // Its cursor is published now and then, the latest when it waits: post with patience.
+        // The slow observer publishes its cursor now and then, at the latest when it waits: post without a deadline.
         OK(tidings_post(publisher, &next, sizeof next, &(tidings_post_options){.deadline_ns = -1}, NULL));
         number++;
     }

@@ -1,4 +1,4 @@
-// What the dead leave behind, put there by hand: bells half rung, chunks half posted, remains half tidied.
+// Orphans of dead participants, made by hand: doorbells half rung, chunks half posted, orphans half reclaimed.
 #include "peer.h"
 #include "posting/publisher.h"
 #include "receiving/observer.h"
@@ -44,7 +44,7 @@ static void sleeps_once(void) {
     tidings_observer_close(sleeper);
 }
 
-// A poster bumped the doorbell and died before waking anybody: the next one wakes, it isn't taken for done.
+// A poster bumped the doorbell and died before it woke the sleeper: the next poster wakes it.
 void rings_again_where_a_ringer_died(void) {
     begin();
     woken = pipe_open();
@@ -63,7 +63,7 @@ void rings_again_where_a_ringer_died(void) {
     }
 }
 
-// What dies asleep stays in the map until it is tidied up: posters ring it in vain, and once only.
+// An observer that dies asleep stays in the map until it is reclaimed: posters ring it in vain, and only once.
 void rings_a_dead_sleeper_once(void) {
     begin();
     woken = pipe_open();
@@ -78,7 +78,7 @@ void rings_a_dead_sleeper_once(void) {
     CHECK(tidings__acquire(&s->observers[index].doorbell) == after, "it was rung again");
     CHECK(tidings_reclaim(center) == 1 && statistics_of(center).observers == 1 &&
               statistics_of(center).observers_asleep == 0,
-          "tidied up");
+          "reclaimed");
 }
 
 static _Atomic uint32_t *chunk_kind;
@@ -123,8 +123,9 @@ void frees_the_chunks_of_the_dead_and_keeps_those_they_posted(void) {
     }
 }
 
-// The remains of a participant whose tidier died half-way, with all it had taken still there or not.
-void tidies_up_half_reclaimed_orphans(void) {
+// Orphans of a participant whose reclaimer died half-way. All that the participant had taken is still there, or some of
+// it.
+void reclaims_half_reclaimed_orphans(void) {
     begin();
     for (uint32_t round = 0; round < 10; round++) {
         woken = pipe_open();

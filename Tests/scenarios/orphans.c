@@ -1,5 +1,5 @@
-// What doctors look for: each kind of what the dead, and those who stand still, leave in a center is told apart, mended
-// under those who go on, and then there is nothing.
+// Orphans: each kind of what dead and stopped participants leave in a center is told apart. It is reclaimed while other
+// participants go on; then nothing is left.
 #include "by_hand.h"
 #include "eviction/evict.h"
 #include "leave.h"
@@ -13,7 +13,7 @@ enum { ALONE, OBSERVERS, PAYLOAD, CLAIM, NAME_HALF_MADE, VERDICT, KINDS };
 static uint32_t kind;
 static pipe_pair ready;
 
-// As a poster does among others, but from another pid namespace, for all anybody knows.
+// Claims like a poster from another pid namespace, as far as its peers can know.
 static uint64_t claims_as_foreign(tidings_center *own) {
     _Atomic uint64_t hint = 0;
     tidings__claim claim;
@@ -49,7 +49,7 @@ static void leaves(void) {
         case VERDICT: {
             const uint64_t position = claims_as_foreign(own);
             uint64_t before = tidings__acquire(&tidings__cell_at(s, position)->verdict);
-            // Somebody else may have asked, and answered.
+            // Another participant may have asked, and answered.
             if (before >> 2 != position)
                 (void)tidings__cas(&tidings__cell_at(s, position)->verdict, &before,
                                    tidings__v_of(position, TIDINGS__V_PENDING));
@@ -61,7 +61,7 @@ static void leaves(void) {
     for (;;) pause();
 }
 
-static pid_t who_leaves(uint32_t what) {
+static pid_t start_leaving(uint32_t what) {
     kind = what;
     const pid_t pid = start(leaves);
     told(&ready);
@@ -73,7 +73,7 @@ bool leave_orphans(const char *what) {
     for (uint32_t i = 0; i < KINDS; i++) {
         if (strcmp(names[i], what) != 0) continue;
         ready = pipe_open();
-        kill_and_reap(who_leaves(i));
+        kill_and_reap(start_leaving(i));
         return true;
     }
     return false;
@@ -116,7 +116,7 @@ static void posts_and_receives(tidings_center *center) {
     tidings_publisher_close(publisher);
 }
 
-void each_kind_of_orphans_is_told_and_reclaimed_up(void) {
+void each_kind_of_orphans_is_reported_and_reclaimed(void) {
     static const tidings_orphans expected[KINDS] = {
         [ALONE] = {.participants = 1},
         [OBSERVERS] = {.participants = 1, .observers = 2, .observers_lossless = 1, .names = 1},
@@ -129,8 +129,8 @@ void each_kind_of_orphans_is_told_and_reclaimed_up(void) {
     tidings_center *center = join_center(256);
     posts_and_receives(center);
     for (uint32_t round = 0; round < 3 * KINDS; round++) {
-        const pid_t pid = who_leaves(round % KINDS);
-        // Alive it has left nothing, but what nobody can know to be at work.
+        const pid_t pid = start_leaving(round % KINDS);
+        // While alive it leaves no orphans, except a verdict: no participant can know that its owner is at work.
         orphans_are(center, round % KINDS, (tidings_orphans){.verdicts = round % KINDS == VERDICT});
         kill_and_reap(pid);
         orphans_are(center, round % KINDS, expected[round % KINDS]);
@@ -143,7 +143,7 @@ void each_kind_of_orphans_is_told_and_reclaimed_up(void) {
     }
 }
 
-// Somebody was counting out the oldest notifications, and died.
+// An evicting thread died while it counted the oldest notifications.
 void an_eviction_left_half_way_is_told_and_finished(void) {
     tidings_center *center = join_center(256);
     const tidings__segment *s = &center->segment;
@@ -159,10 +159,10 @@ void an_eviction_left_half_way_is_told_and_finished(void) {
 
 // A revoked post holds its slot as long as its poster stands still: that is told, with whose it is, and mends itself
 // when it goes on or dies.
-void a_slot_held_by_who_stands_still_is_told_and_not_mended(void) {
+void a_slot_held_by_a_stopped_poster_is_reported_and_not_repaired(void) {
     ready = pipe_open();
     tidings_center *center = join_center(256);
-    const pid_t pid = who_leaves(CLAIM);
+    const pid_t pid = start_leaving(CLAIM);
     CHECK(kill(pid, SIGSTOP) == 0, "%s", strerror(errno));
     const uint64_t own = claim_by(center, (uint32_t)getpid());
     posts_and_receives(center);  // laps both
@@ -219,7 +219,7 @@ static void observes_without_a_gap(void) {
     tidings_close(center);
 }
 
-void orphans_are_reclaimed_up_under_those_who_go_on(void) {
+void orphans_are_reclaimed_while_other_participants_go_on(void) {
     ready = pipe_open();
     over = shared_memory(4096);
     tidings_center *center = join_center(256);
@@ -230,11 +230,11 @@ void orphans_are_reclaimed_up_under_those_who_go_on(void) {
     for (uint32_t round = 0; round < ROUNDS(30); round++) {
         const uint32_t dying = 1 + (uint32_t)random_below(4);
         pid_t pids[4];
-        for (uint32_t i = 0; i < dying; i++) pids[i] = who_leaves((uint32_t)random_below(KINDS));
+        for (uint32_t i = 0; i < dying; i++) pids[i] = start_leaving((uint32_t)random_below(KINDS));
         for (uint32_t i = 0; i < dying; i++) kill_and_reap(pids[i]);
-        CHECK(orphans_of(center).participants >= 1, "%u died, and nobody is missed",
-              dying);  // some have been tidied up by who met them
-        CHECK(tidings_reclaim(center) >= 0, "tidy");
+        CHECK(orphans_of(center).participants >= 1, "%u died, and no orphan is found",
+              dying);  // other participants have reclaimed some of them
+        CHECK(tidings_reclaim(center) >= 0, "reclaim");
         const tidings_orphans left = orphans_of(center);
         CHECK(left.participants == 0 && left.observers == 0 && left.names == 0 && left.payloads == 0 &&
                   left.claims == 0,

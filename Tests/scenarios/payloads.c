@@ -46,7 +46,7 @@ static void posts_with_everything(void) {
     CHECK(delivery.flags == TIDINGS_DELIVERY_OWN, "flags %u", delivery.flags);
 }
 
-void a_delivery_says_who_posted_what_and_when(void) {
+void a_delivery_names_its_poster_and_its_time(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = observer_of_nothing(center);
     uint32_t of_name, of_subject, of_another;
@@ -71,11 +71,11 @@ void a_delivery_says_who_posted_what_and_when(void) {
           (unsigned long)delivery.posted_at_ns, (unsigned long)from, (unsigned long)to);
     bool seen[2] = {false, false};
     for (size_t i = 0; i < delivery.subscription_count; i++) {
-        CHECK(delivery.subscriptions[i] == of_name || delivery.subscriptions[i] == of_subject, "interest %u",
+        CHECK(delivery.subscriptions[i] == of_name || delivery.subscriptions[i] == of_subject, "subscription %u",
               delivery.subscriptions[i]);
         seen[delivery.subscriptions[i] == of_subject] = true;
     }
-    CHECK(delivery.subscription_count == 2 && seen[0] && seen[1], "%zu interests", delivery.subscription_count);
+    CHECK(delivery.subscription_count == 2 && seen[0] && seen[1], "%zu subscriptions", delivery.subscription_count);
     ends_well(pid);
 }
 
@@ -204,7 +204,7 @@ void places_for_payloads_are_found_in_order_and_history_stays(void) {
     CHECK(least >= 512 * 7 / 8 - 3 * 40, "%lu of %u left", (unsigned long)least, 512 - 3 * 40);
 }
 
-// One that is free is found, wherever it is, before anybody is held back for want of one.
+// A free chunk is found, wherever it is, before a poster is held back for want of one.
 void a_place_that_is_free_is_found_before_a_post_is_held_back(void) {
     static const uint8_t bytes[MIDDLING];
     tidings_center *center = join_center(1024);

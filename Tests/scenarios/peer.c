@@ -152,7 +152,7 @@ pid_t start_with(void (*body)(void), bool traced) {
     CHECK(pid >= 0, "%s", strerror(errno));
     if (pid > 0) return pid;
     watchdog();
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // a scenario that fails leaves nobody behind
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // a scenario that fails leaves no process behind
     if (traced) CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0, "%s", strerror(errno));
     body();
     _exit(0);

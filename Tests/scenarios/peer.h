@@ -84,7 +84,7 @@ void ends_well(pid_t pid);
 void kill_and_reap(pid_t pid);
 void *shared_memory(size_t size);  // with the children to come
 
-// A pipe: `told` waits until somebody `tell`s.
+// A pipe: `told` waits until a process calls `tell`.
 typedef struct pipe_pair {
     int ends[2];
 } pipe_pair;

@@ -1,4 +1,5 @@
-// Looking at names by how they begin: what comes, what doesn't, what was missed, who is woken and who is held back.
+// Prefix observers: which notifications come, which don't, which were missed, which observers are woken and which
+// posters are held back.
 #include <pthread.h>
 
 #include "peer.h"
@@ -75,7 +76,7 @@ void a_prefix_gets_what_begins_so(void) {
     }
 }
 
-// Interests of one observer that meet in a name: one delivery, which names each.
+// Several subscriptions of one observer match a name: there is one delivery, which names each subscription.
 void a_prefix_beside_its_names_delivers_once(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = looks(center, "com.example.", 0, 0);
@@ -123,7 +124,7 @@ void what_a_prefix_missed_is_counted_exactly(void) {
     for (uint32_t round = 0; round < ROUNDS(400); round++) {
         for (uint64_t n = random_below(300); n > 0; n--) {
             const uint64_t which = random_below(NAMES + 2);
-            const char *name = which < NAMES ? names[which] : which == NAMES ? "other.17.x" : "nobody's";
+            const char *name = which < NAMES ? names[which] : which == NAMES ? "other.17.x" : "unobserved";
             tidings_publisher *publisher = publisher_of(center, name);
             post_number(publisher, round);
             tidings_publisher_close(publisher);
@@ -135,7 +136,7 @@ void what_a_prefix_missed_is_counted_exactly(void) {
         CHECK(of[i].seen == of[i].due, "round %u, \"%s*\": %lu of %lu", round, of[i].prefix, (unsigned long)of[i].seen,
               (unsigned long)of[i].due);
         if (random_below(4) != 0) continue;
-        // Another takes its place: what it is told begins now, whoever looked before it.
+        // Another observer takes its place: its count begins now, whatever the last observer in that place saw.
         tidings_observer_close(of[i].observer);
         if (random_below(2))
             post_number(publisher_of(center, "com.example.bb.ccc"), 0), of[0].due++, of[1].due++, of[2].due++,
@@ -178,7 +179,8 @@ static void *posts_all(void *argument) {
     return NULL;
 }
 
-// Several threads post, others look by prefix and no longer do, and one account is right throughout, whoever counted.
+// Several threads post; observers of prefixes come and go. One observer's count is right throughout, whichever thread
+// counted.
 void a_prefix_among_many_that_come_and_go_is_counted_exactly(void) {
     tidings_center *center = join_center(256);
     tidings_observer *observer = looks(center, "com.example.", 0, 0), *of_all = observer_of(center, NULL);
@@ -311,9 +313,9 @@ static void leaves_prefixes(void) {
     for (;;) pause();
 }
 
-// As many as there may be, shared by all who look so; a dead observer's are taken out, as a living one's are that
-// closes.
-void prefixes_are_bounded_and_go_with_who_looked(void) {
+// Prefixes are bounded, and observers of one prefix share an entry. Prefixes of a dead observer are removed, like those
+// of an observer that closes.
+void prefixes_are_bounded_and_go_with_their_observers(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 1024});
     tidings_observer *observer = observer_of_nothing(center);
     uint32_t subscriptions[TIDINGS_PREFIXES_MAX], one_more;
@@ -339,17 +341,17 @@ void prefixes_are_bounded_and_go_with_who_looked(void) {
         CHECK(prefixes_in(center) == TIDINGS_PREFIXES_MAX - 39, "%u", prefixes_in(center));
     }
     tidings_observer_close(observer);
-    // Those that nobody looks at any more leave the chain, which everybody asks, but for a few.
+    // All but a few prefixes without an observer leave the chain, which is walked for every name.
     uint32_t left = 0;
     const tidings__segment *s = &center->segment;
     for (uint32_t at = (uint32_t)tidings__prefixes(s).link; at != TIDINGS__NAME_NONE;
          at = (uint32_t)atomic_load(&s->names[at].next))
         left++;
-    CHECK(left <= 8, "%u prefixes that nobody looks at are asked about every name", left);
+    CHECK(left <= 8, "%u prefixes without an observer are asked about every name", left);
 }
 
-// Whoever looks so again finds the entry that was left, and another prefix one that others have used: however often, in
-// a center where hardly anybody posts.
+// A new observer of the same prefix finds the entry that was left, and another prefix takes an entry that was used
+// before. This holds however often it happens, also in a center with hardly any posts.
 void prefixes_that_come_and_go_use_up_no_table(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
     post_number(publisher_of(center, "a"), 1);

@@ -20,7 +20,7 @@ bool write_line(const char *path, const char *line) {
 bool try_own_mounts(void) {
     const unsigned user = geteuid(), group = getegid();
     if (unshare(CLONE_NEWNS) != 0) {
-        // Not root: in a user namespace that knows nobody but ourselves, by the same number, everybody may.
+        // Not as root: in a user namespace that knows only our own user, by the same number, every user may.
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
         char line[64];
         snprintf(line, sizeof line, "%u %u 1", user, user);
@@ -58,6 +58,6 @@ bool may(const char *what) {
     if (strcmp(what, "limits") == 0) return true;
     if (strcmp(what, "filters") == 0) return prctl(PR_GET_SECCOMP) == 0;
     if (strcmp(what, "namespaces") == 0) return try_namespaces();
-    fprintf(stderr, "ScenarioPeer: nobody knows what \"%s\" is\n", what);
+    fprintf(stderr, "ScenarioPeer: there is no \"%s\" to try\n", what);
     return false;
 }

@@ -60,7 +60,7 @@ void readers_are_woken_and_get_everything_in_order(void) {
     begin(256);
     const pid_t reader = start(reads_three_names);
     told(&ready);
-    // Names that were nobody's when they were looked at.
+    // Names without an entry when the reader subscribed.
     tidings_publisher *publishers[] = {publisher_of(center, "one"), publisher_with(center, "two", "subject"),
                                        publisher_with(center, "two", "other"), publisher_of(center, "three")};
     for (uint32_t i = 0; i < ROUNDS(WAKES); i++) {
@@ -101,7 +101,7 @@ static void counts_what_it_gets(void) {
             }
         }
         for (uint32_t n = 0; n < 4; n++)
-            CHECK(received[n] + missed[n] == posted[n], "round %u, interest %u: %lu + %lu of %u", round, n,
+            CHECK(received[n] + missed[n] == posted[n], "round %u, subscription %u: %lu + %lu of %u", round, n,
                   (unsigned long)received[n], (unsigned long)missed[n], posted[n]);
         expected += missed[0] > 0;
     }
@@ -130,7 +130,7 @@ void readers_are_told_exactly_what_they_missed(void) {
     ends_well(reader);
 }
 
-// A full table of names: entries that nobody holds on to serve other names while readers look at theirs.
+// A full table of names: entries that no observer holds serve other names while readers read theirs.
 static void reads_one_name_throughout(void) {
     become(ANOTHER_USER);
     tidings_observer *observer = observer_of(open_to_read(), "kept");
@@ -182,7 +182,7 @@ static void tries_what_only_writers_may(void) {
     observer = observer_with(theirs, NULL, 0, TIDINGS_ADD_RETAINED);
     const tidings_delivery of_all = receive(observer);
     CHECK(of_all.flags & TIDINGS_DELIVERY_RETAINED && strcmp(of_all.name, "value") == 0,
-          "also to who looks at all names");
+          "also to an observer of all names");
     tidings_observer *late = observer_with(theirs, NULL, 0, TIDINGS_ADD_HISTORY);
     for (uint32_t i = 0; i < 3; i++) (void)receive(late);
     REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), EACCES, "for reading alone");
@@ -228,7 +228,7 @@ void a_reader_can_read_and_change_nothing(void) {
     ends_well(start(tries_what_only_writers_may));
     const print after = print_of(center_path());
     CHECK(before.sum == after.sum, "the center has changed");
-    // Its own owner may read only, too, but a center of those who post wakes no readers.
+    // The owner may open its own center read-only, too, but a center created for posters alone wakes no readers.
     tidings_center *again;
     tidings_observer *observer;
     OK(tidings_open("private", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &again));
@@ -269,7 +269,8 @@ static void reads_past_the_unfinished(void) {
     CHECK(missed >= 2, "%lu missed", (unsigned long)missed);
 }
 
-// Nobody is there who may revoke: readers go on by themselves, and are told of what was finished after all.
+// No process is there that may revoke: readers skip the claims by themselves, and are told of what was committed after
+// all.
 void a_stopped_post_holds_readers_up_only_briefly(void) {
     begin(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -306,7 +307,7 @@ static void reads_everything(void) {
     }
 }
 
-// Whoever posts next, and next but one, sees to it that readers can go on: they lose nothing.
+// The next posters revoke the claim, so that readers can go on: readers lose nothing.
 void posters_revoke_for_readers(void) {
     begin(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -364,8 +365,8 @@ static void posts_to_the_wake_group(void) {
     }
 }
 
-// A post that wakes them all takes its time, and whom it woke takes its processor: the other posters, who watch for
-// readers, must not revoke it again and again.
+// A post that wakes all readers takes time, and a woken reader takes its processor. The other posters, which revoke for
+// waiting readers, must not revoke this post again and again.
 void two_hundred_readers_hear_of_every_post(void) {
     begin(0);
     pid_t readers[WAKE_GROUP], posters[WAKE_GROUP_POSTERS];
@@ -465,9 +466,9 @@ void a_reader_that_wakes_wakes_the_next_ones(void) {
     begin(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
     word = &center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
-    // A reader whose second of sleep ends just before the post finds it without having been woken, and wakes nobody.
-    // That does not happen ten times in a row. If readers woke nobody, HOSTILE - TIDINGS__NAME_FUTEX_WAKES would be
-    // left at least.
+    // A reader wakes by itself after each second of sleep. If it does so just before the post, it finds the post
+    // without being woken, and wakes no other reader. That does not happen ten times in a row. If readers woke no
+    // readers, at least HOSTILE - TIDINGS__NAME_FUTEX_WAKES would stay asleep.
     const long most = (long)HOSTILE + 2 - TIDINGS__NAME_FUTEX_WAKES - 2 * TIDINGS__NAME_FUTEX_PASSES;
     long asleep = HOSTILE + 2;
     for (int round = 0; round < 10 && asleep > most; round++) asleep = asleep_after_a_post_to_two_readers(publisher);

@@ -27,7 +27,8 @@ static void posts_after_the_removal(void) {
     tidings_close(center);
 }
 
-// Who still has it open is told by its next post; the next center of that name has nothing to do with it.
+// A process that still has the center open is told by its next post. The next center of that name has nothing to do
+// with it.
 void a_removed_center_takes_no_more_posts(void) {
     ready = pipe_open();
     removed = pipe_open();
@@ -98,8 +99,8 @@ static void *opens_what_is_being_removed(void *argument) {
 
 static void does_nothing(void) {}
 
-// A process that removes a center and is stopped there makes others wait who open the same name, and nobody else.
-void who_waits_for_a_remover_holds_up_no_other_center(void) {
+// If a process is stopped while it removes a center, only processes that open the same name wait for it.
+void a_process_that_waits_for_a_remover_holds_up_no_other_center(void) {
     tidings_center *center = join_center(256), *other;
     const int file = open(tidings_path(center), O_RDWR | O_CLOEXEC);
     CHECK(file >= 0 && tidings__lock_try(file, TIDINGS__LOCK_REMOVAL, true) == 0, "%s", strerror(errno));

@@ -1,4 +1,4 @@
-// Values that stay: the newest one, whoever set it, whoever died since.
+// Retained values: the newest one, whichever process set it, and whichever died since.
 #include "foreign.h"
 #include "peer.h"
 
@@ -15,7 +15,7 @@ static void sets_values(void) {
                         &sequence));
         uint64_t newest = atomic_load(set_by);
         while (newest < sequence && !atomic_compare_exchange_weak(set_by, &newest, sequence)) {}
-        // Whatever is read now is not older than what was set by anybody who had returned before.
+        // A value read now is at least as new as each value whose setter had returned before.
         const uint64_t floor = atomic_load(set_by);
         struct stamp value;
         size_t size = sizeof value;
@@ -36,7 +36,7 @@ void the_newest_value_wins_across_posters(void) {
     OK(tidings_state_get(publisher, &value, &size, NULL, &sequence));
     CHECK(sequence == atomic_load(set_by), "%lu instead of %lu", (unsigned long)sequence,
           (unsigned long)atomic_load(set_by));
-    CHECK(value.number == 3000, "somebody's last one");
+    CHECK(value.number == 3000, "the last value of a poster");
     // Turned over, only one chunk is left.
     for (uint32_t i = 0; i < 600; i++) post_number(publisher_of(center, "filler"), i);
     tidings_reclaim(center);
@@ -66,7 +66,7 @@ void a_killed_poster_never_brings_back_an_older_value(void) {
         spin_cycles(random_below(20000));
         kill_and_reap(pid);
         uint64_t value, returned = atomic_load(&set_by[0]), before = 0;
-        // At once, after the ring has turned, and after its remains were tidied up.
+        // At once, after the ring has turned, and after the dead poster's orphans were reclaimed.
         for (int look = 0; look < 3; look++) {
             size_t size = sizeof value;
             OK(tidings_state_get(publisher, &value, &size, NULL, NULL));
@@ -77,7 +77,7 @@ void a_killed_poster_never_brings_back_an_older_value(void) {
             before = value;
             if (look == 0 && round % 2)
                 for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
-            if (look == 1) CHECK(tidings_reclaim(center) >= 0, "tidy");
+            if (look == 1) CHECK(tidings_reclaim(center) >= 0, "reclaim");
         }
         atomic_store(&set_by[0], value);
     }
@@ -88,7 +88,7 @@ void a_killed_poster_never_brings_back_an_older_value(void) {
           "%u chunks, %u participants, %u names", statistics.chunks_used, statistics.participants, statistics.names);
 }
 
-void a_value_survives_everybody_and_the_ring(void) {
+void a_value_survives_every_participant_and_the_ring(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME), *filler = publisher_of(center, "filler");
     static uint8_t large[70000];
@@ -99,7 +99,7 @@ void a_value_survives_everybody_and_the_ring(void) {
         for (uint32_t i = 0; i < 300 * round; i++) post_number(filler, i);
         tidings_publisher_close(publisher);
         tidings_publisher_close(filler);
-        tidings_close(center);  // nobody is left
+        tidings_close(center);  // no participant is left
         center = join_center(256);
         publisher = publisher_of(center, NAME);
         filler = publisher_of(center, "filler");
@@ -140,14 +140,14 @@ void a_late_comer_is_told_that_it_is_retained(void) {
         CHECK(delivery.flags & TIDINGS_DELIVERY_RETAINED && *(const uint32_t *)delivery.payload == round,
               "the value first");
         CHECK(tidings_next(late, 0, &delivery) == -EAGAIN && tidings_next(indifferent, 0, &delivery) == -EAGAIN,
-              "once, and for those who asked");
+              "once, and for observers that asked");
         post_number(publisher, 99);
         delivery = receive(late);
         CHECK(!(delivery.flags & TIDINGS_DELIVERY_RETAINED) && stamp_of(&delivery).number == 99, "then what is posted");
         tidings_observer_close(late);
         tidings_observer_close(indifferent);
         const account account = drain(early);
-        CHECK(account.received + account.missed == 2, "who was there got it once: %lu + %lu",
+        CHECK(account.received + account.missed == 2, "an early observer got it once: %lu + %lu",
               (unsigned long)account.received, (unsigned long)account.missed);
     }
     // One value a name: none for a subject, and none for an observer of one.

@@ -1,5 +1,5 @@
-// Kept values for who looks at more names than one: which come, in which order, and that none is lost or doubled where
-// they end and live ones begin.
+// Retained values for observers of several names: which values come, in which order, and that none is lost or doubled
+// between the retained ones and the live ones.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -49,7 +49,7 @@ static void turn(tidings_center *center) {
     for (uint32_t i = 0; i < 600; i++) post_number(publisher_of(center, "filler"), i);
 }
 
-void kept_values_come_to_who_looks_at_many_names(void) {
+void kept_values_come_to_observers_of_many_names(void) {
     tidings_center *center = join_center(256);
     for (uint32_t turned = 0; turned < 2; turned++) {
         set(center, "kept.a", 1);
@@ -195,8 +195,8 @@ void a_kept_value_without_memory_is_told_as_missed(void) {
     }
 }
 
-// Who may only read can't decide what is claimed, and goes on without it. Committed after all, the value takes the
-// older one's place.
+// A reader can't decide a pending claim, and goes on without it. If the value is committed after all, it replaces the
+// older one.
 void a_reader_is_given_a_value_that_was_committed_late(void) {
     for (uint32_t many = 0; many < 2; many++) {
         tidings_center *center = observable_center(256);
@@ -286,7 +286,7 @@ static uint64_t behind(tidings_center *center) {
     return own.behind;
 }
 
-void who_holds_posters_back_is_the_whole_ring_behind(void) {
+void an_observer_that_holds_posters_back_is_the_whole_ring_behind(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *filler = publisher_of(center, "filler");
     tidings_observer *observer = observer_of_nothing(center);

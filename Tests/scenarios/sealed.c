@@ -73,7 +73,7 @@ void a_sealed_center_goes_from_hand_to_hand(void) {
         tidings_publisher *publisher = publisher_of(center, NAME);
         for (uint32_t n = 0; n < 600; n++)
             OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
-        CHECK(tidings_reclaim(center) >= 0, "tidying");
+        CHECK(tidings_reclaim(center) >= 0, "reclaiming");
         CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
         CHECK(strcmp(tidings_path(center), "/memfd:handed") == 0, "%s", tidings_path(center));
     }
@@ -103,7 +103,7 @@ static void reads_what_it_was_handed(void) {
     }
 }
 
-void who_was_handed_a_center_to_read_can_do_no_more(void) {
+void a_process_given_a_center_to_read_can_do_no_more(void) {
     connect_ends();
     const pid_t peer = start(reads_what_it_was_handed);  // before there is anything to inherit
     create(0644);
@@ -117,8 +117,8 @@ void who_was_handed_a_center_to_read_can_do_no_more(void) {
     REFUSED(tidings_send(center, ends[0], TIDINGS_SEND_READ_ONLY), EACCES, "create it with mode");
 }
 
-// Any descriptor of it, of whoever may write.
-void nobody_can_cut_a_sealed_center_short(void) {
+// Tries every descriptor of the center, also in a process with write access.
+void no_process_can_cut_a_sealed_center_short(void) {
     begin(0644);
     OK(tidings_send(center, ends[0], 0));
     tidings_center *handed = received();
@@ -157,7 +157,7 @@ static void lives_with_holes(void) {
 }
 
 // Holes can be punched; they read as zeros.
-void holes_in_a_sealed_center_kill_nobody(void) {
+void holes_in_a_sealed_center_kill_no_process(void) {
     begin(0644);
     OK(tidings_send(center, ends[0], 0));
     const pid_t peer = start(lives_with_holes);

@@ -1,5 +1,5 @@
-// Files that creators and removers leave when they are killed: found, deleted, and never somebody's who is still at
-// work.
+// Files that creators and removers leave when they are killed: they are found and deleted. A file of a process still at
+// work is never deleted.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -85,7 +85,7 @@ void files_of_killed_creators_are_found_and_deleted(void) {
     mode = 0600;
     uint32_t killed = 0, stopped = 0;
     for (uint32_t round = 0; killed < 4; round++) {
-        CHECK(round < 5000, "nobody was met half-way");
+        CHECK(round < 5000, "no creator was caught half-way");
         pid_t pid;
         if (half_born(SIGKILL, &pid)) {
             killed++;
@@ -99,7 +99,7 @@ void files_of_killed_creators_are_found_and_deleted(void) {
         CHECK(files_there() == 0, "round %u: %u files", round, files_there());
     }
     for (uint32_t round = 0; stopped < 2; round++) {
-        CHECK(round < 5000, "nobody was met half-way");
+        CHECK(round < 5000, "no creator was caught half-way");
         stopped += stopped_and_left_alone();
     }
 }
@@ -146,7 +146,7 @@ void centers_half_removed_are_found_and_deleted_and_no_others(void) {
         make_file(path_of(name), "notes", 5);
     }
     CHECK(search_for(true).count == 0 && files_there() == 9, "%u files", files_there());
-    // Both are marked, and their remover is dead. Their users go on; the names go, the companion with its center.
+    // Both are marked, and their remover is dead. Their users go on; the names go, the writers file with its center.
     atomic_store(&plain->segment.header->removed.word, 1);
     atomic_store(&observable->segment.header->removed.word, 1);
     const found seen = search_for(false);
@@ -171,12 +171,12 @@ static void looks_with_few_files(void) {
         CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0, "%s", strerror(errno));
         found all = {0};
         const int result = tidings_stale_files(NULL, true, note, &all);
-        CHECK(all.count == 0, "%u files are nobody's", all.count);
+        CHECK(all.count == 0, "%u files count as stale", all.count);
         CHECK(result == 0 || (more == 0 && result == -EMFILE), "%d", result);
     }
 }
 
-// Who can't look at a center doesn't know whose companion it sees.
+// A process that can't look at a center doesn't know which center the writers file belongs to.
 void what_cannot_be_looked_at_is_left_alone(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .mode = 0644});
     ends_well(start(looks_with_few_files));

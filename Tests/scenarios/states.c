@@ -1,4 +1,5 @@
-// Shared words set by hand to what a death or a stop leaves behind; the next one who comes along makes good.
+// Shared words are set by hand to what a death or a stop leaves behind; the next participant to come along repairs
+// them.
 #include "by_hand.h"
 #include "eviction/pending_claim.h"
 #include "posting/publisher.h"
@@ -40,19 +41,20 @@ void skips_a_tombstone_at_once(void) {
             comes_next(position + 1);
         else
             nothing_comes();
-        CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "it counts for nobody");
+        CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "it counts for no observer");
     }
-    CHECK(statistics_of(center).revoked == 0, "there was nobody to ask");
+    CHECK(statistics_of(center).revoked == 0, "there was no claim to revoke");
 }
 
-// Lives in another namespace, never to commit: revoked once somebody waits, freed once its participant is tidied up.
+// The owner is in another namespace and never commits: its claim is revoked once an observer waits, and freed once its
+// participant is reclaimed.
 void revokes_a_claim_whose_owner_never_comes_back(void) {
     begin();
     const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     post_number(publisher, 1);
     comes_next(position + 1);
     CHECK(statistics_of(center).revoked == 1, "%lu", (unsigned long)statistics_of(center).revoked);
-    // Everybody says the same of it from now on, the returning owner too.
+    // Every participant now reads the same verdict, also the returning owner.
     CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "void");
     commit_at(center, position);
     CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "void, though it was committed");
@@ -72,7 +74,7 @@ void a_revoked_slot_serves_again_once_its_owner_knows(void) {
     begin();
     const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     for (uint32_t i = 0; i < 3 * 256; i++)
-        CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
+        CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is still held", i);
     CHECK(busy(position), "its owner hasn't moved");
     commit_at(center, position);
     CHECK(busy(position), "its owner doesn't know yet");
@@ -93,7 +95,7 @@ void passes_over_a_slot_that_is_busy_from_an_earlier_lap(void) {
     const uint64_t position = claim_by(center, TIDINGS__W_FOREIGN | 77);
     uint64_t posted = 1;
     for (uint32_t i = 0; i < 5 * 256; i++, posted++)
-        CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is somebody's", i);
+        CHECK(post_number(publisher, i) % 256 != position % 256, "post %u used a slot that is still held", i);
     account account = drain(late);
     CHECK(account.received + account.missed == posted, "%lu + %lu of %lu", (unsigned long)account.received,
           (unsigned long)account.missed, (unsigned long)posted);
@@ -116,7 +118,7 @@ void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
     comes_next(position + 1);
     CHECK(tidings__slot_status(s, position) == TIDINGS__VOID, "void");
     claims_of_the_dead(s, 77);
-    // Committed in the meantime: accepted, by whoever reads it.
+    // Committed in the meantime: each reader of the position accepts it.
     position = claim_by(center, TIDINGS__W_FOREIGN | 78);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
     write_record(center, position);
@@ -130,7 +132,7 @@ void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
     commit_at(center, position);
     CHECK(tidings__verdict_of_owner(tidings__cell_at(s, position), position), "accepted");
     comes_next(position);
-    // Open when the ring comes round: eviction finishes it, and it counts for nobody.
+    // Pending when the ring comes round: the evicting thread decides it, and it counts for no observer.
     tidings_observer *late = observer_of(center, NAME);
     position = claim_by(center, TIDINGS__W_FOREIGN | 80);
     tidings__set_release(&tidings__cell_at(s, position)->verdict, tidings__v_of(position, TIDINGS__V_PENDING));
@@ -140,7 +142,7 @@ void finishes_a_verdict_that_a_dead_revoker_left_open(void) {
           (unsigned long)account.missed);
 }
 
-// Eviction of a range with two names and half of their tallies added, by somebody who died then.
+// Eviction of a range with two names; the evicting thread died after it added half of their tallies.
 void finishes_an_eviction_that_was_left_half_way(void) {
     begin();
     tidings_publisher *other = publisher_of(center, "other");
@@ -154,7 +156,7 @@ void finishes_an_eviction_that_was_left_half_way(void) {
         }
         const uint64_t start = tidings__oldest(s);
         const uint32_t length = 1 + (uint32_t)random_below(TIDINGS__EV_LENGTH_MAX);
-        CHECK(tidings__ev_length(tidings__acquire(&s->header->eviction.word)) == 0, "nobody evicts");
+        CHECK(tidings__ev_length(tidings__acquire(&s->header->eviction.word)) == 0, "no eviction is open");
         tidings__set_release(&s->header->eviction.word, tidings__ev_evicting(start, length));
         uint64_t counts[2] = {0}, valid = 0;
         const uint32_t entries[2] = {tidings__name_find(s, &publisher->key), tidings__name_find(s, &other->key)};
@@ -185,8 +187,9 @@ void finishes_an_eviction_that_was_left_half_way(void) {
           (unsigned long)third.missed);
 }
 
-// Somebody stands in an eviction, its records counted but its end not said: an observer that is lapped then, in the
-// middle of its history, and told of these as missed, is told nothing from before them after that.
+// An evicting thread stands in an eviction: its records are counted but its end is not published. An observer is lapped
+// then, in the middle of its history, and is told of these records as missed. After that it must be told nothing from
+// before them.
 void history_lapped_during_an_eviction_is_told_in_order(void) {
     begin();  // so that the name has an entry, which counts
     for (uint32_t i = 0; i < 200; i++) post_number(publisher, i);
@@ -214,7 +217,7 @@ void history_lapped_during_an_eviction_is_told_in_order(void) {
           (unsigned long)received);
 }
 
-// What everybody who asks a cell of this position is told, as one number each, from where it has these words.
+// What each question about the cell of this position answers, as one number each, for a cell with these words.
 typedef struct answers {
     uint64_t of[9];
 } answers;
@@ -244,8 +247,8 @@ static answers ask(uint64_t position, uint64_t w, uint64_t c, uint64_t v) {
     return a;
 }
 
-// C and V of 0 say something of position 0: as good as nothing, in every slot but its own. (Such a cell can last:
-// whoever claims it may die, on each lap.)
+// C and V of 0 say something of position 0: as good as nothing, in every slot but its own. (Such a cell can last: on
+// each lap, its claimer may die.)
 void a_cell_of_zeros_says_nothing_of_any_position_it_will_have(void) {
     begin();
     const uint64_t laps[] = {0, 1, 2, UINT64_C(1) << 20, (UINT64_C(1) << 30) + 3, UINT64_C(1) << 43};

@@ -1,4 +1,5 @@
-// Observers, and those who revoke, ring or tidy up for others, killed or stopped after any number of instructions.
+// Observers, and participants that revoke, ring or reclaim for others, killed or stopped after any number of
+// instructions.
 #include <sched.h>
 
 #include "by_hand.h"
@@ -44,7 +45,7 @@ void stopped_anywhere_before_sleeping(void) {
         ends_well(pid);
         CHECK(atomic_load(returned) == 1, "received");
     }
-    CHECK(tidings_reclaim(center) >= 0, "tidy");
+    CHECK(tidings_reclaim(center) >= 0, "reclaim");
     CHECK(statistics_of(center).observers == 0, "%u observers are left", statistics_of(center).observers);
 }
 
@@ -105,8 +106,8 @@ static pipe_pair registered, woken, onward;
 
 static bool in_a_wake_group;
 
-// Asleep as `tidings_next` is, but once awake it waits to be told to go on: a poster that is stepped is slow enough to
-// be revoked by whoever waits for it.
+// Asleep as `tidings_next` is, but once awake it waits to be told to go on: a stepped poster is so slow that a waiting
+// observer would revoke it.
 static void sleeps_again_and_again(void) {
     tidings_center *center = join_center(0);
     tidings__segment *s = &center->segment;
@@ -132,8 +133,8 @@ static void sleeps_again_and_again(void) {
     }
 }
 
-// A poster killed anywhere on its way through ringing: what it committed wakes the sleepers, without help from anybody
-// else. What it didn't commit may have woken them or not; if not, the next post does.
+// A poster is killed anywhere while it rings. What it committed wakes the sleepers, without help from another process.
+// What it didn't commit may have woken them or not; if not, the next post does.
 static void killed_while_ringing(uint32_t sleepers) {
     what = (act){.size = 8};
     returned = shared_memory(4096);
@@ -234,7 +235,7 @@ void killed_anywhere_while_observing(void) {
     }
 }
 
-static void tidies(void) {
+static void reclaims(void) {
     tidings_center *center = join_center(0);
     section_begin();
     OK(tidings_reclaim(center) < 0 ? 1 : 0);
@@ -252,7 +253,7 @@ static void leaves_orphans(void) {
     kill(getpid(), SIGKILL);
 }
 
-// Killed while it tidies up after another: the next one tidies up after both.
+// Killed while it reclaims after a dead participant: the next reclaimer reclaims after both.
 void killed_anywhere_while_reclaiming(void) {
     returned = shared_memory(4096);
     own_center = join_center_with(
@@ -260,12 +261,12 @@ void killed_anywhere_while_reclaiming(void) {
     tidings_publisher *publisher = publisher_of(own_center, NAME);
     int status;
     waitpid(start(leaves_orphans), &status, 0);
-    const uint64_t length = length_of(tidies);
+    const uint64_t length = length_of(reclaims);
     const uint32_t kills = moments(8, length);
     for (uint32_t kill = 0; kill < kills; kill++) {
         waitpid(start(leaves_orphans), &status, 0);
         CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "remains: status %x", (unsigned)status);
-        const pid_t pid = start_traced(tidies);
+        const pid_t pid = start_traced(reclaims);
         step(pid, moment(kill, kills, length), false);
         kill_and_reap(pid);
         CHECK(tidings_reclaim(own_center) >= 1, "one at least");

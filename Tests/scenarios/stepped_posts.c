@@ -4,7 +4,7 @@
 
 static tidings_center *own_center;
 
-// A post that is killed anywhere is there as a whole or not at all, holds up nobody, and leaves nothing behind.
+// A post that is killed anywhere is there as a whole or not at all. It holds up no process, and leaves nothing behind.
 static void killed_in(act act) {
     what = act;
     returned = shared_memory(4096);
@@ -49,7 +49,7 @@ static void killed_in(act act) {
         }
     }
     CHECK(delivered_anyway < kills, "every one came: none was killed before its commit");
-    // Who looks at all names, and has been lapped, counts the same, to the last one.
+    // An observer of all names that has been lapped counts the same, to the last one.
     const account seen = drain(bystander);
     const uint64_t expected = (act.full ? kills + 1 : 2 * kills + 2) + delivered_anyway;
     CHECK(seen.received + seen.missed == expected, "%lu + %lu of %lu", (unsigned long)seen.received,
@@ -103,7 +103,7 @@ static void stopped_in(act act) {
         CHECK(came == 1, "stopped after %lu of %lu instructions: it came %u times", (unsigned long)at,
               (unsigned long)length, came);
     }
-    // Who read nothing all the time is told exactly how much that was.
+    // An observer that never read is told exactly how much it missed.
     const account account = drain(sluggish);
     CHECK(account.received + account.missed == total, "%lu + %lu of %lu", (unsigned long)account.received,
           (unsigned long)account.missed, (unsigned long)total);

@@ -36,13 +36,13 @@ uint64_t length_of(void (*body)(void)) {
 }
 
 void nothing_is_left(tidings_center *center, tidings_publisher *publisher, uint32_t observers, uint32_t chunks) {
-    CHECK(tidings_reclaim(center) >= 0, "tidy");
+    CHECK(tidings_reclaim(center) >= 0, "reclaim");
     for (uint32_t i = 0; i < 3 * 256; i++) post_number(publisher, i);
-    CHECK(tidings_reclaim(center) == 0, "nobody died since");
+    CHECK(tidings_reclaim(center) == 0, "no participant died since");
     // Every slot serves again: none is passed over.
     for (uint64_t i = 0, last = post_number(publisher, 0); i < 2 * 256; i++, last++) {
         const uint64_t next = post_number(publisher, 0);
-        CHECK(next == last + 1, "%lu after %lu: a slot is still somebody's", (unsigned long)next, (unsigned long)last);
+        CHECK(next == last + 1, "%lu after %lu: a slot is still held", (unsigned long)next, (unsigned long)last);
     }
     const tidings_statistics statistics = statistics_of(center);
     CHECK(statistics.participants == 1, "%u participants", statistics.participants);

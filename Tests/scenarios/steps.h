@@ -19,7 +19,7 @@ extern uint8_t payload[4096];       // of `posts_once`
 
 void posts_once(void);
 uint64_t length_of(void (*body)(void));  // in instructions, of its section
-// After all that: nobody's remains, but for the scenario's own observers, and chunks that may still be in use.
+// After all that, no orphans: only the scenario's own observers, and chunks that may still be in use.
 void nothing_is_left(tidings_center *center, tidings_publisher *publisher, uint32_t observers, uint32_t chunks);
 
 #endif

@@ -12,8 +12,8 @@ static void posts_without_end(void) {
     }
 }
 
-// Others turn the ring three times while it stands still: nobody waits, and each of its posts is delivered once, or
-// counted once.
+// Other posters turn the ring three times while this one stands still. No process waits, and each of its posts is
+// delivered once, or counted once.
 void a_poster_stopped_at_random_loses_nothing_uncounted(void) {
     returned = shared_memory(4096);
     tidings_center *center = join_center(256);

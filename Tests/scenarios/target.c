@@ -1,4 +1,4 @@
-// Who comes to harm: what it does of the operation, and what a fork of its does.
+// The target of faults: its part of the operation, and what its forked child does.
 #include "target.h"
 
 #include <fcntl.h>

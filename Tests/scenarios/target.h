@@ -1,10 +1,10 @@
-// The victim's process, as faults.c starts it.
+// The target's process, as faults.c starts it.
 #ifndef TARGET_H
 #define TARGET_H
 
 #include "faults.h"
 
-// Said before there is one; it inherits this.
+// Set before there is a target, which inherits it.
 extern struct target {
     bool forks;                      // a second thread of its does, when told so
     bool on_used;                    // its center has been in use for years

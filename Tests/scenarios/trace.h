@@ -1,5 +1,5 @@
-// A way through a section, recorded once, so that the next victim gets to any place on it in a few stops instead of
-// thousands of single steps.
+// A path through a section, recorded once. The next target gets to any place on it in a few stops instead of thousands
+// of single steps.
 #ifndef TRACE_H
 #define TRACE_H
 
@@ -21,8 +21,8 @@ typedef struct path {
 // The next `most` instructions of a section, or to its end.
 path path_along(pid_t pid, uint64_t most);
 void path_end(path *path);
-// As `step`, along that path. False: the victim went another way, and is who knows where (at the section's end, most
-// likely).
+// As `step`, along that path. False: the target went another way, and stands at an unknown place (most likely at the
+// section's end).
 bool step_along(pid_t pid, const path *path, uint64_t most);
 // Lets it make up to `most` system calls of its section; how many.
 uint32_t make_calls(pid_t pid, uint32_t most);

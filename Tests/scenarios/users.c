@@ -51,7 +51,7 @@ static void tries_the_centers_of_root(void) {
     REFUSED(try_open(0), EACCES, "permission");
 }
 
-// The same from the side of one who has no right to it at all.
+// The same from the side of a user without any right to it.
 void one_without_permission_is_told_so(void) {
     ready = pipe_open();
     done = pipe_open();
@@ -89,7 +89,8 @@ static void posts_and_observes_as_another(void) {
         CHECK(stamp_of(&delivery).number == i && delivery.uid == ANOTHER_USER, "number %u of user %u",
               stamp_of(&delivery).number, delivery.uid);
     }
-    CHECK(statistics_of(center).posted == 2000 && statistics_of(center).participants == 1, "somebody else was there");
+    CHECK(statistics_of(center).posted == 2000 && statistics_of(center).participants == 1,
+          "another participant was there");
 }
 
 // At the same time, under the same name.
@@ -122,7 +123,7 @@ static void posts_what_it_may(void) {
 
 // As daemons do once they have started. What it has open it keeps, and may go on growing; a child that has to open it
 // anew is told that it can't.
-void who_becomes_another_user_goes_on_with_what_it_has(void) {
+void a_process_that_becomes_another_user_goes_on_with_what_it_has(void) {
     // Where it may look, and finds nothing of its own.
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 0755) == 0, "%s", strerror(errno));
     inherited = join_center(256);

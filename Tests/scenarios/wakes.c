@@ -1,4 +1,4 @@
-// Who sleeps, who is woken, and at what price.
+// Which observers sleep, which are woken, and at what cost.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -36,7 +36,7 @@ static void sleeps_on_another_name(void) {
 static void posts_under_a_filter(void) {
     tidings_center *center = join_center(0);
     tidings_publisher *publishers[3] = {publisher_of(center, NAME), publisher_with(center, NAME, "subject"),
-                                        publisher_of(center, "nobody's")};
+                                        publisher_of(center, "unobserved")};
     static uint8_t bytes[600];
     const size_t sizes[4] = {0, 8, 120, 600};
     // Whatever is done once is done now: memory for chunks, thread-local things.
@@ -49,7 +49,7 @@ static void posts_under_a_filter(void) {
 
 // Observers that are awake, and observers that sleep on other names, cost a post no system call, whatever its size,
 // also when the ring turns.
-void a_post_with_nobody_asleep_on_its_name_makes_no_system_call(void) {
+void a_post_without_a_sleeper_on_its_name_makes_no_system_call(void) {
     ready = pipe_open();
     done = pipe_open();
     tidings_center *center = join_center(256);
@@ -69,7 +69,7 @@ void a_post_with_nobody_asleep_on_its_name_makes_no_system_call(void) {
           (unsigned long)(statistics_of(center).posted - before));
     const account account = drain(awake);
     CHECK(account.received > 0 && account.missed > 0, "it was lapped, and is there");
-    CHECK(statistics_of(center).observers_asleep == 4, "nobody was woken");
+    CHECK(statistics_of(center).observers_asleep == 4, "no sleeper was woken");
     post_number(publisher_of(center, "other"), 0);
     for (int i = 0; i < 4; i++) ends_well(sleepers[i]);
 }
@@ -221,7 +221,8 @@ static uint64_t processor_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// Who waits by a descriptor for a name that many look at sleeps meanwhile, also where one may sleep on one word alone.
+// A thread that waits by a descriptor for a name with many observers sleeps meanwhile, also where a thread can sleep on
+// only one word.
 void an_armed_descriptor_of_a_wake_group_takes_no_time(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -279,7 +280,7 @@ void a_descriptor_tells_of_everything_also_beside_blocking_waits(void) {
                 delivery = receive(observer);
                 CHECK(stamp_of(&delivery).number == expected, "%u instead of %u", stamp_of(&delivery).number, expected);
                 expected++;
-                // Whoever waits on the edge needs one: none has been seen since that wait.
+                // A wait on the edge needs a new one, so take the edges seen so far.
                 while (epoll_wait(edge, &event, 1, 0) == 1) {}
         }
     }

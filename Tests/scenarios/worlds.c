@@ -1,4 +1,4 @@
-// Centers to do harm in: one that nobody has used yet, and one that has been in use for years. Each is a copy of one
+// Centers for fault injection: one that was never used, and one that has been in use for years. Each is a copy of one
 // made once, so that every moment finds the same.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -178,7 +178,7 @@ static tidings_observer *open_observer(const char *name, uint32_t flags) {
 }
 
 void world_begin(bool used) {
-    // What others may read has a companion: made anew each time, and not copied.
+    // A center that readers may open has a writers file: the center is made anew each time, and not copied.
     if (!operation->readable) install(&templates[used]);
     world = (struct world){
         .center = open_named(SCENARIO_NAME, operation->readable ? TIDINGS_OPEN_EXCLUSIVE : TIDINGS_OPEN_EXISTING)};

@@ -5,7 +5,8 @@ import Tidings
 
 @testable import tidings
 
-/// The doctor on real debris: named by kind, mended while others go on, and then nothing is left but the center's file.
+/// The doctor on real orphans: it names their kind and repairs them while other processes go on. Then only the center's
+/// file is left.
 @Suite(.serialized)
 struct DoctorTests {
     private static let dead = "stale: 1 dead participant (ScenarioPeer "
@@ -43,7 +44,7 @@ struct DoctorTests {
         .timeLimit(.minutes(10)),
         arguments: [
             ("unfinished", "its creator was killed before the center was finished"),
-            ("companion", "it belongs to a center that is gone, or was never finished"),
+            ("writers-file", "it belongs to a center that is gone, or was never finished"),
             ("removed", "its remover was killed half-way"),
         ])
     func filesAreNamedAndDeleted(what: String, why: String) async throws {
@@ -69,7 +70,7 @@ struct DoctorTests {
     @Test(
         .timeLimit(.minutes(10)),
         arguments: [
-            ("version", "update the older one and remove the center"), ("short", "delete it when nobody uses it"),
+            ("version", "update the older one and remove the center"), ("short", "delete it when no process uses it"),
         ])
     func whatDoesNotOpenIsLeftAloneWithAdvice(what: String, advice: String) async throws {
         let directory = try CenterDirectory()
@@ -112,9 +113,9 @@ struct DoctorTests {
     @Test(.timeLimit(.minutes(10)))
     func aStressThatWasKilledIsMended() async throws {
         let directory = try CenterDirectory()
-        try await leave("storm", in: directory)
+        try await leave("stress", in: directory)
         let lines = try await tidings("doctor", in: directory).output
-        // They are killed one after the other, and who is killed last may have tidied up after the first.
+        // They are killed one after the other, and the last ones may have reclaimed after the first.
         #expect(
             (2...16).contains { dead in
                 lines.contains { $0.hasPrefix("  stale: \(dead) dead participants (ScenarioPeer ") }
@@ -128,7 +129,7 @@ struct DoctorTests {
         try await goesOn(in: directory)
     }
 
-    /// Somebody posts and somebody observes all the time: each notification comes, once, in order.
+    /// A poster and an observer work all the time: each notification comes, once, in order.
     @Test(.timeLimit(.minutes(10)))
     func repairDisturbsNobody() async throws {
         let directory = try CenterDirectory()

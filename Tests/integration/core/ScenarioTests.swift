@@ -12,14 +12,14 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
 }
 
 // Three suites run side by side. Each tells one scenario at a time: a scenario keeps at most two processors busy, and many scenarios mostly
-// wait. In a suite, each test function tells one group of topics (`Scenario.Group`).
+// wait. In a suite, each test function tells one group of categories (`Scenario.Group`).
 
 /// What several processes do with one center, and what becomes of it when they stop or die.
 @Suite(.serialized) struct CoreScenarioTests {
     /// So that no scenario is written and then never told.
-    @Test func everyTopicIsInOneGroup() throws {
-        let grouped = Scenario.Group.allCases.flatMap(\.topics)
-        let listed = Set(try Scenario.all().filter { [.plain, .stepped, .retold].contains($0.kind) }.map(\.topic))
+    @Test func everyCategoryIsInOneGroup() throws {
+        let grouped = Scenario.Group.allCases.flatMap(\.categories)
+        let listed = Set(try Scenario.all().filter { [.plain, .stepped, .retold].contains($0.kind) }.map(\.category))
         #expect(grouped.sorted() == listed.sorted())
     }
 

@@ -1,5 +1,6 @@
 extension Scenario {
-    /// Topics that one test function tells. There are several groups so that none takes more than a fifth of all scenarios' time.
+    /// Categories that one test function runs. There are several groups so that none takes more than a fifth of all
+    /// scenarios' time.
     enum Group: CaseIterable {
         // Plain scenarios.
         case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
@@ -10,7 +11,7 @@ extension Scenario {
         case withoutMembarrier, withoutRobustLists, withoutPartsOfFiles, withoutProc, onAnOldKernel, withoutInotify
         case onOneProcessor, withoutTheWallClock
 
-        var topics: [String] {
+        var categories: [String] {
             switch self {
             case .creation: ["births", "foreign_files", "names_refused", "directories", "removal"]
             case .access: ["access", "readers", "adversarial_peers"]

@@ -10,7 +10,7 @@ struct Scenario: CustomTestStringConvertible, Sendable {
     let kind: Kind
     let name: String
     /// The file that holds it, or the condition under which it is told (`Tests/scenarios/scenarios.h`).
-    let topic: String
+    let category: String
 
     /// Each ends itself much sooner, unless it was asked for every instruction.
     static var limit: TimeLimitTrait.Duration {
@@ -28,13 +28,13 @@ struct Scenario: CustomTestStringConvertible, Sendable {
         return try list.split(separator: "\n").map { line in
             let words = line.split(separator: " ").map(String.init)
             guard words.count == 3, let kind = Kind(rawValue: words[0]) else { throw NoScenarios(what: String(line)) }
-            return Scenario(kind: kind, name: words[1], topic: words[2])
+            return Scenario(kind: kind, name: words[1], category: words[2])
         }
     }
 
     /// Those of a kind. An empty list is an error: a test of it would pass because it does nothing.
     static func all(_ kind: Kind, _ group: Group? = nil) throws -> [Scenario] {
-        let scenarios = try all().filter { $0.kind == kind && (group?.topics.contains($0.topic) ?? true) }
+        let scenarios = try all().filter { $0.kind == kind && (group?.categories.contains($0.category) ?? true) }
         guard !scenarios.isEmpty else { throw NoScenarios(what: "\(kind) \(group.map { "\($0)" } ?? "")") }
         return scenarios
     }
@@ -66,7 +66,7 @@ struct Scenario: CustomTestStringConvertible, Sendable {
         process.executableURL = Self.executable
         process.arguments = [name, String(seed), directory.path]
         try Data().write(to: URL(fileURLWithPath: errors))
-        // A file, not a pipe: who inherits it and lives on keeps nobody waiting.
+        // A file, not a pipe: a process that inherits it and lives on keeps no reader waiting.
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
