@@ -62,10 +62,10 @@ void board_note(watcher *w, const tidings_delivery *d) {
         return;
     }
     const uint64_t *payload = d->payload;
-    if (d->size < 8 || d->size % 8 != 0) machine_violation("a payload of %zu bytes, which nobody posted", d->size);
+    if (d->size < 8 || d->size % 8 != 0) machine_violation("a payload of %zu bytes, which was never posted", d->size);
     t->post = (uint32_t)(payload[0] >> 32) - 1;
     if (t->post >= board.post_count)
-        machine_violation("torn: a payload that nobody posted begins with %#llx", (unsigned long long)payload[0]);
+        machine_violation("torn: a payload that was never posted begins with %#llx", (unsigned long long)payload[0]);
     board_post *post = &board.posts[t->post];
     if (post->size != d->size)
         machine_violation("post %u has %u bytes, and came with %zu", t->post, post->size, d->size);
@@ -75,7 +75,7 @@ void board_note(watcher *w, const tidings_delivery *d) {
     if (strcmp(d->name, post->name) != 0)
         machine_violation("post %u was posted as \"%s\", and came as \"%s\"", t->post, post->name, d->name);
     if (!board_matches(w, post))
-        machine_violation("post %u, as \"%s\", came to who looks at \"%s\"", t->post, post->name, w->name);
+        machine_violation("post %u, as \"%s\", came to an observer of \"%s\"", t->post, post->name, w->name);
     if (post->known && post->sequence != d->sequence)
         machine_violation("post %u is at %llu, and was told as at %llu", t->post, (unsigned long long)post->sequence,
                           (unsigned long long)d->sequence);
@@ -140,8 +140,7 @@ void board_leave(watcher *w) {
 
 // MARK: Afterwards
 
-// Posts that may be at a place nobody has told us: their poster died inside, and nobody delivered them to anyone we
-// know.
+// Posts at an unknown position: their poster died in the call, and no living observer was given them.
 static uint32_t unknown(const watcher *w) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < board.post_count; i++)
@@ -187,8 +186,8 @@ static void account(const watcher *w) {
         }
         if (!end && w->told[i].kept) continue;
         uint64_t to = end ? UINT64_MAX : w->told[i].sequence;
-        // Who registers meanwhile gets what began after it had registered, and nothing that had returned before it
-        // began to.
+        // An observer that registers meanwhile gets each post that began after the registration. It gets no post that
+        // had returned before the registration began.
         uint32_t least = between(w, from, to, begun ? 0 : w->added, 0),
                  most = between(w, from, to, 0, begun || history ? 0 : w->adding) + maybe;
         if ((w->removing && end) || (history && from == w->first)) least = 0;

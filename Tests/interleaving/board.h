@@ -15,7 +15,7 @@ typedef struct board_post {
     uint64_t begun, returned;  // when, in events; 0: not
     int result;
     uint64_t sequence;
-    bool known;  // somebody was told where it is, or it returned
+    bool known;  // an observer was told its position, or the post returned
     bool value;  // retained
 } board_post;
 
@@ -25,7 +25,7 @@ typedef struct told {
     bool kept;      // a value from before it looked
 } told;
 
-// Someone who looks at one name (NULL: at all of them).
+// An observer of one name (NULL: of all names).
 typedef struct watcher {
     fiber *fiber;
     tidings_center *center;
@@ -49,7 +49,7 @@ extern struct board {
     uint32_t watcher_count;
 } board;
 
-// Posts one more under the topic's name; what `tidings_post` said.
+// Posts one more under the publisher's name; returns what `tidings_post` returned.
 int board_send(tidings_publisher *publisher, const char *name, uint32_t size, const tidings_post_options *options);
 int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size,
                         tidings_reservation *reservation);
@@ -58,8 +58,8 @@ watcher *board_watcher(const char *name, uint32_t flags);
 // Notes what a watcher was told, and looks at what can be seen at once: nothing torn, in order, its own, and not twice.
 bool board_matches(const watcher *w, const board_post *post);
 void board_note(watcher *w, const tidings_delivery *d);
-// The last look, when it was interrupted: whatever it finds, it had slept on. `late` is who may hear of a loss that a
-// reader couldn't know of before.
+// The last look, after the interrupt: a notification found here is a lost wake-up. `late` is the watcher that may hear
+// now of a loss that a reader couldn't know of before.
 void board_rest(watcher *w, watcher *late);
 // Waits and notes until interrupted, then looks for the rest.
 void board_watch(watcher *w);

@@ -112,8 +112,8 @@ void explorer_random(uint64_t seed, uint64_t usual_points) {
     x->points = 0;
     x->usual = usual_points ? usual_points : 100;
     for (int i = 0; i < 8; i++) chance();
-    // Half of them by priorities that change at a few points (whoever is left behind stays behind), half as a walk, of
-    // short or of long steps.
+    // Half of them run by priorities that change at a few points (a fiber with low priority stays behind). The other
+    // half walk at random, with short or with long steps.
     x->by_priority = one_in(2);
     x->change_count = (uint32_t)(chance() % CHANGE_POINTS);
     for (uint32_t i = 0; i < x->change_count; i++) x->change_at[i] = chance() % x->usual;

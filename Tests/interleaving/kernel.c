@@ -16,8 +16,8 @@
 
 // MARK: Futexes
 
-// A reader looks again after a second, lest others took it off its bells. Here nobody does, and a bell that isn't rung
-// is to show.
+// A reader looks again after a second, in case a peer moved it off its name futexes. No fiber does that here, and a
+// name futex that isn't woken must show.
 #define FOR_EVER 1000000000
 
 int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
@@ -80,7 +80,7 @@ int tidings__futex_wake(_Atomic uint32_t *word, int count) {
 
 // MARK: Ends of centers
 
-// Nothing ends here, and who sleeps must not be saved by a sleep that ends early: the file is watched.
+// No center ends here. If a watch failed, sleeps would end early and could hide a lost wake-up: so each watch succeeds.
 int32_t tidings__watch_add(int fd, const char *path, void (*changed)(int32_t watch)) {
     (void)fd, (void)path, (void)changed;
     return 1;
@@ -166,7 +166,7 @@ uint32_t tidings__processors_refresh(void) { return 1; }
 
 _Thread_local tidings__thread tidings__thread_state __attribute__((tls_model("initial-exec")));
 
-// Fibers have theirs from the start: this is whoever prepares the schedules and looks at their end.
+// Fibers have theirs from the start. This one is for the code that prepares the schedules and checks their end.
 tidings__thread *tidings__thread_refresh(void) {
     static uintptr_t pending;
     tidings__thread_state = (tidings__thread){.tid = 999, .pending = &pending, .fork_epoch = tidings__fork_epoch};

@@ -13,10 +13,10 @@
 
 #define STACK (256 * 1024)
 #define STOPPED 400000000u     // longer than what any account waits for
-#define A_LONG_TIME 70000000u  // longer than anybody has patience with a claim, shorter than what an account waits for
+#define A_LONG_TIME 70000000u  // longer than the revoke timeout of a claim, shorter than what an account waits for
 
 struct machine machine;
-static jmp_buf outside;  // where nobody runs
+static jmp_buf outside;  // where no fiber runs
 
 // MARK: Changing places
 
@@ -48,7 +48,7 @@ static void wake_due(void) {
         if (f->state == ASLEEP && f->timed && f->wake_at <= machine.now) wake(f, -ETIMEDOUT);
     }
 }
-// Who was stopped goes on when the others are through, or so long has gone by that nobody waits for it any more.
+// A stopped fiber goes on when the others are through, or after so long that no fiber waits for it any more.
 static bool go_on_again(bool all) {
     bool any = false;
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
@@ -103,7 +103,7 @@ static fiber *choose_next(fiber *f) {
     bool gives_way = f && f->state == READY && f->stopped_until == 0;
     if (count == 0 && !gives_way && go_on_again(true)) return choose_next(f);
     if (gives_way && ready == 0) {
-        // It gives way, and there is nobody.
+        // The fiber gives way, and no other is ready.
         for (uint32_t i = count; i > 0; i--) options[i] = options[i - 1];
         options[0] = (option){GO_ON, (uint8_t)(f - machine.fibers)};
         count++;

@@ -1,6 +1,6 @@
-// A machine whose scheduler, store buffers, clock and kernel are ours. "Processes" are fibers of one process, each with
-// a handle of its own; who goes on, whose store is late, who dies and whose time is up is decided, access by access, by
-// `explorer_choose`.
+// A machine with its own scheduler, store buffers, clock and kernel. "Processes" are fibers of one process, each with a
+// handle of its own. `explorer_choose` decides at each access which fiber goes on, which store is late, which fiber
+// dies and which sleep times out.
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -16,7 +16,7 @@
 #define FIBERS 6
 #define BUFFER 8  // stores that a processor can hold back; real ones have room for some fifty
 #define HANDLES 8
-#define STEPS 60000  // of one schedule: more, and somebody goes round in circles
+#define STEPS 60000  // of one schedule: after more, a fiber goes round in circles
 
 typedef enum fiber_state { READY, ASLEEP, ENDED, DEAD } fiber_state;
 
@@ -35,9 +35,9 @@ typedef struct fiber {
     fiber_state state;
     uintptr_t words[TIDINGS__FUTEX_WORDS];  // asleep on these; none: naps
     uint32_t word_count;
-    uint64_t ticket;  // who sleeps longest is woken first
+    uint64_t ticket;  // the longest sleeper is woken first
     bool timed;
-    uint64_t stopped_until;  // not 0: no processor until then, or until nobody else can go on
+    uint64_t stopped_until;  // not 0: no processor until then, or until no other fiber can go on
     uint64_t wake_at;
     int answer;
     uint32_t buffered;
@@ -69,7 +69,7 @@ void machine_ready(void);  // what is now is how every schedule begins
 extern struct machine {
     fiber fibers[FIBERS];
     uint32_t fiber_count;
-    fiber *current;  // NULL: nobody; accesses are carried out as they come
+    fiber *current;  // NULL: no fiber; accesses are carried out as they come
     uint64_t now, tickets, steps;
     bool buffers;  // stores may be late
     bool deaths;
@@ -77,7 +77,7 @@ extern struct machine {
     bool registered;      // with the kernel, for its barrier
     uint32_t stops;       // how many may still be stopped
     uint32_t late_times;  // how often time may still run while others could go on
-    bool over;            // nobody chooses any more: each runs until it sleeps or ends
+    bool over;            // no more choices: each fiber runs until it sleeps or ends
     bool trace;
     uint32_t holders[64];  // participants' locks: descriptor + 1
     long long live;        // allocations

@@ -17,7 +17,7 @@
 #include "stage.h"
 
 #define WARM_UP 500
-#define LATE_TIMES 4  // whoever is revoked each time has no luck, but no reason to complain either
+#define LATE_TIMES 4  // a poster revoked each time would never return, and that is no failure
 
 static jmp_buf failed;
 
@@ -61,7 +61,7 @@ static bool play(void) {
     machine.stops = !run->scene->focus;  // a scene that needs many changes has no room for it
     if (_setjmp(failed) != 0) return false;
     machine_run();
-    // Nobody goes on by himself. All have ended, or wait for what is to come.
+    // No fiber goes on by itself. All have ended, or wait for later events.
     machine.over = true;
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
         fiber *f = &machine.fibers[i];

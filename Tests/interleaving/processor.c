@@ -153,7 +153,7 @@ PLAIN(4)
 PLAIN(8)
 PLAIN(16)
 
-// In two halves, so that somebody may see the first without the second.
+// In two halves, so that another fiber may see the first half without the second.
 void *__tsan_memcpy(void *to, const void *from, size_t size) {
     uintptr_t at = machine_canonical(to);
     if (!machine_inside(at)) return memcpy(to, from, size);

@@ -10,7 +10,7 @@ typedef struct scenario {
     void (*prepare)(void);
     void (*verify)(void);  // on top of the accounts; or NULL
     uint32_t changes;      // how many CI tries everywhere
-    bool deaths;           // somebody may die
+    bool deaths;           // a fiber may die
     bool buffers;          // stores may be late, also when every schedule is tried
     bool focus;            // fibers change places at private words and at G only
 } scenario;

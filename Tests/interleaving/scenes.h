@@ -10,25 +10,25 @@ SCENE(two_names, "two post under different names, one looks at one of them, one 
 SCENE(turning, "the ring goes round: evictions, laps, exact losses", .changes = 1, .buffers = true)
 SCENE(one_lap, "an observer is lapped while it reads", .changes = 2)
 SCENE(two_hands, "two evict the same", .changes = 2)
-SCENE(a_slow_hand, "who helps to evict is laps behind", .changes = 1)
+SCENE(a_slow_hand, "a thread that helps to evict is laps behind", .changes = 1)
 SCENE(three_laps, "twelve posts in four slots", .changes = 1)
 SCENE(wake_group, "four observe one name, and are rung at once", .changes = 2)
 SCENE(two_ring_a_wake_group, "two post to four", .changes = 1, .buffers = true)
 SCENE(dead_poster_to_a_wake_group, "a poster dies anywhere, and four observe its name", .changes = 1, .deaths = true)
 SCENE(dead_poster, "a poster dies anywhere", .changes = 1, .deaths = true, .buffers = true)
 SCENE(dead_observer, "an observer dies anywhere", .changes = 1, .deaths = true)
-SCENE(foreign_poster, "a poster dies anywhere, and the kernel tells nobody", .changes = 1, .deaths = true)
+SCENE(foreign_poster, "a poster dies anywhere, and the kernel marks no words", .changes = 1, .deaths = true)
 SCENE(large, "payloads in chunks, of which there are three", .changes = 1, .buffers = true)
 SCENE(dead_large_poster, "one dies anywhere filling or posting one", .changes = 1, .deaths = true)
 SCENE(reserving, "two fill chunks, post some and give some back", .changes = 1, .buffers = true)
 SCENE(dead_filler, "one dies anywhere doing so", .changes = 1, .deaths = true)
-SCENE(dead_tidier, "one dies anywhere tidying up after another that had died", .changes = 1, .deaths = true)
+SCENE(dead_reclaimer, "one dies anywhere while it reclaims after another that had died", .changes = 1, .deaths = true)
 
 // scenes_lossless.c
 SCENE(lossless, "one loses nothing, and the posters wait for it", .changes = 1, .buffers = true)
-SCENE(refused, "nobody waits for it: some posts are refused, and come to nobody", .changes = 1)
+SCENE(refused, "no poster waits for it: some posts are refused, and come to no observer", .changes = 1)
 SCENE(lossless_beside_readers, "one loses nothing, and wakes the posters where no reader sleeps", .changes = 1)
-SCENE(dead_lossless, "it dies anywhere, and holds nobody back", .changes = 1, .deaths = true)
+SCENE(dead_lossless, "it dies anywhere, and holds no poster back", .changes = 1, .deaths = true)
 SCENE(lossless_history, "one begins with what is there, while it is evicted, and nothing of it is lost", .changes = 1)
 
 // scenes_names.c
@@ -39,20 +39,22 @@ SCENE(prefixes_in_a_full_ring, "the same, while the ring goes round and it is la
 SCENE(prefixes_and_a_late_hand, "the same, and two count what goes", .changes = 1)
 SCENE(prefixes_come_and_go, "the same, and another that looks so comes and goes", .changes = 1)
 SCENE(history, "one begins with what is there, while it is evicted", .changes = 1)
-SCENE(one_publisher, "two threads share a topic while others register", .changes = 1, .buffers = true)
+SCENE(one_publisher, "two threads share a publisher while observers register", .changes = 1, .buffers = true)
 SCENE(one_publisher_alone, "the same, and nothing but what the threads share matters", .changes = 4, .focus = true)
 SCENE(changing, "names are added and removed while another thread waits", .changes = 1, .buffers = true)
 SCENE(cancelling, "nothing comes after a removal", .changes = 1)
 SCENE(names_come_and_go, "names take each other's places in a full table", .changes = 1)
 SCENE(names_come_and_go_twice, "two do so", .changes = 1)
-SCENE(one_reader_changing, "names are added and removed while a thread that may only read waits", .changes = 1, .buffers = true)
+SCENE(one_reader_changing, "names are added and removed while a reader waits", .changes = 1, .buffers = true)
 SCENE(interrupting, "an interruption is never missed", .changes = 3, .buffers = true)
 
 // scenes_values.c
-SCENE(values, "kept values, set by two, asked for by one who comes", .changes = 1, .verify = the_newest_is_kept)
-SCENE(values_evicted, "a value outlives the ring's memory of it", .changes = 1, .verify = the_newest_is_kept, .buffers = true)
+SCENE(values, "kept values, set by two, asked for by a new observer", .changes = 1, .verify = the_newest_is_kept)
+SCENE(values_evicted, "a value outlives the ring's memory of it", .changes = 1,
+      .verify = the_newest_is_kept, .buffers = true)
 SCENE(values_of_many_names, "the same of all names that begin so", .changes = 1, .verify = the_newest_is_kept)
-SCENE(values_of_many_names_evicted, "one leaves the ring while they are listed", .changes = 1, .verify = the_newest_is_kept, .buffers = true)
+SCENE(values_of_many_names_evicted, "one leaves the ring while they are listed", .changes = 1,
+      .verify = the_newest_is_kept, .buffers = true)
 SCENE(values_outlive, "the newer of two values outlives it", .changes = 1, .verify = the_newest_is_kept)
 SCENE(dead_value_poster, "one dies anywhere setting one", .changes = 1, .verify = the_newest_is_kept, .deaths = true)
 

@@ -1,4 +1,4 @@
-// Scenes of observers to whom nothing may be lost.
+// Scenes of lossless observers.
 #include "stage.h"
 
 void lossless(void) {
@@ -10,7 +10,7 @@ void lossless(void) {
     add_watcher("observer Y", "n");
 }
 
-// Posters wait in the companion.
+// Posters wait in the writers file.
 void lossless_beside_readers(void) {
     mode = 0644;
     open_center();
@@ -25,7 +25,7 @@ void dead_lossless(void) {
     machine.fibers[2].mortal = true;
 }
 
-// Who may not wait for it is told so, and nobody hears of that post.
+// A poster without a deadline is told that it would have to wait, and no observer hears of that post.
 void refused(void) {
     lossless();
     for (uint32_t i = 0; i < poster_count; i++) {

@@ -69,8 +69,7 @@ void history(void) {
     add_newcomer("observer X", "n", TIDINGS_ADD_HISTORY);
 }
 
-// Two threads of one handle, with one topic, while somebody registers: what the name stands for is resolved once and
-// kept.
+// Two threads of one handle share one publisher while observers register: the name's entry is resolved once and kept.
 void one_publisher(void) {
     open_center();
     tidings_center *shared = handle();
@@ -180,8 +179,8 @@ void names_come_and_go(void) {
     watcher *y = add_newcomer("observer Y", "n", 0);
     add_newcomer("observer X", "n", 0)->fiber->body = come_and_go;
     if (both_come_and_go) y->fiber->body = come_and_go;
-    // Two places for three names; one more for two who add, as each may have prepared an entry beside the one that it
-    // joins.
+    // Two places for three names. One more place if two observers add names: each may have prepared an entry beside the
+    // one that it joins.
     director->segment.shape.names = TIDINGS__NAME_FIRST + (both_come_and_go ? 3 : 2);
     for (uint32_t i = 0; i < machine.fiber_count; i++)
         machine.fibers[i].center->segment.shape.names = director->segment.shape.names;

@@ -71,7 +71,7 @@ void three_laps(void) {
     add_watcher("observer X", "n");
 }
 
-// Four make a crowd, which is rung at once. They come first, so as to be asleep when somebody posts.
+// Four observers make a wake group, which is rung at once. They come first, so that they sleep when a post comes.
 static void four_observe(void) {
     open_center();
     add_watcher("observer W", "n");
@@ -93,13 +93,13 @@ void dead_poster_to_a_wake_group(void) {
     machine.fibers[4].mortal = true;
 }
 
-// Somebody has died before all this, with a lossless observer, a chunk and a name; and who tidies up after it may die
-// of that.
+// A participant died before all this, with a lossless observer, a chunk and a name. The one that reclaims after it may
+// die meanwhile.
 static void reclaim(void *argument) {
     int result = tidings_reclaim(argument);
     if (result < 0) machine_violation("tidings_reclaim: %d", result);
 }
-void dead_tidier(void) {
+void dead_reclaimer(void) {
     open_center();
     tidings_center *dead = handle(), *first = handle(), *second = handle();
     tidings_observer *observer;
@@ -110,8 +110,8 @@ void dead_tidier(void) {
         tidings_reserve(dead, 100, &reservation) != 0)
         machine_violation("%s", tidings_last_error());
     machine.holders[dead->participant] = 0;
-    machine_fiber("tidier A", first, reclaim, first)->mortal = true;
-    machine_fiber("tidier B", second, reclaim, second);
+    machine_fiber("reclaimer A", first, reclaim, first)->mortal = true;
+    machine_fiber("reclaimer B", second, reclaim, second);
     add_poster("poster C", "n", SLOTS + 1);
     add_watcher("observer X", "n");
 }

@@ -1,4 +1,4 @@
-// Scenes of values: kept under a name, the newest of them, whoever asks when.
+// Scenes of retained values: each name keeps the newest one, whenever an observer asks.
 #include "stage.h"
 
 void values(void) {

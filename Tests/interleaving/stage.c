@@ -85,7 +85,8 @@ void begin_watching(watcher *w) {
     if (result == 0 && w->flags & TIDINGS_ADD_HISTORY) result = tidings_observer_seek(w->observer, 0);
     if (result == 0) w->first = w->observer->cursor;
     w->adding = machine.current ? ++board.events : 0;
-    // In a full table: until whoever takes entries out, or has died doing so, is done with them.
+    // In a full table: until the thread that takes entries out is done, or the entries of one that died at it are
+    // reclaimed.
     for (int tries = 0; result == 0 && tries < 30; tries++) {
         result = tidings_observer_add(w->observer, w->name, w->name ? strlen(w->name) : 0, NULL, 0, w->flags,
                                       &w->subscription);
@@ -174,7 +175,7 @@ void stage_orphans(void) {
         fiber *f = &machine.fibers[i];
         if (f->state != DEAD || !f->center->segment.writable) continue;
         if (tidings__relaxed(&s->participants[f->center->participant].instance) != 0)
-            machine_violation("%s was not tidied up after", f->name);
+            machine_violation("%s was not reclaimed", f->name);
     }
     for (uint32_t i = 0; i < SLOTS; i++)
         if (tidings__busy(s->cells[i].claim, s->cells[i].commit, s->cells[i].verdict))
@@ -209,7 +210,7 @@ void stage_orphans(void) {
         uint64_t word = s->chunk_words[i];
         uint32_t state = tidings__chunk_state(word);
         retained += state == TIDINGS__CHUNK_RETAINED;
-        if (state == TIDINGS__CHUNK_OWNED) machine_violation("chunk %u is still somebody's", i);
+        if (state == TIDINGS__CHUNK_OWNED) machine_violation("chunk %u is still owned", i);
         if (state == TIDINGS__CHUNK_IN_RING && !tidings__chunk_before(word, oldest))
             machine_violation("chunk %u is still in the ring", i);
     }

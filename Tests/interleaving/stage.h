@@ -1,4 +1,4 @@
-// What scenes are made of: handles of a very small center, who posts, who observes.
+// The parts of scenes: handles of a very small center, posters, observers.
 #ifndef STAGE_H
 #define STAGE_H
 
@@ -8,8 +8,8 @@
 #define CHUNKS 3u
 #define NAMES 6u
 
-extern uint32_t mode;             // of the center to be opened; 0: nobody reads who may not write
-extern tidings_center *director;  // takes part in nothing; tidies up in the end
+extern uint32_t mode;             // of the center to be opened; 0: there are no readers
+extern tidings_center *director;  // takes part in nothing; reclaims in the end
 
 void open_center(void);
 tidings_center *handle(void);
@@ -35,11 +35,12 @@ poster *add_poster_of(const char *who, tidings_center *center, const char *name,
 watcher *add_watcher(const char *who, const char *name);
 watcher *add_watcher_of(const char *who, tidings_center *center, const char *name, bool lossless);
 watcher *add_newcomer(const char *who, const char *name, uint32_t flags);  // registers while the others post
-watcher *add_reader(const char *who, const char *name, bool later);  // may read and not write, and nobody knows of it
+watcher *add_reader(const char *who, const char *name,
+                    bool later);  // has no write access, and no participant knows of it
 void begin_watching(watcher *w);
 void register_and_watch(void *w);
 
-// What is left in the center when all have gone, or died and were tidied up after: nothing but values.
+// What is left in the center when all have gone, or died and were reclaimed: nothing but values.
 void stage_orphans(void);
 
 #endif

@@ -1,4 +1,4 @@
-// For those who give a byte a name: machine.c, words.c, trace.c.
+// Names of bytes of the storage, for machine.c, words.c and trace.c.
 #ifndef STORAGE_H
 #define STORAGE_H
 

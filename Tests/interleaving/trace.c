@@ -18,7 +18,7 @@ static void place(uintptr_t c, char *text, size_t size) {
     const tidings__segment *s = &machine.fibers[0].center->segment;
     const tidings__geometry *g = &s->geometry;
     uint64_t offset = c - (uintptr_t)mappings[0].base;
-    static const char *const cell[] = {"claim", "commit", "verdict", "time", "size_pid", "poster", "topic"};
+    static const char *const cell[] = {"claim", "commit", "verdict", "time", "size_pid", "poster", "route"};
     static const char *const name[] = {"tally.count", "tally.end", "next",  "state",
                                        "hash",        "retained",  "birth", "lengths"};
 #define HEADER(member)                                                                                                 \

@@ -1,13 +1,13 @@
-/* Tidings: who sleeps and who rings. Doorbell {epoch, asleep}, the asleep map, FUTEX_WAIT and FUTEX_WAKE with the kernel's check of the
+/* Tidings: sleeping observers and ringing posters. Doorbell {epoch, asleep}, the asleep map, FUTEX_WAIT and FUTEX_WAKE with the kernel's check of the
  * value, deaths, revocation, and (REG) an observer that registers meanwhile. Every atomic block holds ONE access to shared memory
  * (every one of these is a locked instruction or follows one, so that no store buffer is needed here).
  *
  * Configuration:  POSTS per poster (2)    DEATHS (1)    SPURIOUS wake-ups (1)    REVOKE (0): observers may revoke what they wait for
  *                 POSTERS 2: poster 0 posts name 0, poster 1 posts name 1 (SAME: name 0, too)
  *                 OBS (2): observer 0 looks at name 0 and 1, observer 1 at name 0 only
- *                 REG: observer 1 registers for name 0 while all this goes on, and nobody looked at name 0 before (observer 0: only name 1)
- *                 CROWD n: n listed sleepers or more are woken by the name's crowd word. LIST0, LIST1: which names (bits) the observers list;
- *                 chosen anew before each sleep among these and fewer, or (ALWAYS) always these. Without CROWD nothing of this is there.
+ *                 REG: observer 1 registers for name 0 while all this goes on, and no observer looked at name 0 before (observer 0: only name 1)
+ *                 WAKE_GROUP n: n listed sleepers or more are woken by the name's wake group word. LIST0, LIST1: which names (bits) the observers list;
+ *                 chosen anew before each sleep among these and fewer, or (ALWAYS) always these. Without WAKE_GROUP nothing of this is there.
  */
 #ifndef POSTS
 #define POSTS 2
@@ -54,7 +54,7 @@ byte dead[2], at[2]; /* at: the claim in flight + 1 (the pending pointer) */
 #ifdef WAKE_GROUP
 byte wake_group[2]; /* per name. Its low bits in the real thing, which memberships change: bit 7 here (REG) */
 byte group_waits[2]; /* per observer: the names it lists, as bits */
-byte queued[2]; /* per observer, the kernel's: on which words futex_waitv has it by now. 1: its doorbell, 2 << name: that crowd word */
+byte queued[2]; /* per observer, the kernel's: on which words futex_waitv has it by now. 1: its doorbell, 2 << name: that wake group word */
 #ifdef BUG_WAKE_GROUP_WRAPS
 #define next_wake_group(c) ((c) ^ 1)
 #else

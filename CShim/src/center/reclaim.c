@@ -37,7 +37,7 @@ int tidings__reclaim_dead(tidings_center *center) {
         tidings__participant_set_add(&dead, i);
         count++;
     }
-#ifdef MUTANT_INSTANCE_CLEARED_BEFORE_RECLAIM  // Found by: interleaving dead_tidier
+#ifdef MUTANT_INSTANCE_CLEARED_BEFORE_RECLAIM  // Found by: interleaving dead_reclaimer
     for (uint32_t i = 0; i < s->shape.participants; i++)
         if (tidings__participant_set_has(&dead, i)) tidings__set_release(&s->participants[i].instance, 0);
 #endif

@@ -8,7 +8,7 @@
 
 void machine_reading(const void *from);
 
-// In two halves, so that somebody may change the second meanwhile.
+// In two halves, so that another fiber may change the second half meanwhile.
 __attribute__((unused)) static void tidings__bytes_read(void *to, const uint8_t *from, size_t size) {
     const size_t half = size / 2;
     machine_reading(from);
