@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-const char *const names[NAMES] = {"chatty",  "shared.a", "shared.b",  "rare",
-                                  "state.a", "state.b",  "storm.end", "storm.turn"};
+const char *const names[NAMES] = {"chatty",  "shared.a", "shared.b",   "rare",
+                                  "state.a", "state.b",  "stress.end", "stress.turn"};
 const char *const subjects[SUBJECTS] = {NULL, "one", "two"};
 
 board *all;
@@ -17,8 +17,8 @@ void board_map(int file) {
 }
 
 void board_create(uint64_t seed) {
-    // Not closed by exec: who executes the storm anew finds it by its number.
-    const int file = memfd_create("storm", 0);
+    // Not closed by exec: a process that executes this program anew finds it by its number.
+    const int file = memfd_create("stress", 0);
     CHECK(file >= 0 && ftruncate(file, sizeof *all) == 0, "%s", strerror(errno));
     board_map(file);
     all->seed = seed;
@@ -44,7 +44,7 @@ uint64_t chance_below(chance *c, uint64_t limit) {
 
 tidings_center *center_join(bool as_reader) {
     char name[32];
-    snprintf(name, sizeof name, "storm-%u", all->slots);
+    snprintf(name, sizeof name, "stress-%u", all->slots);
     tidings_center *center;
     tidings_configuration configuration = {.directory = all->directory,
                                            .slots = all->slots,
@@ -137,7 +137,7 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
 
 bool stamp_read(const void *payload, size_t size, stamp *stamp) {
     if (size == 0) return false;
-    CHECK(size >= sizeof *stamp, "%zu bytes came: nobody posts so few", size);
+    CHECK(size >= sizeof *stamp, "%zu bytes came: no post has so few", size);
     memcpy(stamp, payload, sizeof *stamp);
     CHECK(stamp->size == size, "a payload says that it has %u bytes, %zu came", stamp->size, size);
     CHECK(stamp->id < ENTRIES, "a payload says that it is number %u", stamp->id);
@@ -172,12 +172,12 @@ static void append(seat *s, event e) {
     atomic_store_explicit(&s->count, count + 1, memory_order_release);
 }
 
-// The storm's own lies, to see whether its checker finds them, are told here and in `hand_post`.
+// The deliberate lies that the checker must find are told here and in `hand_post`.
 void log_event(logger *l, event e) {
     if (e.kind == OPENED) l->since_opened = 0, l->deaf = false;
     if (l->since_opened++ > 20 && all->plant[0] && all->witnessed) {
         if (e.kind == MESSAGE && e.publisher / SUBJECTS != END) {
-            // Not the witness, who says where posts are that told nobody.
+            // Not the witness: it tells where the posts are whose posters never learned it.
             if (!l->deaf && l->seat != &all->seats[WITNESS]) l->deaf = plant_is("deaf");
             if (l->deaf || plant_is("drop")) return;
             if (plant_is("duplicate")) append(l->seat, e);

@@ -1,6 +1,6 @@
-// What the processes of a storm share beside the center under test: what was posted, and what each observer says that
-// it got. It is memory of its own (a memfd, inherited through fork and exec), so that nothing the center does or
-// suffers can change the account of it.
+// What the processes of the stress test share beside the center under test: what was posted, and what each observer
+// got. It is separate memory (a memfd, inherited through fork and exec), so a fault of the center can't change this
+// account.
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -19,10 +19,10 @@
 #define POSTERS 16    // processes; each fourth has two threads
 #define OBSERVERS 16  // processes; each fourth has two threads, with a seat each
 #define WITNESS                                                                                                        \
-    20u  // the seat of a lossless observer of everything that nobody harms: in rounds that have one the account is
+    20u  // the seat of a lossless observer of everything that gets no fault: in rounds with it the account is
          // exact
 #define SEATS 21u
-#define GUSTS 4u  // a round is so many gusts; between them it is calm, and everybody must have everything
+#define GUSTS 4u  // a round is so many gusts; between them it is calm, and every observer must have everything
 #define GUST_POSTS 6000u
 #define ENTRIES 34000u     // the posts of a round: its gusts, its end, and a turn of the largest ring
 #define EVENTS (1u << 16)  // a seat's log in a round
@@ -30,12 +30,12 @@
 #define ROWS 8192u  // posting threads in a round
 #define LARGEST (1u << 20)
 #define POOL (LARGEST + (1u << 16))
-#define NOBODY UINT32_MAX
+#define ABSENT UINT32_MAX
 
 enum { CHATTY, SHARED_A, SHARED_B, RARE, STATE_A, STATE_B, END, TURN, NAMES };
 #define SUBJECTS 3  // none, and two
 #define PUBLISHERS (NAMES * SUBJECTS)
-#define FILTERS (PUBLISHERS + 1)  // a topic, where no subject means any; and everything:
+#define FILTERS (PUBLISHERS + 1)  // a name and subject, where no subject means any; and everything:
 #define EVERYTHING PUBLISHERS
 #define NO_PUBLISHER 0xff
 
@@ -48,7 +48,7 @@ static inline bool matches(uint8_t filter, uint8_t publisher) {
 }
 
 // A post, from before it is tried. Its number in the table is in its payload.
-enum { NOT_YET, INTENDED, RETURNED, REFUSED, UNPLACED, SEEN };  // UNPLACED: returned, but nobody said where it is
+enum { NOT_YET, INTENDED, RETURNED, REFUSED, UNPLACED, SEEN };  // UNPLACED: returned, but its position is unknown
 typedef struct entry {
     _Atomic uint32_t state;
     uint32_t row, number, size;
@@ -75,7 +75,7 @@ enum {
 enum { OF_OLD = 1, EMPTY = 2 };
 typedef struct event {
     uint8_t kind;
-    uint8_t mask;       // the interests it is about, a bit each
+    uint8_t mask;       // the subscriptions it is about, a bit each
     uint8_t publisher;  // what came, or the filter that was added
     uint8_t flags;      // OF_OLD: of an earlier round; EMPTY: no stamp, `id` is the poster's pid. OPENED:
                         // TIDINGS_OBSERVE_…; ADDED: TIDINGS_ADD_…
@@ -88,7 +88,7 @@ typedef struct seat {
     _Atomic uint32_t count, mode;
     _Atomic int32_t thread;
     _Atomic bool receives;    // it is in tidings_next, or in poll on its behalf
-    uint32_t calm_at[GUSTS];  // how long its log was when it was calm, or NOBODY
+    uint32_t calm_at[GUSTS];  // how long its log was when it was calm, or ABSENT
     event events[EVENTS];
 } seat;
 
@@ -126,9 +126,9 @@ uint64_t chance_below(chance *c, uint64_t limit);
 
 #define OBSERVABLE_SLOTS 1024u  // the center of that size is one that readers observe, too
 tidings_center *center_join(bool as_reader);
-// Does who sits there never write to the center of this round?
+// True if the process of that seat never writes to the center of this round.
 bool seat_reads_only(uint32_t seat);
-typedef struct hand {  // who posts
+typedef struct hand {  // of a posting thread
     tidings_center *center;
     tidings_publisher *publishers[PUBLISHERS];
     uint8_t *buffer;

@@ -1,5 +1,5 @@
 // What each observer wrote down, against what was.
-#include "storm.h"
+#include "director.h"
 
 #define LOOKS 8
 
@@ -40,8 +40,8 @@ static void settle(reader *r, look *l, uint64_t upto, const char *when) {
     l->missed = 0;
 }
 
-// Whoever asked for what is kept got it, unless a newer one had come in its place before `upto`, which it gets as any
-// other.
+// An observer that asked for the retained value got it, unless a newer one replaced it before `upto`. It gets the newer
+// one as any other notification.
 static void settle_kept(reader *r, look *l, uint64_t upto) {
     const uint8_t name = l->filter / SUBJECTS;
     if (!l->active || !(l->flags & TIDINGS_ADD_RETAINED) || l->kept) return;
@@ -99,12 +99,13 @@ static void was_message(reader *r, const event *e) {
         look *l = &r->looks[i];
         if (!(e->mask >> i & 1)) continue;
         if (!l->active || !matches(l->filter, e->publisher)) {
-            WRONG(r, "topic %u came for interest %d, which is not about that", e->publisher, i);
+            WRONG(r, "a post of name and subject %u came for subscription %d, which is not about that", e->publisher,
+                  i);
             continue;
         }
         if (e->sequence < l->low)
-            WRONG(r, "%lu is before %lu, where interest %d began", (unsigned long)e->sequence, (unsigned long)l->low,
-                  i);
+            WRONG(r, "%lu is before %lu, where subscription %d began", (unsigned long)e->sequence,
+                  (unsigned long)l->low, i);
         settle(r, l, e->sequence, "before a message");
         l->low = e->sequence + 1;
     }
@@ -165,8 +166,8 @@ void check_seats(venue *v) {
         reader r = {.venue = v, .seat = s};
         uint32_t calm = 0;
         for (r.at = 0; r.at <= count; r.at++) {
-            for (; calm < GUSTS && (seat->calm_at[calm] == r.at || seat->calm_at[calm] == NOBODY); calm++)
-                if (seat->calm_at[calm] != NOBODY) was_calm(&r, calm);
+            for (; calm < GUSTS && (seat->calm_at[calm] == r.at || seat->calm_at[calm] == ABSENT); calm++)
+                if (seat->calm_at[calm] != ABSENT) was_calm(&r, calm);
             if (r.at < count) read_event(&r, &seat->events[r.at]);
         }
         if (calm < GUSTS) violation("observer %u has fewer events than it had in a calm", s);
@@ -183,7 +184,7 @@ void check_states(venue *v) {
             total.states++;
             if (set && s->result == 0 && s->sequence == sequence && s->stamp.id == id && s->stamp.round == round)
                 continue;
-            // Cleared by somebody who was killed before he knew, perhaps.
+            // Perhaps cleared by a poster that was killed before its call returned.
             if (s->result == -ENOENT && (!set || what_was.unknown[n * SUBJECTS] > 0)) continue;
             violation("kept: state of name %u is %d, %lu (%u), the newest is %d, %lu (%u, %u bytes) (round %u)", n,
                       s->result, (unsigned long)s->sequence, s->stamp.id, set, (unsigned long)sequence, id,

@@ -1,6 +1,6 @@
-// Storm: many who post and observe at random and are killed, stopped, forked and replaced on the way, and the proof
-// that nobody noticed. README.md.
-#include "storm.h"
+// Stress test: many processes post and observe at random. They are killed, stopped, forked and replaced on the way. It
+// proves that no other process noticed. See README.md.
+#include "director.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static void remove_directory(void) {
     char path[600];
     DIR *directory = opendir(all->directory);
     for (struct dirent *d; directory && (d = readdir(directory));) {
-        if (strncmp(d->d_name, "storm", 5) != 0 && !strstr(d->d_name, "storm-")) continue;
+        if (strncmp(d->d_name, "stress", 6) != 0 && !strstr(d->d_name, "stress-")) continue;
         snprintf(path, sizeof path, "%s/%s", all->directory, d->d_name);
         unlink(path);
     }
@@ -38,19 +38,19 @@ static void remove_directory(void) {
     rmdir(all->directory);
 }
 
-// Who kills all of us from outside leaves nobody to clean up. So somebody whom none of us knows waits, in a session of
-// its own, until the last one's end of a pipe is closed.
+// If all of us are killed from outside, no process of ours is left to clean up. So a guard, in a session of its own,
+// waits until the last process's end of a pipe is closed.
 static void leave_a_guard(void) {
     int ends[2];
     CHECK(pipe(ends) == 0, "%s", strerror(errno));
     const pid_t pid = fork();
     CHECK(pid >= 0, "%s", strerror(errno));
     if (pid == 0) {
-        if (fork() != 0) _exit(0);  // nobody's child: rounds wait for theirs
+        if (fork() != 0) _exit(0);  // not our child: rounds wait for their children
         setsid();
         close(ends[1]);
         const int nothing = open("/dev/null", O_RDWR);
-        for (int fd = 0; fd <= 2; fd++) dup2(nothing, fd);  // nobody who reads what we print is to wait for the guard
+        for (int fd = 0; fd <= 2; fd++) dup2(nothing, fd);  // a reader of our output must not wait for the guard
         char byte;
         while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {}
         remove_directory();
@@ -64,13 +64,13 @@ static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *p
     setvbuf(stdout, NULL, _IOLBF, 0);
     board_create(seed);
     snprintf(all->plant, sizeof all->plant, "%s", plant ? plant : "");
-    snprintf(all->directory, sizeof all->directory, "/dev/shm/storm.XXXXXX");
+    snprintf(all->directory, sizeof all->directory, "/dev/shm/stress.XXXXXX");
     CHECK(mkdtemp(all->directory), "%s", strerror(errno));
     const pid_t self = getpid();
     atexit(remove_directory);
     leave_a_guard();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    printf("storm: seed %lu\n", (unsigned long)seed);
+    printf("stress: seed %lu\n", (unsigned long)seed);
     for (size_t i = 0; i < VENUES; i++) {
         all->slots = venues[i].slots;
         venues[i].center = center_join(false);
@@ -84,11 +84,11 @@ static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *p
         round_run(&venues[all->round % VENUES], &c);
         if (seconds_now() - told < 30) continue;
         told = seconds_now();
-        printf("storm: %lu posts, %lu deliveries, %lu missed, %lu kills so far\n", (unsigned long)total.posts,
+        printf("stress: %lu posts, %lu deliveries, %lu missed, %lu kills so far\n", (unsigned long)total.posts,
                (unsigned long)total.deliveries, (unsigned long)total.missed, (unsigned long)total.kills);
     }
     for (size_t i = 0; i < VENUES; i++) revoked += venues[i].revoked;
-    printf("storm: seed %lu: %lu rounds, %lu s: %lu posts, %lu refused, %lu of unknown fate; %lu deliveries, %lu "
+    printf("stress: seed %lu: %lu rounds, %lu s: %lu posts, %lu refused, %lu of unknown fate; %lu deliveries, %lu "
            "missed, %lu kept ones shown, %lu states, %lu looked at in a calm; %lu kills, "
            "%lu stops, %u forks, %u execs, %u reopened, %u cancelled, %lu revoked; longest gust %lu ms, its end %lu "
            "ms, until calm %lu ms: %u violations\n",
@@ -108,7 +108,7 @@ static const struct fault {
     const char *plant, *found;
 } faults[] = {
     {"drop", "not delivered and not told"},  // a delivery
-    {"deaf", "in a calm, asleep"},           // all deliveries, from some moment on, as if nobody rang
+    {"deaf", "in a calm, asleep"},           // all deliveries, from some moment on, as if no poster rang
     {"hang", "hang: "},                      // an observer that neither sleeps nor goes on
     {"duplicate", ": duplicate: "},
     {"swap", ": order: "},    // two deliveries
@@ -153,11 +153,11 @@ static void finish_a_search(void) {
         while (fgets(line, sizeof line, searches[i].output)) searches[i].found |= strstr(line, faults[i].found) != NULL;
         fclose(searches[i].output);
         searches[i].found &= WIFEXITED(status) && WEXITSTATUS(status) == 1;
-        printf("storm: planted \"%s\": %s\n", faults[i].plant, searches[i].found ? "found" : "NOT FOUND");
+        printf("stress: planted \"%s\": %s\n", faults[i].plant, searches[i].found ? "found" : "NOT FOUND");
     }
 }
 
-// Two at a time: a storm waits as much as it computes.
+// Two at a time: a run waits as much as it computes.
 static int self_test(uint64_t seed) {
     int missed = 0;
     const size_t count = sizeof faults / sizeof faults[0];

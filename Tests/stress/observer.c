@@ -19,13 +19,13 @@ typedef struct watch {
     tidings_observer *observer;
     uint32_t subscriptions[SUBSCRIPTIONS];  // their numbers; 0: none
     bool lossless, asked;
-    uint8_t end;  // the interest in the end of the round, which stays
+    uint8_t end;  // the subscription to the end of the round, which stays
 } watch;
 
 static uint8_t slot_of(const watch *w, uint32_t subscription) {
     for (uint8_t i = 0; i < SUBSCRIPTIONS; i++)
         if (w->subscriptions[i] == subscription) return (uint8_t)(1u << i);
-    CHECK(false, "it is told of interest %u, which it hasn't, or not any more", subscription);
+    CHECK(false, "it is told of subscription %u, which it doesn't have", subscription);
 }
 
 static uint8_t add(watch *w, uint8_t filter, uint32_t flags) {
@@ -83,13 +83,13 @@ static void begin(watch *w) {
     atomic_store(&w->log.seat->mode, RUNNING);
 }
 
-// What the name says, as a topic.
+// The name and subject of a delivery, as a number.
 static uint8_t publisher_of(const tidings_delivery *d) {
     for (uint8_t i = 0; i < PUBLISHERS; i++) {
         const char *subject = subjects[i % SUBJECTS] ? subjects[i % SUBJECTS] : "";
         if (strcmp(d->name, names[i / SUBJECTS]) == 0 && strcmp(d->subject, subject) == 0) return i;
     }
-    CHECK(false, "\"%s\" with subject \"%s\" came: nobody posts that", d->name, d->subject);
+    CHECK(false, "\"%s\" with subject \"%s\" came: it is never posted", d->name, d->subject);
 }
 
 // True: it was the end of this round.
@@ -194,7 +194,7 @@ static int observe(watch *w) {
     while (what == GO_ON) {
         tidings_delivery d;
         const int result = receive(w, way, descriptor, &d);
-        // Yielding alone, several of them have kept everybody else, and the kernel's own threads, off the processors
+        // If several of them only yield, they keep every other process and the kernel's own threads off the processors
         // for two minutes (Linux 6.18).
         if (result == -EAGAIN) usleep(20);
         if (result == -EAGAIN || result == -ETIMEDOUT) continue;
@@ -204,7 +204,7 @@ static int observe(watch *w) {
         if (lazy == 0 && chance_below(c, 400) == 0) usleep((useconds_t)chance_below(c, 3000));
         if (chance_below(c, 1500) == 0) what = act(w);
     }
-    // Until it is open again nobody is to take it for asleep.
+    // Until it is open again, the director must not take it for asleep.
     atomic_store(&w->log.seat->mode, STARTING);
     tidings_observer_close(w->observer);
     log_event(&w->log, (event){.kind = CLOSED});

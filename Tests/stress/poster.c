@@ -1,5 +1,5 @@
-// Posts at random until the gust is over or somebody ends it; forks, executes itself anew, and opens everything anew on
-// the way.
+// Posts at random until the gust is over or the process is ended. Forks, executes itself anew, and opens everything
+// anew on the way.
 #include "board.h"
 
 #include <pthread.h>
@@ -33,14 +33,14 @@ static int post_one(hand *h) {
     const int64_t deadline = patience == 0 ? 0 : patience == 1 ? 2000000 : -1;
     uint32_t size = some_size(c);
     if (size == 0 && !h->alone) size = 1;  // what is empty says only whose process posted it
-    // Who clears a value isn't told the sequence: the witness is.
+    // A poster that clears a value isn't told the sequence; the witness is.
     if (state) size = h->alone && all->witnessed && chance_below(c, 10) == 0 ? 0 : size > 0 ? size : 1;
     const uint8_t publisher = (uint8_t)(name * SUBJECTS + (state ? 0 : chance_below(c, SUBJECTS)));
     return hand_post(h, publisher, size, state, deadline, size > 0 && chance_below(c, 10) == 0);
 }
 
-// A process that nobody waits for but the director, who has made itself the parent of orphans: its number can't be
-// another's before that.
+// Only the director waits for this process: it has made itself the parent of orphans. So the process number can't be
+// used again before that.
 static void fork_away(hand *h, bool other_threads) {
     atomic_fetch_add(&all->forks, 1);
     const pid_t between = fork();

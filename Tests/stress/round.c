@@ -1,6 +1,6 @@
-// One round: sixteen observers and sixteen posters in gusts, with somebody who kills, stops and starts them; after each
-// gust a calm, in which everybody must have everything.
-#include "storm.h"
+// One round: sixteen observers and sixteen posters in gusts, while the director kills, stops and starts them. After
+// each gust comes a calm, in which every observer must have everything.
+#include "director.h"
 
 #include <dirent.h>
 #include <poll.h>
@@ -78,7 +78,7 @@ static void reap(pid_t pid, bool killed) {
 }
 
 static void fault(chance *c) {
-    // Among the others are those who have been forked away.
+    // Processes that were forked away are among them.
     const uint32_t orphans = atomic_load(&all->orphans);
     if (orphans > 0 && orphans < ORPHANS && chance_below(c, 8) == 0) {
         const pid_t pid = __atomic_load_n(&all->orphan[orphans - 1], __ATOMIC_ACQUIRE);
@@ -102,9 +102,9 @@ static void fault(chance *c) {
     total.stops++;
 }
 
-static void resume(bool everybody) {
+static void resume(bool at_once) {
     for (int i = 0; i < ACTORS; i++) {
-        if (!actors[i].resume || (!everybody && now_us() < actors[i].resume)) continue;
+        if (!actors[i].resume || (!at_once && now_us() < actors[i].resume)) continue;
         kill(actors[i].pid, SIGCONT);
         actors[i].resume = 0;
     }
@@ -114,19 +114,19 @@ static void blow(chance *c) {
     uint32_t before = 0;
     uint64_t since = seconds_now(), begun = now_us();
     while (atomic_load(&all->next) < atomic_load(&all->limit)) {
-        usleep((useconds_t)(50 + chance_below(c, 1500)));  // how long until the next harm
+        usleep((useconds_t)(50 + chance_below(c, 1500)));  // how long until the next fault
         resume(false);
         for (uint64_t faults = 1 + chance_below(c, 3); faults > 0; faults--) fault(c);
         if (atomic_load(&all->next) != before) before = atomic_load(&all->next), since = seconds_now();
         if (seconds_now() - since > patience_s) {
-            violation("hang: nobody posts (post %u of %u, round %u)", before, atomic_load(&all->limit), all->round);
+            violation("hang: no process posts (post %u of %u, round %u)", before, atomic_load(&all->limit), all->round);
             end_all();
         }
     }
     resume(true);
     took(0, begun);
     begun = now_us();
-    // The pipe ends when the last who can post has gone, forked, executed or orphaned as he may be.
+    // The pipe ends when the last process that can post has gone, also a forked, executed or orphaned one.
     close(gust_pipe[1]);
     struct pollfd gone = {gust_pipe[0], POLLIN, 0};
     if (poll(&gone, 1, (int)patience_s * 1000) != 1) {
@@ -167,12 +167,12 @@ static bool sleeps(int32_t thread) {
     return all_sleep;
 }
 
-// All observers asleep, and nobody has got anything meanwhile.
+// All observers asleep, and none has received anything meanwhile.
 static bool is_calm(venue *v, uint32_t counts[SEATS]) {
     uint32_t asleep = 0;
     for (uint32_t s = 0; s < SEATS; s++) {
         const uint32_t mode = atomic_load(&all->seats[s].mode);
-        counts[s] = mode == RUNNING ? atomic_load(&all->seats[s].count) : NOBODY;
+        counts[s] = mode == RUNNING ? atomic_load(&all->seats[s].count) : ABSENT;
         if (mode == STARTING) return false;
         if (mode == RUNNING && !sleeps(atomic_load(&all->seats[s].thread))) return false;
         // Of readers the center doesn't know that they sleep; elsewhere than in there they may well.
@@ -190,7 +190,7 @@ static void calm_down(venue *v, uint32_t gust) {
     memset(before, 0, sizeof before);
     const uint64_t since = seconds_now(), begun = now_us();
     for (uint32_t same = 0; same < 3;) {
-        CHECK(tidings_reclaim(v->center) >= 0, "tidy");
+        CHECK(tidings_reclaim(v->center) >= 0, "reclaim");
         const bool calm = is_calm(v, counts);
         same = calm && memcmp(counts, before, sizeof counts) == 0 ? same + 1 : 0;
         memcpy(before, counts, sizeof counts);
@@ -288,14 +288,14 @@ void round_run(venue *v, chance *c) {
         calm_down(v, gust);
     }
     end_round(v);
-    CHECK(tidings_reclaim(v->center) >= 0, "tidy");
+    CHECK(tidings_reclaim(v->center) >= 0, "reclaim");
     // Turned now and then: what is only in the ring goes, and what is left then is left for good.
     const bool turned = v->visits++ % 4 == 0;
     if (turned) {
         atomic_store(&all->next, atomic_load(&all->limit));
         atomic_fetch_add(&all->limit, v->slots);
         for (uint32_t i = 0; i < v->slots; i++)
-            CHECK(hand_post(&v->hand, TURN * SUBJECTS, 24, false, 0, false) == POSTED, "a post that nobody hears");
+            CHECK(hand_post(&v->hand, TURN * SUBJECTS, 24, false, 0, false) == POSTED, "a post without an observer");
     }
     atomic_store(&all->row_ended[v->hand.row], true);
     truth_find(v);

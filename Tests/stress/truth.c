@@ -1,5 +1,6 @@
-// What was posted where: what posters were told, and what anybody saw of those who were killed before they were told.
-#include "storm.h"
+// What was posted where: as posters were told, and as observers saw it of posters that were killed before they were
+// told.
+#include "director.h"
 
 truth what_was;
 static size_t room;
@@ -43,7 +44,8 @@ static void seen(uint32_t id, uint64_t sequence, uint8_t publisher, const char *
         violation("order: post %u has sequence %lu, and for %s %lu", id, (unsigned long)e->sequence, who,
                   (unsigned long)sequence);
     }
-    if (e->publisher != publisher) violation("post %u has topic %u, and for %s %u", id, e->publisher, who, publisher);
+    if (e->publisher != publisher)
+        violation("post %u has name and subject %u, and for %s %u", id, e->publisher, who, publisher);
 }
 
 static void seen_empty(const event *e) {
@@ -65,7 +67,7 @@ static void seen_empty(const event *e) {
         put(id);
         return;
     }
-    violation("something empty came at sequence %lu that nobody posted", (unsigned long)e->sequence);
+    violation("something empty came at sequence %lu that was never posted", (unsigned long)e->sequence);
 }
 
 static void prepare(venue *v) {
@@ -112,7 +114,7 @@ void truth_find(venue *v) {
     for (uint32_t g = 0; g < GUSTS; g++)
         for (uint32_t n = 0; n < NAMES; n++)
             if (states[g][n].result == 0 && states[g][n].stamp.round == all->round)
-                seen(states[g][n].stamp.id, states[g][n].sequence, (uint8_t)(n * SUBJECTS), "who asked for the state");
+                seen(states[g][n].stamp.id, states[g][n].sequence, (uint8_t)(n * SUBJECTS), "a reader of the state");
     see_all(true);
     static uint32_t last[ROWS];
     memset(last, 0, sizeof last);
@@ -129,10 +131,10 @@ void truth_find(venue *v) {
         const entry *e = &all->entries[id];
         const uint32_t how = atomic_load(&e->state);
         total.refused += how == REFUSED;
-        if (how == UNPLACED) violation("lost: post %u returned, and nobody saw it", id);
+        if (how == UNPLACED) violation("lost: post %u returned, and no observer saw it", id);
         if (how != INTENDED) continue;
         if (atomic_load(&all->row_ended[e->row])) violation("post %u of a poster that ended well never returned", id);
-        // Who hears everything, and loses nothing, hasn't heard it: then it wasn't.
+        // The witness hears everything and loses nothing. If it hasn't heard it, it was never posted.
         if (all->witnessed) continue;
         total.unknown++;
         for (uint8_t f = 0; f < FILTERS; f++) t->unknown[f] += matches(f, e->publisher);
@@ -156,7 +158,7 @@ void truth_leave(venue *v) {
     for (uint8_t n = 0; n < NAMES; n++) {
         struct keep keep = {0};
         keep.set = newest_kept(v, n, t->end, &keep.sequence, &keep.id, &keep.round);
-        // Perhaps cleared by somebody unknown: the check has seen to it that this may be.
+        // Perhaps cleared by an unknown poster: the check has seen to it that this may be.
         if (n == STATE_A || n == STATE_B) keep.set = keep.set && states[GUSTS - 1][n].result == 0;
         v->keeps[n] = keep;
     }

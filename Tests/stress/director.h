@@ -1,4 +1,4 @@
-// The director's own: who is started, harmed and ended, and what is made of it.
+// The director's own: the processes that it starts, faults and ends, and their results.
 #ifndef STRESS_H
 #define STRESS_H
 
@@ -10,7 +10,7 @@ typedef struct totals {
 } totals;
 extern totals total;
 
-// One center of each size, for the whole storm.
+// One center of each size, for the whole run.
 typedef struct venue {
     uint32_t slots;
     tidings_center *center;
@@ -55,7 +55,7 @@ typedef struct truth {
     uint64_t base, end;  // positions
     place *at;
     uint32_t *before[FILTERS];  // how many of a filter lie before it, from base on
-    uint32_t unknown[FILTERS];  // perhaps posted: their poster died, and nobody saw them
+    uint32_t unknown[FILTERS];  // perhaps posted: their poster died, and no observer saw them
 } truth;
 extern truth what_was;
 
