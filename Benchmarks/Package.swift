@@ -22,7 +22,8 @@ let package = Package(
                 "bare-footprint", "essentials-footprint", "tidings-footprint",
             ]
         ),
-        // What is timed in C beyond CTidingsBench: more than two processes, payloads that don't fit a slot, fresh processes.
+        // Times in C what CTidingsBench does not: more than two processes, payloads that don't fit a slot, fresh
+        // processes.
         .target(
             name: "CCrossing",
             dependencies: [

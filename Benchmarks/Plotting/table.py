@@ -58,7 +58,7 @@ TABLE = [
     ("the same with the coder that `@Message` makes", NONE,
      [("swift-post-generated", ours, within(80, "ns", 1)), ("swift-decode-generated", ours, within(160, "ns", 1))]),
     ("post while 256 processes sleep on other names, 100,000 names; system calls", "empty center",
-     [("crowd-64", ratio, most(1.1)), ("crowd-64-system-calls", count, ZERO)]),
+     [("sleepers-256", ratio, most(1.1)), ("sleepers-256-system-calls", count, ZERO)]),
     ("100 processes asleep on this name: until the last runs; the post itself", "one `FUTEX_WAKE` of 100",
      [("wake-100", ratio, most(1.3)), ("wake-100-poster", ratio, most(1.3))]),
     ("open a center; create one", NONE, [("open", ours, within(60, "µs", 1e3)), ("create", ours, within(400, "µs", 1e3))]),
@@ -138,7 +138,7 @@ ESSENCE = [
     ("to a spinning process: C; Swift closure, five fields", [("awake-64", NONE), ("awake-swift", "a bare cache line")]),
     ("lossless stream, a message of 64 B; of 1 MiB",
      [("lossless-64", "the throughput of a single-producer ring"), ("lossless-1m", "that of copying in and out")]),
-    ("C post while 256 processes sleep on other names", [("crowd-64", "a post in an empty center")]),
+    ("C post while 256 processes sleep on other names", [("sleepers-256", "a post in an empty center")]),
     ("wake 100 processes, until the last one runs", [("wake-100", "one `FUTEX_WAKE` of 100")]),
 ]
 COMPARED = {

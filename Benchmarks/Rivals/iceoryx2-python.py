@@ -183,7 +183,7 @@ def main():
     cores = [int(core) for core in sys.argv[2].split(",")]
     die_with_parent(os.getppid())
     version = importlib.metadata.version("iceoryx2")  # this checkout may be in /tmp, too
-    signal.alarm(30)  # a peer that doesn't answer would leave everybody waiting
+    signal.alarm(30)  # a peer that doesn't answer would leave the whole run waiting
     private_mounts()
     die_with_parent(os.getppid())  # forgotten with a change of credentials
     iceoryx2.set_log_level(iceoryx2.LogLevel.Error)

@@ -110,7 +110,7 @@ void rival_begin(void) {
     if (getppid() != parent) _exit(1);  // it died before the line above
     cpu_set_t all;
     memset(&all, 0xff, sizeof all);
-    sched_setaffinity(0, sizeof all, &all);  // whoever started this may have been confined to a processor
+    sched_setaffinity(0, sizeof all, &all);  // the parent may have been confined to a processor
     snprintf(directory, sizeof directory, "%s/tidings-rival.%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
              (int)owner);
     snprintf(log_path, sizeof log_path, "%s/log", directory);

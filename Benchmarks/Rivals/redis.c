@@ -57,7 +57,7 @@ static void collect(void) {
     for (; unanswered > 0; unanswered--) {
         redisReply *reply;
         if (redisGetReply(publisher, (void **)&reply) != REDIS_OK) rival_fail("PUBLISH: %s", publisher->errstr);
-        if (reply->type != REDIS_REPLY_INTEGER || reply->integer != 1) rival_fail("PUBLISH reached nobody");
+        if (reply->type != REDIS_REPLY_INTEGER || reply->integer != 1) rival_fail("PUBLISH reached no subscriber");
         freeReplyObject(reply);
     }
     appended = 0;

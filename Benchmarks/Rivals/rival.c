@@ -13,7 +13,7 @@
 
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 #define MARKER UINT32_MAX    // in place of a message's number: all that was sent has been sent
-#define START_PATIENCE_S 30  // a daemon or a peer that doesn't answer would leave everybody waiting
+#define START_PATIENCE_S 30  // a daemon or a peer that doesn't answer would leave the whole run waiting
 #define SIZE_MAXIMUM (1u << 20)
 
 // To side 1, and its answer.
@@ -104,7 +104,7 @@ static void tell(report result) {
     rival_try(send(control[1], &result, sizeof result, 0) == sizeof result, "report");
 }
 
-// Up to the marker, also when all has arrived: side 0 may be held back with it until somebody reads.
+// Up to the marker, also when all has arrived: side 0 may wait with the marker until this side reads.
 static void gather(const order *it) {
     report result = {0};
     uint32_t following = 0;

@@ -53,7 +53,7 @@ const char *rival_output(const char *command, const char *beginning);
 void rival_await_socket(const char *path);
 /// The same of a TCP port on loopback.
 void rival_await_port(int port);
-/// A TCP port on loopback that nobody uses at the moment.
+/// An unused TCP port on loopback.
 int rival_free_port(void);
 /// An empty /tmp and /dev/shm for this process and its children, for what insists on names of its own there.
 void rival_private_mounts(void);

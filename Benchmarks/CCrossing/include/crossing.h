@@ -1,6 +1,6 @@
 /// What the driver times in C beyond `CTidingsBench`: copies between two processes, many posters and observers at a
-/// time, crowds of sleepers, fresh processes. Side A is the runner; members are the other processes, each with a place
-/// in the area.
+/// time, wake groups, fresh processes. Side A is the runner; members are the other processes, each with a place in the
+/// area.
 ///
 /// Functions return 0 (or a count) or a negative `errno`. Where one process waits for another it gives up after ten
 /// seconds with -ETIMEDOUT, except in a loop that is being timed: there the runner's parent ends what hangs.
@@ -61,8 +61,8 @@ int crossing_peer_rally(crossing_area *area, const char *center, uint32_t spin_n
 /// Posters and observers at their fastest.
 typedef struct crossing_flow {
     uint32_t posters, observers;
-    uint32_t lossless;  ///< 1: posters are held back rather than lap anybody
-    uint32_t spins;     ///< 1: everybody has a processor of its own, so observers look for ever
+    uint32_t lossless;  ///< 1: posters are held back rather than lap an observer
+    uint32_t spins;     ///< 1: each process has a processor of its own, so observers spin for ever
     uint64_t size;      ///< bytes a payload, 16 at least unless 0
     uint64_t messages;  ///< of each poster that count
     uint64_t warm;      ///< before them, which don't
@@ -83,7 +83,7 @@ int crossing_flow_observe(crossing_area *area, const char *center, uint32_t plac
 /// -EBADMSG.
 int crossing_flow_run(crossing_area *area, crossing_flow_result *result);
 
-// MARK: Crowds (crowd.c, wake.c): one member that forks the rest, and ends with it
+// MARK: Many sleepers (wake_group.c, wake.c): one member that forks the rest, and ends with it
 
 /// Sleep each on a name of its own, for ever. The process notes its pid in value 0 of its place.
 int crossing_wake_group_sleep(crossing_area *area, const char *center, uint32_t processes);

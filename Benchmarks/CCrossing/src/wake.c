@@ -1,8 +1,8 @@
-// All who sleep on one thing are woken at once. When the last of them ran is read from a clock that all processors
-// share (the time-stamp counter): here it is about microseconds to milliseconds, and nobody answers.
+// All sleepers on one word or one name are woken at once. The time of the last one comes from a clock that all
+// processors share (the time-stamp counter): here it is about microseconds to milliseconds, and no sleeper answers.
 #include "internal.h"
 
-#include "crowd.h"
+#include "wake_group.h"
 
 static const char name[] = "wake";
 
@@ -74,7 +74,7 @@ static int await_last(crossing_area *area, uint32_t processes, uint32_t turn, ui
     return 0;
 }
 
-// Turns are counted over the area's life: a crowd is woken by several calls.
+// Turns are counted over the area's life: several calls wake one group.
 static uint32_t turns_so_far(crossing_area *area, uint32_t processes) { return atomic_load(&area->done) / processes; }
 
 int crossing_wake_bare(crossing_area *area, uint32_t processes, uint64_t *last, uint64_t *own, int count) {

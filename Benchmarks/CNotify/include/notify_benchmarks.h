@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-int notify_bench_post(uint64_t *samples, int count, int batch);            // nobody has registered
+int notify_bench_post(uint64_t *samples, int count, int batch);            // no process has registered
 int notify_bench_check(uint64_t *samples, int count, int batch);           // nothing new
 int notify_bench_news(uint64_t *samples, int count, int batch);            // post, and the check that finds it
 int notify_bench_register(uint64_t *samples, int count, int batch);        // and cancel

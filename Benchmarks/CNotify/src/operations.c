@@ -17,7 +17,7 @@ static bool prepare(void) {
     return token != 0 || notify_register_check("com.example.benchmark", &token) == NOTIFY_STATUS_OK;
 }
 
-static bool post(void) { return notify_post("com.example.nobody.registered") == NOTIFY_STATUS_OK; }
+static bool post(void) { return notify_post("com.example.unregistered.name") == NOTIFY_STATUS_OK; }
 static bool look(void) { return notify_check(token, &check) == NOTIFY_STATUS_OK && !check; }
 static bool news(void) {
     return notify_post("com.example.benchmark") == NOTIFY_STATUS_OK &&

@@ -1,7 +1,7 @@
 // What is done now and then: opening, preparing, registering; reading a kept value.
 #include "operations.h"
 
-// A value that is still in the ring, last of all, and an observer without interests.
+// A value that is still in the ring, posted last, and an observer without subscriptions.
 void kept(void) {
     open_publisher();
     must(tidings_observer_open(center, 0, &observer));

@@ -32,7 +32,7 @@ int main(int count, char **arguments) {
         {"post_4096", open_publisher, NULL, post_4096, 1024}, {"next_64", observed, post_64, next, 1024},
         {"next_4096", observed, post_4096, next, 256},        {"pass_64", others, post_64, pass, 1024},
         {"state_set", open_publisher, NULL, state_set, 256},  {"state_get", kept, NULL, state_get, 64},
-        {"register", kept, NULL, subscriptions, 64},          {"topic", open_publisher, NULL, publishers, 64},
+        {"register", kept, NULL, subscriptions, 64},          {"publisher", open_publisher, NULL, publishers, 64},
         {"observer", open_publisher, NULL, observers, 64},    {"open", open_publisher, NULL, opens, 16},
     };
     return counting_main(count, arguments, operations, (int)(sizeof operations / sizeof *operations));

@@ -17,7 +17,7 @@ void state_set(int times) {
     for (int i = 0; i < times; i++) must(tidings_state_set(publisher, payload, 64, NULL));
 }
 
-// Somebody looks, and is awake.
+// An awake observer has the name.
 void observed(void) {
     open_publisher();
     observe(NAME, 0);

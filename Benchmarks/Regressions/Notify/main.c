@@ -46,9 +46,9 @@ static void get_state(int times) {
     }
 }
 
-// Of a name that nobody has registered.
+// Of a name that is not registered.
 static void post(int times) {
-    for (int i = 0; i < times; i++) must(notify_post("org.example.regression.nobody"));
+    for (int i = 0; i < times; i++) must(notify_post("org.example.regression.absent"));
 }
 
 static void news(int times) {

@@ -2,8 +2,8 @@
 
 import Tidings
 
-// The struct of `Track` as `@Message` would have it, which isn't built here: what the macro makes of the struct below stands behind it,
-// letter by letter and unformatted. A test of the macros compares the two.
+// The struct of `Track` as `@Message` would have it, which isn't built here. Behind the struct below stands what the
+// macro makes of it, letter by letter and unformatted. A test of the macros compares the two.
 struct GeneratedTrack {
     var number: UInt64
     var title = "Flamenco Sketches, take 1"

@@ -1,7 +1,7 @@
 import Glibc
 
-/// What this process has resident, in KiB, as the kernel says: its own memory, files (programs and libraries, which processes
-/// share), and shared memory.
+/// What this process has resident, in KiB, as the kernel says: its own memory, files (programs and libraries, which
+/// processes share), and shared memory.
 public func footprint() -> String {
     guard let file = fopen("/proc/self/status", "r") else { return "" }
     defer { fclose(file) }

@@ -42,7 +42,8 @@ extension Bench {
         ])
     }
 
-    /// Runs `body` while that member is at work on the other core, and ends it. `count`: how many say that they are ready.
+    /// Runs `body` while that member is at work on the other core, and ends it. `count`: the number of processes that
+    /// say that they are ready.
     func withMember<Result>(
         _ role: Member.Role, _ area: Area, center: String = "-", detail: Int = 0, count: Int = 1, cores: [Int32]? = nil,
         _ body: () throws -> Result

@@ -23,7 +23,7 @@ final class Bench {
     let there: Int32
     /// The others; the same two where there are no more.
     let elsewhere: [Int32]
-    /// All but side A's, for crowds; side A's too where there is no other.
+    /// All but side A's, for many sleepers. Side A's core too where there is no other.
     let away: [Int32]
     /// All that this process may run on.
     let all: [Int32]

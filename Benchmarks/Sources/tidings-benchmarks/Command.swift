@@ -20,8 +20,8 @@ struct Command: ParsableCommand {
 struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(
         discussion: """
-            Exit status: 0 all requirements met, 1 something failed, 3 a requirement was missed, 4 none was, but rows were \
-            left out that need more processors.
+            Exit status: 0 all requirements met, 1 something failed, 3 a requirement was missed, 4 none was, but rows \
+            were left out that need more processors.
             """)
 
     @Flag(help: "Fewer and shorter rounds: the whole table in two minutes.")

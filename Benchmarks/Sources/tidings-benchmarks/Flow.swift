@@ -9,7 +9,8 @@ struct Flow {
     /// Of all posters together.
     var messages: Int
 
-    /// The processors that posters and observers run on: one each where there are enough, otherwise each kind has its share.
+    /// The processors that posters and observers run on: one each where there are enough; otherwise each kind has its
+    /// share.
     func cores(of bench: Bench, poster: Bool, _ index: Int) -> [Int32] {
         let all = bench.all
         if posters + observers <= all.count { return [all[all.count - 1 - (poster ? index : posters + index)]] }

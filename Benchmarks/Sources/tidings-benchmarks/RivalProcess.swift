@@ -30,7 +30,7 @@ final class RivalProcess {
         process.arguments = ["--cpus", "\(bench.here),\(bench.there)"]
         process.standardInput = orders
         process.standardOutput = answers
-        // Between rounds nobody else looks after what hangs.
+        // Between rounds, only this alarm ends a rival that hangs.
         alarm(Self.patience)
         defer { alarm(0) }
         try process.run()

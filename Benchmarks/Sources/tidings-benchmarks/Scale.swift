@@ -1,6 +1,7 @@
 import Foundation
 
-/// How figures change with a number: of bytes, names, observers, processes. A curve each for ours, limits, and variants.
+/// How figures change with a number: of bytes, names, observers, processes. There is a curve each for ours, limits, and
+/// variants.
 struct Scale: Sendable {
     let id: String
     let title: String

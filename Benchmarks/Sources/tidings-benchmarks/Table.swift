@@ -63,8 +63,7 @@ enum Table {
             try row.measure(bench) { measureLimit, measureOurs in
                 let begin = ContinuousClock.now
                 while rounds.count < bench.rounds {
-                    // Ends a run whose two sides wait for each other for ever: nobody looks at a clock inside a timed
-                    // loop.
+                    // Ends a run whose two sides wait for each other for ever: a timed loop reads no clock.
                     alarm(60)
                     let begunAlone = try yardstick.isAlone()
                     let round = (limit: try measureLimit(), ours: try measureOurs())

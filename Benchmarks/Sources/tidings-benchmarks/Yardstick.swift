@@ -1,7 +1,8 @@
 import CCrossing
 
-/// Whether side A's core is ours alone. What else runs on its other thread (that of another virtual machine, too) takes up to half of it, for seconds:
-/// it nearly doubles what is bound by instructions, as a post is, and leaves a `fetch_add` as it is, so no ratio makes up for it.
+/// Whether side A's core is ours alone. Other work on its other thread (of another virtual machine, too) takes up to
+/// half of it, for seconds. It nearly doubles what is bound by instructions, as a post is, and leaves a `fetch_add` as
+/// it is. So no ratio makes up for it.
 struct Yardstick {
     private var best = Double.infinity
 

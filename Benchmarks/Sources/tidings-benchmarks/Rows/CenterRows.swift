@@ -31,7 +31,7 @@ enum CenterRows {
 
     private static func postAlone(_ id: String, size: Int, _ requirement: Requirement) -> Row {
         Row(
-            id: id, title: "post, \(size) B, nobody observing", limitTitle: "fetch_add", requirement: requirement,
+            id: id, title: "post, \(size) B, no observer", limitTitle: "fetch_add", requirement: requirement,
             processors: 1
         ) { bench, alternate in
             let poster = try Poster(center: bench.name("alone"))

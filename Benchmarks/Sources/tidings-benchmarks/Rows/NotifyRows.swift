@@ -4,7 +4,7 @@ import CNotifyBenchmarks
 enum NotifyRows {
     static let all: [Row] = [
         row("notify-check", "notify_check, nothing new", batch: 256, .nanoseconds(5), notify_bench_check),
-        row("notify-post", "notify_post, nobody registered", batch: 256, .nanoseconds(50), notify_bench_post),
+        row("notify-post", "notify_post, not registered", batch: 256, .nanoseconds(50), notify_bench_post),
         row("notify-news", "notify_post, and the check that finds it", batch: 64, .none, notify_bench_news),
         row("notify-register", "register and cancel, a name lately used", batch: 32, .none, notify_bench_register),
         row("notify-register-first", "the same, a new name each", batch: 8, .none, notify_bench_register_first),

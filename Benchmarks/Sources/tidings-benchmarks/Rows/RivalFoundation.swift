@@ -36,7 +36,7 @@ enum RivalFoundation {
             @escaping @MainActor @Sendable (Observed) -> (post: @MainActor () -> Void, end: @MainActor () -> Void)
     ) -> Row {
         Row(
-            id: id, title: "post, Swift, bitwise, nobody observing", limitTitle: limitTitle, requirement: .noThroughput
+            id: id, title: "post, Swift, bitwise, no observer", limitTitle: limitTitle, requirement: .noThroughput
         ) { bench, alternate in
             let center = try SharedNotificationCenter(named: bench.name("foundation"))
             let count = bench.count(2000)

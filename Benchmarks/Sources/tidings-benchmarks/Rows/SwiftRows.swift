@@ -4,7 +4,7 @@ import Tidings
 
 /// Tidings through its Swift API.
 enum SwiftRows {
-    /// Long enough for a core to be idle, and caches to be somebody else's.
+    /// Long enough for a core to be idle, and for its caches to be filled by other work.
     static let hold: UInt64 = 100_000
     private static let batch = 256
 
@@ -20,16 +20,16 @@ enum SwiftRows {
         latency(
             "awake-swift", "awake, Swift, five fields, post to closure", spins: true, againstLine: true,
             .ratio(30, goal: 4)),
-        post("swift-post", "post, Swift, five fields, nobody observing", .nanoseconds(400)) {
+        post("swift-post", "post, Swift, five fields, no observer", .nanoseconds(400)) {
             Track(held: 0, position: $0)
         },
         post(
-            "swift-post-generated", "post, Swift, five fields, coder of @Message, nobody observing",
+            "swift-post-generated", "post, Swift, five fields, coder of @Message, no observer",
             .nanoseconds(120, goal: 80)
         ) {
             GeneratedTrack(number: 0, position: $0)
         },
-        post("swift-post-bitwise", "post, Swift, bitwise, nobody observing", .nanoseconds(60)) {
+        post("swift-post-bitwise", "post, Swift, bitwise, no observer", .nanoseconds(60)) {
             Meter(number: 0, left: $0)
         },
         decode("swift-decode", "decode, Swift, five fields", .nanoseconds(600, goal: 450)) { _ in

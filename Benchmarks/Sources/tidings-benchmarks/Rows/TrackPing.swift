@@ -5,8 +5,8 @@ import Tidings
 /// Side A: posts a ball, gets one, and takes half of the time between, less what side B held on. A peer too, so that
 /// it can be confined to one processor from its beginning.
 ///
-/// `@unchecked Sendable`: the initial thread and the dispatcher thread's closure (or the task) use it by turns only, each
-/// post handing it over to whoever gets the answer; `failure` is read after `end`.
+/// `@unchecked Sendable`: the initial thread and the dispatcher thread's closure (or the task) use it by turns only.
+/// Each post hands it over to the receiver of the answer. `failure` is read after `end`.
 final class TrackPing<B: Ball>: @unchecked Sendable {
     private let pings, pongs: SharedNotificationCenter
     private let pace: TrackPace

@@ -2,7 +2,7 @@ import CCrossing
 import CTidingsBench
 import Foundation
 
-/// Crowds: many who sleep on other names, and many who are woken at once.
+/// Many processes that sleep on other names, and many that are woken at once.
 enum WakeGroupRows {
     private static let asleep = 256
     private static let names = 100_000
@@ -10,10 +10,10 @@ enum WakeGroupRows {
 
     static let all: [Row] = [
         Row(
-            id: "crowd-64", title: "post, 64 B, \(asleep) processes asleep, \(names) names",
+            id: "sleepers-256", title: "post, 64 B, \(asleep) processes asleep, \(names) names",
             limitTitle: "post in an empty center", requirement: .ratio(1.1), processors: 1
         ) { bench, alternate in
-            let center = bench.name("crowd")
+            let center = bench.name("sleepers")
             let poster = try Poster(center: center)
             let alone = try Poster(center: bench.name("alone"))
             try withWakeGroup(bench, center: center, poster: poster) {
@@ -23,10 +23,10 @@ enum WakeGroupRows {
             }
         },
         Row(
-            id: "crowd-64-system-calls", title: "the same, system calls in \(SleeperRows.countedPosts) posts",
+            id: "sleepers-256-system-calls", title: "the same, system calls in \(SleeperRows.countedPosts) posts",
             limitTitle: "posts in an empty center", requirement: .zero, processors: 1
         ) { bench, alternate in
-            let center = bench.name("crowd")
+            let center = bench.name("sleepers")
             let poster = try Poster(center: center)
             let alone = bench.name("alone")
             try withWakeGroup(bench, center: center, poster: poster) {
@@ -42,7 +42,7 @@ enum WakeGroupRows {
     private static func withWakeGroup(_ bench: Bench, center: String, poster: Poster, _ body: () throws -> Void) throws
     {
         try bench.withArea { area in
-            // The names first: whoever sleeps would otherwise be woken by each of them to look at the table anew.
+            // The names come first: each new name would wake the sleepers to look at the table anew.
             try bench.withMember(.names, area, center: center, detail: names, cores: bench.away) {
                 try bench.withMember(
                     .sleepers, area, center: center, detail: asleep, count: 1 + asleep, cores: bench.away
@@ -68,7 +68,7 @@ enum WakeGroupRows {
     }
 }
 
-/// Two crowds of sleepers: one on a bare word, one on a name.
+/// Two groups of sleepers: one on a bare word, one on a name.
 struct Wake {
     private let bare, observers: Area
     private let center: String

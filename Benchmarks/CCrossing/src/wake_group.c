@@ -1,7 +1,7 @@
 // Many sleepers. They are forked by one member, which hasn't used the library before, and end with it.
 #include "internal.h"
 
-#include "crowd.h"
+#include "wake_group.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static int observe_own(const char *center_name, uint32_t place, tidings_observer
     char name[64];
     tidings_center *center;
     CROSSING_TRY(tidings_open(center_name, NULL, &center));
-    snprintf(name, sizeof name, "com.example.crowd.other-%u", place);
+    snprintf(name, sizeof name, "com.example.sleepers.other-%u", place);
     CROSSING_TRY(crossing_observe(center, name, 0, observer));
     tidings_observer_spin(*observer, 0);
     return 0;
@@ -88,7 +88,7 @@ int crossing_threads_sleep(crossing_area *area, const char *center_name, uint32_
         char name[64];
         tidings_observer *observer;
         pthread_t thread;
-        snprintf(name, sizeof name, "com.example.crowd.other-%u", place);
+        snprintf(name, sizeof name, "com.example.sleepers.other-%u", place);
         CROSSING_TRY(crossing_observe(center, name, 0, &observer));
         tidings_observer_spin(observer, 0);
         CROSSING_TRY(-pthread_create(&thread, &attributes, sleeping_thread, observer));
