@@ -69,7 +69,7 @@ void a_full_pipe_coalesces_and_loses_nothing(void) {
     CHECK(read_token(descriptor) == token, "the registration lives");
 }
 
-void a_descriptor_closed_by_the_program_faults_nobody(void) {
+void a_descriptor_closed_by_the_program_faults_no_process(void) {
     int token, other;
     const int descriptor = descriptor_of("com.example.a", &token), second = descriptor_of("com.example.a", &other);
     close(descriptor);

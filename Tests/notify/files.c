@@ -28,8 +28,8 @@ void a_monitored_file_is_told_of_until_it_isnt(void) {
     // Posts come as well, and to the other token nothing else has come.
     OK(notify_post("com.example.a"));
     CHECK(read_token(second) == other && !is_readable(second), "the other one follows no file");
-    // The first follows it no longer, the second does from now on, and is told of a change: so the first would have
-    // been. Whoever delivers holds what a suspension takes, and is done with all then.
+    // The first token follows the file no longer. The second does from now on, and is told of a change; so the first
+    // would have been told, too. Deliveries are made under a lock that a suspension takes: after it, all are done.
     OK(notify_suspend(other));
     OK(notify_resume(other));
     while (is_readable(descriptor)) CHECK(read_token(descriptor) == token, "the post");

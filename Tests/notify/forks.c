@@ -74,8 +74,8 @@ static void *posts(void *argument) {
 static void short_life(void) {
     int check;
     OK(notify_check(token, &check));
-    // Where the ring has gone round since the fork, nobody knows what was in it; so this may be new here, but then only
-    // once.
+    // Where the ring has gone round since the fork, the child can't know what was in it. So this may be new here, but
+    // only once.
     (void)is_new(silent);
     CHECK(!is_new(silent), "never posted");
     OK(notify_post("com.example.b"));
@@ -109,7 +109,7 @@ static void lapped_child(void) {
     // What its parent was told of doesn't matter here; nothing that was posted goes by, and nothing comes twice.
     CHECK(is_new(token), "posted after the fork, 20,000 posts ago");
     CHECK(is_new(unasked), "posted before the fork, and not asked for");
-    // Nobody knows here what else was among those posts: it may be new, once.
+    // The child can't know what else was among the lapped posts: this may be new, once.
     (void)is_new(silent);
     (void)is_new(earlier);
     CHECK(!is_new(token) && !is_new(unasked) && !is_new(silent) && !is_new(earlier), "told");
@@ -147,7 +147,7 @@ static void execute(const char *what) {
 
 void executed(const char *what) {
     int check;
-    CHECK(!notify_is_valid_token(1), "a token of who executed us");
+    CHECK(!notify_is_valid_token(1), "a token of the program that executed us");
     EXPECT(NOTIFY_STATUS_INVALID_TOKEN, notify_check(1, &check));
     const int mine = check_of("com.example.a");
     CHECK(is_new(mine), "first");

@@ -39,7 +39,8 @@ void a_hundred_thousand_registrations_live_side_by_side(void) {
     free(tokens);
 }
 
-// Bounds processor time, not the clock. Names each or one for all, asked or delivered to, in the order of registration, against it, or any.
+// Bounds processor time, not the clock. Each registration has its own name, or all share one. They are checked or
+// delivered, and canceled in the order of registration, in reverse, or in any order.
 void a_hundred_thousand_registrations_are_canceled_in_a_second(void) {
     enum { COUNT = SANITIZED ? 4000 : 100000 };
     int *tokens = calloc(COUNT, sizeof *tokens);
@@ -201,7 +202,7 @@ void what_was_lapped_is_delivered_and_nothing_else(void) {
     OK(notify_post("com.example.last"));
     int told = 0;
     for (int one; (one = read_token(descriptor)) != last; told++)
-        CHECK(one == tokens[7] || one == tokens[1999], "%d of nobody", one);
+        CHECK(one == tokens[7] || one == tokens[1999], "%d, which is no live token", one);
     CHECK(told == 2, "%d", told);
 }
 
@@ -237,7 +238,7 @@ void others_find_room_for_names_beside_very_many(void) {
     }
     for (int i = 0; i < COUNT; i++) {
         const bool news = is_new(tokens[i]);
-        // Beyond, nobody knows what was lapped, so each is new once; none goes by.
+        // Of more names than that, the process can't know what was lapped, so each is new once; none is missed.
         CHECK(i < 7168 ? news == posted[i] : news || !posted[i], "%d: posted %d", i, posted[i]);
         CHECK(!is_new(tokens[i]), "once");
     }

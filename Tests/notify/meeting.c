@@ -9,7 +9,7 @@
 
 static tidings_publisher *publisher_of(tidings_center *center, const char *name) {
     tidings_publisher *publisher;
-    CHECK(tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher) == 0, "no topic");
+    CHECK(tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher) == 0, "no publisher");
     return publisher;
 }
 
@@ -99,13 +99,13 @@ void a_removed_center_is_said_or_replaced(void) {
 
 static void posts_once(void) { OK(notify_post("com.example.a")); }
 
-void who_only_listens_goes_on_in_the_successor_of_a_removed_center(void) {
+void a_listener_goes_on_in_the_successor_of_a_removed_center(void) {
     const int early = check_of("com.example.a");
     CHECK(is_new(early), "first");
     notify_set_options(NOTIFY_OPT_REGEN);
     int delivered;
     for (int round = 0; round < 5; round++) {
-        // By whoever has the right to, in one round by a mere deletion.
+        // The center is removed by a user with the right to; in one round by a mere deletion of the file.
         if (round == 2) {
             char path[512];
             tidings_center *center = default_center();

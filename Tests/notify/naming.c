@@ -58,7 +58,7 @@ void odd_names_are_names(void) {
         OK(notify_post(names[i]));
         for (size_t k = 0; k < count; k++) CHECK(is_new(tokens[k]) == (i == k), "posted %zu, token %zu", i, k);
     }
-    // What states live under is nobody's name.
+    // States are stored under names that no token has.
     const int plain = check_of("com.example.a");
     CHECK(is_new(plain), "first");
     OK(notify_set_state(plain, 5));
@@ -180,13 +180,13 @@ static void listens_to_self(void) {
     tell(&ready);
     told(&go);
     CHECK(!is_new(token), "another process's");
-    CHECK(is_new(inherited_is_shared), "everybody's");
+    CHECK(is_new(inherited_is_shared), "shared by all processes");
     OK(notify_post("self.a"));
     CHECK(is_new(token), "its own");
 }
 
 void names_of_self_stay_in_the_process(void) {
-    OK(notify_post("self.nobody.here"));
+    OK(notify_post("self.without.a.token"));
     ready = channel_open(), go = channel_open();
     const pid_t pid = start(listens_to_self);
     told(&ready);
@@ -220,7 +220,7 @@ void a_users_names_are_in_that_users_center(void) {
     snprintf(name, sizeof name, "user.uid.%u", (unsigned)geteuid());
     const int whole = check_of(name);
     CHECK(is_new(whole), "the name itself");
-    // Nobody has that center: nobody can hear, nobody can be heard.
+    // That user has no center: no process can hear the post, and none can be heard.
     snprintf(name, sizeof name, "user.uid.%u.a", (unsigned)geteuid() + 7);
     int none;
     OK(notify_post(name));

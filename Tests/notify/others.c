@@ -1,4 +1,4 @@
-// Other users, and centers that one may only observe. They need root, which makes itself somebody else.
+// Other users, and centers that a user may only observe. They need root, which becomes another user.
 #include <grp.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -46,8 +46,8 @@ static void only_observes(void) {
     EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("com.example.a"));
     CHECK(!is_new(token), "nothing was posted");
     tell(&ready);
-    CHECK(read_token(descriptor) == delivered, "delivered to who may only observe");
-    CHECK(is_new(token) && !is_new(token), "new to who may only observe");
+    CHECK(read_token(descriptor) == delivered, "delivered to a process that may only observe");
+    CHECK(is_new(token) && !is_new(token), "new to a process that may only observe");
     uint64_t state;
     OK(notify_get_state(token, &state));
     CHECK(state == 6, "%llu", (unsigned long long)state);
@@ -61,10 +61,10 @@ static void only_observes(void) {
     EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("user.uid.0.a"));
 }
 
-void who_may_only_observe_is_told_so(void) {
+void a_process_that_may_only_observe_is_told_so(void) {
     ready = channel_open(), go = channel_open();
     write_configuration("0644");
-    // Before anything is open: what is open stays so, whoever one becomes.
+    // Before anything is open: what is open stays open when the process becomes another user.
     const pid_t pid = start(only_observes);
     const int token = check_of("com.example.a"), own = check_of("user.uid.0.a");
     CHECK(is_new(token) && is_new(own), "first");
@@ -124,7 +124,7 @@ static void is_of_no_group(void) {
     EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_register_check("com.example.a", &token));
     EXPECT(NOTIFY_STATUS_NOT_AUTHORIZED, notify_post("com.example.a"));
     const int own = check_of("self.a");
-    CHECK(is_new(own), "what is nobody else's business goes on");
+    CHECK(is_new(own), "names of the process itself go on");
 }
 
 void the_systems_names_are_a_groups_where_the_administrator_says_so(void) {
@@ -191,7 +191,7 @@ static void waits_for_successor(void) {
     while (!is_new(token)) sched_yield();
 }
 
-void who_cant_make_a_removed_center_anew_waits_for_who_can(void) {
+void a_process_that_cant_recreate_a_removed_center_waits_for_one_that_can(void) {
     ready = channel_open(), go = channel_open();
     write_configuration("0666");
     const pid_t pid = start(waits_for_successor);

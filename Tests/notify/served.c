@@ -90,7 +90,7 @@ static void do_as_told(const char *command, char *rest) {
 }
 
 void serve(void) {
-    // Waited for, so that it comes to whoever waits and to nobody else.
+    // Blocked, so that the signal comes to the thread that waits for it.
     sigemptyset(&watched);
     sigaddset(&watched, SIGUSR1);
     sigprocmask(SIG_BLOCK, &watched, NULL);

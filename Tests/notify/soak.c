@@ -40,7 +40,7 @@ static void settle(int pipe) {
         const int token = read_token(pipes[pipe].descriptor);
         int i = 0;
         while (i < count && tokens[i].token != token) i++;
-        CHECK(i < count && tokens[i].pipe == pipe, "token %d of nobody", token);
+        CHECK(i < count && tokens[i].pipe == pipe, "token %d, which is not registered", token);
         CHECK(tokens[i].expected > 0, "token %d once too often", token);
         tokens[i].expected--;
     }

@@ -9,7 +9,7 @@ void a_state_is_what_was_set_last(void) {
     OK(notify_register_plain("com.example.a", &token));
     const int other = check_of("com.example.a"), different = check_of("com.example.b");
     OK(notify_get_state(token, &state));
-    CHECK(state == 0, "nobody has set it: %llu", (unsigned long long)state);
+    CHECK(state == 0, "it was never set: %llu", (unsigned long long)state);
     const uint64_t values[] = {1, 23, 24, 255, 256, 65535, 65536, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX, 0, 5, 0};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         OK(notify_set_state(i % 2 ? token : other, values[i]));
@@ -28,7 +28,7 @@ static void sets(void) {
     OK(notify_cancel(token));
 }
 
-void a_state_outlives_those_who_registered(void) {
+void a_state_outlives_its_registrations(void) {
     ends_well(start(sets));
     // Long after, when the ring has gone round many times.
     for (int i = 0; i < 20000; i++) OK(notify_post("com.example.noise"));
@@ -69,7 +69,7 @@ static uint32_t set_many(const int *tokens, int count, int *set) {
 static void post_payload(size_t size) {
     tidings_center *center = default_center();
     tidings_publisher *publisher;
-    CHECK(tidings_publisher_open(center, "com.example.7", 13, NULL, 0, &publisher) == 0, "no topic");
+    CHECK(tidings_publisher_open(center, "com.example.7", 13, NULL, 0, &publisher) == 0, "no publisher");
     void *payload = calloc(1, size);
     CHECK(tidings_post(publisher, payload, size, NULL, NULL) == 0, "no room for payloads");
     free(payload);

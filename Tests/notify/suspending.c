@@ -49,7 +49,7 @@ void a_suspended_signal_comes_once_at_the_last_resumption(void) {
         OK(notify_post("com.example.a"));
         CHECK(read_token(descriptor) == other, "post %d", i);
     }
-    // Whoever delivers holds what a suspension takes: it has got to both.
+    // Deliveries are made under a lock that a suspension takes: after it, the post has got to both.
     OK(notify_suspend(other));
     OK(notify_resume(other));
     CHECK(!has_come(SIGUSR1), "it is suspended");

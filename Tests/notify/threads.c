@@ -33,7 +33,7 @@ static void *races(void *argument) {
                 OK(notify_cancel(second));
                 break;
             case 1:
-                OK(notify_register_signal(name, SIGURG, &second));  // ignored, unless somebody cares
+                OK(notify_register_signal(name, SIGURG, &second));  // ignored, unless there is a handler
                 OK(notify_suspend(second));
                 OK(notify_post(name));
                 OK(notify_resume(second));
@@ -62,7 +62,7 @@ void a_million_races_of_register_cancel_and_post_from_eight_threads(void) {
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }
 
-// Who registers and who cancels have nothing to do with each other: all of them are at the same tokens.
+// Threads register, and other threads cancel the same tokens, independently of each other.
 #define RACERS 32
 #define PLACES 64
 static _Atomic int shared[PLACES];

@@ -59,7 +59,8 @@ run default -1 com.example.a
 ends default
 expect default com.example.a
 
-# Each number of notifications, and no more than that: a post for each, another for good measure, which nobody waits for any more.
+# Each number of notifications, and no more than that: one post for each, and one more that the utility no longer waits
+# for.
 for number in 1 2 3 4 5 6 7 8 9 12; do
     posts=() printed=()
     for ((i = 0; i < number; i++)); do posts+=(-p com.example.n) printed+=(com.example.n); done
@@ -78,7 +79,7 @@ done
 [[ -z $("$utility" -1 com.example.own -p com.example.own -q) ]] || fail "-q at the end"
 [[ $("$utility" -1 com.example.own -p com.example.own -v) =~ \"com.example.own\"\ 0\ file$ ]] || fail "-v at the end"
 
-# -z pauses after each post. The clock says that at least so much has gone by; how much more, nobody asks.
+# -z pauses after each post. The clock says that at least so much has gone by; the upper bound is not checked.
 begun=$(date +%s%N)
 "$utility" -p com.example.a -z 150 -p com.example.a
 [[ $(($(date +%s%N) - begun)) -ge 300000000 ]] || fail "-z 150 took $((($(date +%s%N) - begun) / 1000000)) ms for two posts"
