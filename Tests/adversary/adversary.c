@@ -1,14 +1,14 @@
 // The adversary test: real processes use centers while others attack them. Nothing may crash, hang, read outside its
 // memory, or take memory without bound.
 //
-//   adversary --seconds N SEED VICTIM...     a VICTIM is a program that is run as `VICTIM DIRECTORY SEED victim`;
-//   "swift:"
-//                                            before it, and "sanitized:" before that, loosen its bounds
-//   adversary --self-test SEED VICTIM SANITIZED
+//   adversary --seconds N SEED TARGET...     each TARGET is run as `TARGET DIRECTORY SEED COMMAND`
+//   adversary --self-test SEED TARGET SANITIZED
 //
-// Attackers: a random writer and a targeted writer, who map the file of a center and write to it, and a reader with
-// another user id (which takes root). A round takes two seconds: new centers, new victims, and for each writer a few
-// kinds of words that it attacks, so that the rest of the center still leads victims far into the code.
+// "swift:" before a TARGET, and "sanitized:" before that, loosen its bounds.
+//
+// Attackers: a random writer and a targeted writer, which map the file of a center and write to it, and a reader with
+// another user id (which takes root). A round takes two seconds: new centers, new targets, and for each writer a few
+// kinds of words to attack, so that the rest of the center still leads targets far into the code.
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -36,11 +36,11 @@
 #define TARGETS_MAX 8
 #define ANYWHERE (UINT64_C(1) << 63)  // a writer's kinds of words: any place in the file, whatever it is
 
-// What victims must keep to. Processor time of one call: the bound that tidings.h states for this shape, times what
+// What targets must keep to. Processor time of one call: the bound that tidings.h states for this shape, times what
 // Tests/scenarios/bounds.c allows. A call of the Swift API makes several calls of the core.
 #define CALL_NS UINT64_C(20000000)
 #define SLOWER 4u
-#define SLOWER_UNOPTIMIZED 12u  // as the Swift victim is built
+#define SLOWER_UNOPTIMIZED 12u  // as the Swift target is built
 #define SLOWER_SANITIZED 60u
 #define CALLS_OF_SWIFT 4u
 #define END_NS                                                                                                         \
@@ -129,7 +129,7 @@ static void write_word(words *c, uint64_t offset, uint64_t value) {
     attacks[0]++;
 }
 
-// The companion of the center that others may read: doorbells, and the words on which posters wait.
+// The writers file of the center with readers: doorbells, and the words on which posters wait.
 static uint8_t *map_writers_file(uint64_t *size) {
     char pattern[128];
     glob_t found;
@@ -205,7 +205,8 @@ static struct {
     _Atomic uint64_t random;
 } read_center;
 
-// Sleeps where posters and observers wake: on the bells, on the claims of slots, and where posters wait.
+// Sleeps on the words that posters and observers wake: name futexes, claims of slots, and the word on which posters
+// wait.
 static void *sleeper(void *nothing) {
     uint64_t random = mixed(read_center.random, read_center.random++);
     for (;;) {
@@ -269,7 +270,7 @@ static _Noreturn void reader(uint64_t random) {
     }
 }
 
-// MARK: Victims
+// MARK: Targets
 
 static void start(target *v, uint64_t with, const char *plant) {
     int input[2];
@@ -342,7 +343,7 @@ static uint64_t time_of_call(const target *v, const board_thread *t) {
     return t->calls == calls && time > from ? time - from : 0;
 }
 
-// What can be seen of a victim from outside. False: it has failed.
+// What can be seen of a target from outside. False: it has failed.
 static bool look_at(target *v) {
     const uint64_t now = now_ms(), limit = call_limit(v);
     for (int i = 0; i < BOARD_THREADS; i++) {
@@ -375,7 +376,7 @@ static bool look_at(target *v) {
     return v->failure == NULL;
 }
 
-// The end of a victim's round: it is asked to end, and must. How it ended is the verdict.
+// The end of a target's round: it is asked to end, and must. How it ended is the verdict.
 static void finish(target *v) {
     close(v->input);
     int status = 0;
@@ -539,7 +540,7 @@ static int self_test(const char *plain, const char *sanitized) {
 int main(int argc, char **argv) {
     const bool testing = argc == 5 && strcmp(argv[1], "--self-test") == 0;
     if (!testing && (argc < 5 || strcmp(argv[1], "--seconds") != 0 || argc - 4 > TARGETS_MAX)) {
-        fprintf(stderr, "usage: adversary --seconds N SEED VICTIM… | adversary --self-test SEED VICTIM SANITIZED\n");
+        fprintf(stderr, "usage: adversary --seconds N SEED TARGET… | adversary --self-test SEED TARGET SANITIZED\n");
         return 64;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -565,7 +566,7 @@ int main(int argc, char **argv) {
         const uint64_t until = now_ms() + 1000 * strtoull(argv[2], NULL, 10);
         uint64_t rounds = 0;
         while (now_ms() < until && !failures) attack(targets, count, rounds++, 0, NULL, ROUND_MS);
-        printf("%llu rounds, %llu calls by victims, %llu words written, %llu acts of a reader; longest call %s, %.1f "
+        printf("%llu rounds, %llu calls by targets, %llu words written, %llu acts of a reader; longest call %s, %.1f "
                "ms of processor time; longest end %.1f ms; most memory %llu MiB; %u failed\n",
                (unsigned long long)rounds, (unsigned long long)total_calls, (unsigned long long)attacks[0],
                (unsigned long long)attacks[1], longest_call, (double)longest / 1e6, (double)most_time / 1e6,

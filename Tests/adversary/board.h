@@ -1,5 +1,5 @@
-// What a victim says of itself while it is attacked: one page per thread, written by the victim, read by the director.
-// Descriptor 3 of a victim.
+// What a target says of itself while it is attacked: one page per thread, written by the target, read by the director.
+// It is descriptor 3 of a target.
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -9,7 +9,7 @@
 #define BOARD_DESCRIPTOR 3
 #define BOARD_THREADS 8
 
-// The Swift victim writes the same bytes (Tests/integration/peer/Adversary.swift).
+// The Swift target writes the same bytes (Tests/integration/peer/Adversary.swift).
 typedef struct board_thread {
     _Atomic uint64_t calls;    // calls begun and returned: odd while a call runs
     _Atomic uint64_t longest;  // nanoseconds of processor time that the longest call took

@@ -1,6 +1,6 @@
-// What sleeping readers cost a poster: readers [POSTS]. Three groups: threads that sleep on a name's bell, on the
-// claims of the coming slots, and on the word on which posters wait where no reader maps the file. Prints microseconds
-// of a post (median; of lossless posts the mean), and the ratio to the first row of the group.
+// What sleeping readers cost a poster: readers [POSTS]. Three groups: threads that sleep on a name futex, on the claims
+// of the coming slots, and on the word on which posters wait where no reader maps the file. Prints microseconds of a
+// post (median; of lossless posts the mean), and the ratio to the first row of the group.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -37,8 +37,8 @@ typedef struct sleepers {
 static const sleepers kinds[] = {
     {"1 honest reader", .first = true, .readers = 1},
     {"20 honest readers", .readers = 20},
-    {"500 hostile threads, the bell", .hostile = 500, .words = 1, .on = NAME_FUTEX},
-    {"500 hostile threads, the bell 128 times", .hostile = 500, .words = WORDS_MOST, .on = NAME_FUTEX},
+    {"500 hostile threads, the name futex", .hostile = 500, .words = 1, .on = NAME_FUTEX},
+    {"500 hostile threads, the name futex 128 times", .hostile = 500, .words = WORDS_MOST, .on = NAME_FUTEX},
     {"8 observers", .first = true, .observers = 8},
     {"8, 500 hostile threads, a claim each", .observers = 8, .hostile = 500, .words = 1, .on = CLAIMS},
     {"8, 500 hostile threads, 128 claims each", .observers = 8, .hostile = 500, .words = WORDS_MOST, .on = CLAIMS},

@@ -45,7 +45,7 @@ if [[ $swift ]]; then
         targets+=("${how:+sanitized:}swift:$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
     done
 fi
-# What the planted mistakes make it say is not shown: it would look like a failure.
+# What the deliberate mistakes of the self-test print is not shown: it would look like a failure.
 "$build/adversary" --self-test "$seed" "$build/target" "$build/target-sanitized" >"$build/self-test.log" 2>&1 || { cat "$build/self-test.log"; exit 1; }
 grep '^found:' "$build/self-test.log"
 "$build/adversary" --seconds "$seconds" "$seed" "${targets[@]}"

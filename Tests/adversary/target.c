@@ -1,7 +1,7 @@
-// The C victim: does everything that tidings.h offers with the centers it is given, as an honest program would, until
+// The C target: does everything that tidings.h offers with the centers it is given, as an honest program would, until
 // its standard input ends.
 //
-//   victim DIRECTORY SEED victim [PLANT]
+//   target DIRECTORY SEED COMMAND [PLANT]
 //
 // Centers "closed" (mode 0600) and "open" (0644) are attacked meanwhile. Any result is right, as long as each call
 // returns and the process lives. PLANT is a mistake made on purpose, which the self-test must find: crash, hang,

@@ -50,7 +50,7 @@ fi
 build=${TIDINGS_FUZZ_BUILD:-$root/.build-fuzz}
 mkdir -p "$build/core" "$build/harness"
 work=$(mktemp -d)
-memory=$(mktemp -d /dev/shm/tidings-fuzz.XXXXXX) # the centers; who is ended by a limit leaves one behind
+memory=$(mktemp -d /dev/shm/tidings-fuzz.XXXXXX) # the centers; a process ended by a limit leaves one behind
 trap 'rm -rf "$work" "$memory"' EXIT
 export TIDINGS_FUZZ_DIRECTORY=$memory
 export SWIFT_BACKTRACE=enable=no # or an orphaned backtracer holds the pipe for ever

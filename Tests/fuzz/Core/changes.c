@@ -88,7 +88,7 @@ static change read_change(input *in) {
     return c;
 }
 
-// Whatever the sanitizer has been told of the place: this is somebody else's store.
+// Whatever the address sanitizer has been told of this address: the store stands for one of another process.
 __attribute__((no_sanitize("address"))) static void put(uint64_t offset, uint64_t word) {
     // Names without memory, and beyond the end.
     if ((offset + 8 > center.geometry.base_size && offset < center.geometry.chunks) || offset + 8 > center.length)

@@ -1,4 +1,4 @@
-// What the targets over the C core share: a center in memory that somebody else spoils, and a program of uses and
+// What the targets over the C core share: a center in memory that a hostile peer changes, and a program of uses and
 // changes read from the fuzzer's bytes.
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -24,7 +24,7 @@ uint64_t input_number(input *in, unsigned bytes);
 
 // Whether an address is in a mapping (of this length, or of any: 0), and where in it.
 bool mapping_find(const void *address, uint64_t length, uint64_t *offset);
-// Forbids what nobody is to read in a center's mapping.
+// Forbids the bytes of a center's mapping that no correct reader reads.
 void mapping_fence(const tidings__segment *segment);
 // Unmapped and forgotten, whatever the input left.
 void mapping_forget(void);

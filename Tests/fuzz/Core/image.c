@@ -1,4 +1,4 @@
-// A live center whose memory somebody else changes at any time, also between two reads of one word.
+// A live center whose memory a hostile peer changes at any time, also between two reads of one word.
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

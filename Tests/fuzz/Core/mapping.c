@@ -1,6 +1,6 @@
-// Linked in front of the core's own mapping (--wrap): the same memory, between two stretches that nobody may touch, and
-// with what no correct reader has any business with (the fixed page, gaps, what has no memory yet, a chunk beyond what
-// was asked for) forbidden to the address sanitizer. It knows nothing of shared memory by itself.
+// Linked in front of the core's own mapping (--wrap): the same memory, between two stretches that no access may touch.
+// The address sanitizer forbids what no correct reader reads: the fixed page, gaps, what has no memory yet, a chunk
+// beyond the requested bytes. By itself it knows nothing of shared memory.
 #include <errno.h>
 #include <sanitizer/asan_interface.h>
 #include <stddef.h>
@@ -97,7 +97,7 @@ static void forbid(uint8_t *base, uint64_t from, uint64_t to) {
 static void fence(const tidings__segment *s) {
     const tidings__geometry *g = &s->geometry;
     uint8_t *base = s->base;
-    // Checked and copied when it was opened: whatever reads it again reads what somebody has changed since.
+    // Checked and copied at opening: a second read would read what a peer has changed since.
     forbid(base, 0, TIDINGS__PAGE);
     for (uint64_t at = offsetof(tidings__header, eviction); at < offsetof(tidings__header, asleep);
          at += sizeof(tidings__padded))
@@ -142,7 +142,7 @@ int __wrap_tidings__participant_take(tidings__segment *segment, uint32_t *index,
     return __real_tidings__participant_take(segment, index, orphans);
 }
 
-// Whoever is to touch them asks first, for as much as it is to touch.
+// Code that is to touch a chunk asks first, for as many bytes as it is to touch.
 static void open_chunk(const tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     uint64_t capacity;
     const uint8_t *start = tidings__chunk_bytes(segment, chunk, &capacity);

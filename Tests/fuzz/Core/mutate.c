@@ -92,7 +92,7 @@ static size_t use(uint8_t *to) {
 static const struct {
     uint8_t first, last, uses[10], count;
 } recipes[] = {
-    {WORD_CLAIM, WORD_BODY, {130, 1, 168, 8, 168, 2}, 3},         // a post with a subject, and who looks at all
+    {WORD_CLAIM, WORD_BODY, {130, 1, 168, 8, 168, 2}, 3},         // a post with a subject, and an observer of all names
     {WORD_CLAIM, WORD_BODY, {132, 3, 168, 0, 168, 2}, 3},         // "a"
     {WORD_SIZE, WORD_CHUNK_NUMBER, {132, 5, 168, 0, 168, 2}, 3},  // a chunk
     {WORD_POSTER, WORD_ROUTE, {132, 3, 168, 0, 168, 2}, 3},
@@ -107,10 +107,10 @@ static const struct {
     {WORD_LENGTHS, WORD_LENGTHS, {132, 1, 222, 0, 168, 2}, 3},
     {WORD_COUNT, WORD_BUCKET, {197, 4, 213, 5, MORE(10, 0)}, 3},  // and left
     {WORD_NEXT, WORD_BUCKET, {MORE(19, 0), MORE(19, 0), MORE(19, 0), MORE(19, 0), MORE(19, 0)}, 5},
-    {WORD_CHUNK, WORD_CHUNK_BYTES, {132, 13, MORE(10, 5), 218, 0, 225, 0}, 4},       // values replaced; tidied
+    {WORD_CHUNK, WORD_CHUNK_BYTES, {132, 13, MORE(10, 5), 218, 0, 225, 0}, 4},       // values replaced; reclaimed
     {WORD_CHUNK, WORD_CHUNK, {228, 4, 228, 68, 228, 4}, 3},                          // reservations
     {WORD_DOORBELL, WORD_PARTICIPANT, {235, 0, MORE(6, 4), MORE(0, 0), 225, 0}, 4},  // a second dies
-    {WORD_DOORBELL, WORD_HISTORY, {MORE(4, 2), 168, 1, MORE(4, 2)}, 3},              // held back by who is lossless
+    {WORD_DOORBELL, WORD_HISTORY, {MORE(4, 2), 168, 1, MORE(4, 2)}, 3},              // held back by a lossless observer
     {WORD_DOORBELL, WORD_HISTORY, {MORE(2, 0), MORE(3, 0), 168, 0, MORE(3, 0)}, 4},  // a descriptor
     {WORD_DOORBELL, WORD_DOORBELL, {164, 150, 164, 1, 164, 1}, 3},
     {WORD_EVICTION, WORD_LOSSLESS, {ROUND, 222, 0, MORE(4, 2)}, 3},

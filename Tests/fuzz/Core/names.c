@@ -63,7 +63,7 @@ static void carry(tidings_center *center, input *in) {
     fuzz_result("add", added);  // before the next call, which may have nothing to say
     const int opened = tidings_publisher_open(center, name, name_size, with_subject ? subject : NULL, subject_size,
                                               &publisher);
-    fuzz_result("topic", opened);
+    fuzz_result("publisher", opened);
     MUST(added == (observable ? 0 : -EINVAL), added);
     MUST(opened == (good ? 0 : -EINVAL), opened);
     if (observable) {

@@ -1,5 +1,5 @@
-// A file in the directory that somebody else has written: a used center that was changed, cut or drawn out before it is
-// opened, or anything; or such that somebody sends.
+// A file in the directory that a hostile process has written: a used center that was changed, cut or drawn out before
+// it is opened, or any bytes. Or such memory, sent over a socket.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

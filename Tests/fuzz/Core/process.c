@@ -12,7 +12,7 @@
 #include "platform/futex.h"
 
 #define ASKED_NS 1000  // a loop that waits for a time gets there
-#define LATE 8         // and who sleeps wakes up later than it wanted, as on a busy machine
+#define LATE 8         // and a sleeper wakes up later than it wanted, as on a busy machine
 #define HOOKS 8u
 #define HELPERS 8u
 
@@ -58,7 +58,7 @@ uint64_t __wrap_tidings__monotonic_ns(void) { return now += ASKED_NS; }
 
 static void sleep_for(int64_t ns) {
     if (in_helper) longjmp(asleep, 1);
-    MUST(ns >= 0, ns);  // nobody would ever wake us
+    MUST(ns >= 0, ns);  // nothing would ever wake us
     now += LATE * (uint64_t)ns;
     slept += LATE * (uint64_t)ns;
 }
@@ -115,7 +115,7 @@ void process_fork(void) {
 
 // MARK: Ends of centers
 
-// Nobody deletes files here; a center ends by its word alone, or by a look at its file.
+// No process deletes files here; a center ends by its word alone, or by a check of its file.
 int32_t __wrap_tidings__watch_add(int fd, const char *path, void (*changed)(int32_t watch)) {
     (void)fd;
     (void)path;
@@ -159,7 +159,7 @@ void process_turn(void) {
 int __wrap_pthread_join(pthread_t thread, void **result) {
     if (thread == 0 || thread > HELPERS) return __real_pthread_join(thread, result);
     const unsigned i = (unsigned)thread - 1;
-    MUST(run(i), i);  // whoever joins has told it to end
+    MUST(run(i), i);  // the joining thread has told it to end
     helpers[i].body = NULL;
     return 0;
 }

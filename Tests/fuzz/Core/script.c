@@ -78,8 +78,8 @@ static bool more(uint8_t how) {
             return true;
         case 12: use_die(now.center); return true;
         case 13:
-            if (now.second) fuzz_result("tidy", tidings_reclaim(now.second));
-            fuzz_step("tidy by the second");
+            if (now.second) fuzz_result("reclaim", tidings_reclaim(now.second));
+            fuzz_step("reclaim by the second");
             return true;
         case 14:
         case 18:
@@ -151,8 +151,8 @@ static bool step(input *in) {
             fuzz_step("statistics");
             return true;
         case 225 ... 227:
-            fuzz_result("tidy", tidings_reclaim(now.center));
-            fuzz_step("tidy");
+            fuzz_result("reclaim", tidings_reclaim(now.center));
+            fuzz_step("reclaim");
             return true;
         case 228 ... 234:
             use_reservation(how);

@@ -80,8 +80,8 @@ int use_open(tidings_center **center, uint32_t flags) {
 static tidings_publisher *publisher_of(tidings_center *center, tidings_publisher **publishers, unsigned publisher) {
     if (publishers[publisher]) return publishers[publisher];
     const char *subject = names[publisher].subject;
-    fuzz_result("topic", tidings_publisher_open(center, names[publisher].name, strlen(names[publisher].name), subject,
-                                                subject ? strlen(subject) : 0, &publishers[publisher]));
+    fuzz_result("publisher", tidings_publisher_open(center, names[publisher].name, strlen(names[publisher].name),
+                                                    subject, subject ? strlen(subject) : 0, &publishers[publisher]));
     return publishers[publisher];
 }
 
@@ -278,7 +278,7 @@ void use_many_names(void) {
         char name[16];
         tidings_publisher *publisher = NULL;
         const int length = snprintf(name, sizeof name, "n%u", now.names++ % 300);
-        fuzz_result("topic", tidings_publisher_open(now.center, name, (size_t)length, NULL, 0, &publisher));
+        fuzz_result("publisher", tidings_publisher_open(now.center, name, (size_t)length, NULL, 0, &publisher));
         const int result = publisher ? tidings_state_set(publisher, NULL, 0, NULL) : -ENOMEM;
         fuzz_result("state set", result);
         tidings_publisher_close(publisher);

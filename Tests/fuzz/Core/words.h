@@ -50,7 +50,7 @@ typedef enum word {
     WORD_PARTICIPANT,
     WORD_NAME_FUTEX,
     WORDS,
-    WORD_NONE = WORDS  // the fixed page, and what nobody uses
+    WORD_NONE = WORDS  // the fixed page, and what is not used
 } word;
 _Static_assert(WORDS < 64, "a bit each");
 

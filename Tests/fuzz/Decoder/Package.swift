@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: the library's users never build it. It links only with `--sanitize=fuzzer`, which provides `main`: Tests/fuzz/run.sh.
+// A package of its own: the library's users never build it. It links only with `--sanitize=fuzzer`, which provides
+// `main`. See Tests/fuzz/run.sh.
 let root = Context.packageDirectory + "/../../.."
 
 // The functions that the harness replaces. The linker sends each call of NAME to __wrap_NAME.

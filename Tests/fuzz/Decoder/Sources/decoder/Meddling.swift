@@ -3,8 +3,8 @@ import Foundation
 @testable import Tidings
 @testable import TidingsCoding
 
-/// Bytes that change while they are decoded, as those of shared memory may. The decoder comes here between its looks at them: each value's
-/// `init(from:)` takes a turn.
+/// Bytes that change while they are decoded, as shared memory may. The decoder comes here between its reads: each
+/// value's `init(from:)` takes a turn.
 struct Meddler {
     private var bytes: UnsafeMutableRawBufferPointer
     private var edits: ArraySlice<UInt8>

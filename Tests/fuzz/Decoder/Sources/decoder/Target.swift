@@ -3,8 +3,8 @@ import Foundation
 @testable import Tidings
 @testable import TidingsCoding
 
-/// Decodes the fuzzer's bytes as one type after another. What decodes must encode, and what that gives must decode to something
-/// that encodes to the same bytes.
+/// Decodes the fuzzer's bytes as one type after another. A decoded value must encode, and the result must decode to a
+/// value that encodes to the same bytes.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     // In memory of exactly that size, so that the address sanitizer sees a read beyond it.

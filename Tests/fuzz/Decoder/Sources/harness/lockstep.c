@@ -159,7 +159,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) 
     return result;
 }
 
-// Whoever wakes it knows from then on that it runs.
+// The thread that wakes it counts it as running from then on.
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition) {
     (void)pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < SEATS; i++)
@@ -210,7 +210,7 @@ void harness_settle(void) {
 void lockstep_end(void) {
     (void)pthread_mutex_lock(&lock);
     const struct timespec end = end_of_patience();
-    while (centers > 0) patience(&end, "a center that nobody uses is not closed");
+    while (centers > 0) patience(&end, "an unused center is not closed");
     (void)pthread_mutex_unlock(&lock);
     dispatched = true;
 }

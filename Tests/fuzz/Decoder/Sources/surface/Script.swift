@@ -28,7 +28,8 @@ final class Script {
         "a", "b", "c", "com.example.progress", .init("com.example.long." + String(repeating: "x", count: 200)),
     ]
 
-    /// What the first byte of a step means: below `words` a change of a word by its kind, then by its place, then a use.
+    /// The meaning of a step's first byte. Below `words`, the step changes a word, chosen by its kind. Below `changes`,
+    /// it changes a word, chosen by its offset. Otherwise it uses the API.
     enum Code {
         static let words = 0..<104
         static let changes = 0..<128

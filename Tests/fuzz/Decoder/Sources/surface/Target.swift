@@ -1,8 +1,8 @@
 import Foundation
 import harness
 
-/// The fuzzer's bytes are a script: one byte that says how it begins, then steps of eight bytes. A step changes a word of the center's
-/// memory, or uses the Swift API on it.
+/// The fuzzer's bytes are a script: one byte that says how it begins, then steps of eight bytes. A step changes a word
+/// of the center's memory, or uses the Swift API on it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeBufferPointer(start: start, count: count)
@@ -45,8 +45,8 @@ struct Step {
 @_silgen_name("LLVMFuzzerMutate")
 private func mutate(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int) -> Int
 
-/// Scripts become other scripts step by step: steps are inserted, removed, exchanged and altered. What libFuzzer does by itself would mostly
-/// move the bytes of all later steps.
+/// Scripts become other scripts step by step: steps are inserted, removed, exchanged and altered. What libFuzzer does
+/// by itself would mostly move the bytes of all later steps.
 @_cdecl("LLVMFuzzerCustomMutator")
 public func mutateScript(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int, _ seed: CUnsignedInt) -> Int {
     var random = UInt64(seed) &* 2_862_933_555_777_941_757 &+ 3_037_000_493
