@@ -35,7 +35,7 @@ try center.addTarget(controller, action: Controller.trackChanged, for: progress)
 // refused: no exact matches in call to instance method 'addTarget'
 try center.addTarget(controller, action: Controller.progressed, for: TrackChanged.self)
 
-// An observer whose token nobody keeps would end at once.
+// An observer whose token is not kept would end at once.
 // refused: result of call to 'addObserver
 try center.addObserver(for: progress) { percent, stage in print(percent, stage) }
 // refused: result of call to 'addObserver

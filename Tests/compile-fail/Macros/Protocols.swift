@@ -24,7 +24,7 @@ try poster.signedOut()
 let token = try center.addObserver(Roster(), as: UserObserver.self)
 center.removeObserver(Roster(), as: UserObserver.self)
 
-// It would end at once, as nobody keeps the token.
+// It would end at once, because the token is not kept.
 // refused: result of call to 'addObserver
 try center.addObserver(Roster(), as: UserObserver.self)
 
@@ -78,7 +78,7 @@ _ = try center.addObserver(Panel(), as: ScreenObserver.self)
 // refused: declare the properties of this tuple one by one
 @Message struct Pattern { var (title, artist) = ("", "") }
 
-// Who posts has the protocol's own methods.
+// A poster has the protocol's own methods.
 // refused: cannot convert value of type 'Int' to expected argument type 'String'
 try poster.userNameChanged(oldName: 1, newName: "b")
 // refused: cannot convert value of type 'String' to expected argument type 'Int'
@@ -94,7 +94,7 @@ try poster.signedOut(at: 1)
 // refused: has no member 'tuned'
 try poster.tuned(to: "a")
 
-// Who observes has all that are not optional, with the types that are posted.
+// An observer has all methods that are not optional, with the types that are posted.
 // refused: does not conform to protocol 'UserObserver'
 final class Deaf: UserObserver, Sendable { func userNameChanged(oldName: String, newName: String) {} }
 // refused: does not conform to protocol 'StationObserver'

@@ -72,7 +72,7 @@ struct BenchTests {
         _ = await bench.output.first { $0 == "holding" }
         bench.send(SIGKILL)
         expectEqual(await bench.ending(), -SIGKILL)
-        // To the end: until those whom it had started, and who inherited that, have gone too.
+        // To the end: until its child processes, which inherited that pipe, have gone too.
         _ = await bench.errors.all()
         #expect(directory.files.isEmpty)
     }

@@ -186,7 +186,7 @@ struct CenterCommandTests {
         }
         let center = try SharedNotificationCenter(
             named: "default", configuration: .init(directory: directory.path, allowsSharedDirectory: true))
-        // Removing needs no permission to open, and finds out all the same who has the center open.
+        // Removing needs no permission to open, and finds out all the same which processes have the center open.
         let refusal = try await tidings("remove", "default", in: directory)
         #expect(refusal.status == 1 && refusal.errors.contains { $0.contains("has it open") })
         expectEqual(try await tidings("remove", "default", "--force", in: directory).status, 0)

@@ -62,7 +62,8 @@ struct CompletionTests {
         _ = observer
     }
 
-    /// As the scripts ask: which subcommand, which of its arguments, the index of the word and of the place in it, and all words.
+    /// As the scripts ask: which subcommand, which of its arguments, the index of the word, the offset in it, and all
+    /// words.
     private func names(
         for subcommand: String, _ arguments: String..., in directory: CenterDirectory
     ) async throws -> [String] {

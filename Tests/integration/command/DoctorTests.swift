@@ -131,7 +131,7 @@ struct DoctorTests {
 
     /// A poster and an observer work all the time: each notification comes, once, in order.
     @Test(.timeLimit(.minutes(10)))
-    func repairDisturbsNobody() async throws {
+    func repairDisturbsNoOtherProcess() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center("scenario")
         let kinds = ["alone", "observers", "payload", "claim", "name", "verdict"]

@@ -22,7 +22,7 @@ struct EndingTests {
         let directory = try CenterDirectory()
         let observer = try await observe("a", in: directory)
         if isRemoved {
-            // Whoever has it open is named first.
+            // The processes that have it open are named first.
             let refused = try await tidings("remove", "default", in: directory)
             #expect(refused.status == 1)
             #expect(

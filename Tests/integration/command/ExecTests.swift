@@ -5,7 +5,7 @@ import Tidings
 
 @testable import tidings
 
-/// `observe --exec`: what commands get, and what becomes of one that fails, is slow, or is under way when it should end.
+/// `observe --exec`: what commands get, and what becomes of a command that fails, is slow, or still runs at the end.
 @Suite(.serialized)
 struct ExecTests {
     /// Where a command waits until the test lets it go on.

@@ -63,7 +63,7 @@ struct PrefixTests {
         expectEqual(await observer.errors.all().count, 2)
     }
 
-    /// Who only reads is woken by all names, and leaves out what wasn't asked for.
+    /// A reader is woken by all names, and leaves out what wasn't asked for.
     @Test(.timeLimit(.minutes(10)))
     func aReaderLeavesOutTheRest() async throws {
         let directory = try CenterDirectory()

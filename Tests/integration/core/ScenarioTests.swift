@@ -11,8 +11,8 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
     try Scenario.may("filters") && Scenario.may("mounts")
 }
 
-// Three suites run side by side. Each tells one scenario at a time: a scenario keeps at most two processors busy, and many scenarios mostly
-// wait. In a suite, each test function tells one group of categories (`Scenario.Group`).
+// Three suites run side by side. Each tells one scenario at a time: a scenario keeps at most two processors busy, and
+// many scenarios mostly wait. In a suite, each test function tells one group of categories (`Scenario.Group`).
 
 /// What several processes do with one center, and what becomes of it when they stop or die.
 @Suite(.serialized) struct CoreScenarioTests {

@@ -33,7 +33,7 @@ final class CenterDirectory: Sendable {
     var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 }
 
-/// The real command, as a process. It is killed when nobody refers to it any more.
+/// The real command, as a process. It is killed with the last reference to it.
 final class Invocation: @unchecked Sendable {
     // Sendable: `waiting` and `status` are touched with the lock held only.
     let process: ChildProcess
@@ -127,7 +127,8 @@ func tidings(_ arguments: String..., in directory: CenterDirectory, input: Strin
     try await Invocation(arguments, in: directory, input: input).outcome()
 }
 
-/// Has the core's peer leave that behind in the directory, for the most part in a center called "scenario", and waits until it is dead.
+/// Has the core's peer leave that behind in the directory, mostly in a center called "scenario", and waits until it is
+/// dead.
 func leave(_ what: String, in directory: CenterDirectory) async throws {
     let arguments = ["--leave", what, "\(UInt32.random(in: 1...100_000))", directory.path]
     let peer = try Invocation(arguments, in: directory, executable: "ScenarioPeer")
