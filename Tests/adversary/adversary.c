@@ -1,4 +1,4 @@
-// The adversary test: real processes use centers while others attack them. Nothing may crash, hang, read outside its
+// The adversary test: real processes use centers while attackers spoil them. Nothing may crash, hang, read outside its
 // memory, or take memory without bound.
 //
 //   adversary --seconds N SEED TARGET...     each TARGET is run as `TARGET DIRECTORY SEED COMMAND`
@@ -191,7 +191,7 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
                 value = word_read(&c, offset) + (UINT64_C(1) << 63);
             write_word(&c, offset, value);
         }
-        // Between bursts others get on with it: what is spoilt all the time is looked at only once.
+        // Between bursts the targets go on: a center that is spoilt all the time is only looked at once.
         if (random_from(&random) % 2) usleep((useconds_t)(random_from(&random) % 3000));
     }
 }

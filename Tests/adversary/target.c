@@ -183,7 +183,7 @@ static void look_around(own *me, tidings_center *center) {
     if (!me->reads_only) CALL(me, tidings_reclaim(center));
 }
 
-// A mistake of a program that trusts what others can write: each is what the core must never do.
+// A mistake of a program that trusts shared memory: each is what the core must never do.
 static void mistake(own *me, tidings_center *center) {
     const uint64_t word = atomic_load_explicit((_Atomic uint64_t *)&center->segment.header->revoked.word,
                                                memory_order_relaxed);

@@ -48,7 +48,7 @@ static void wake_due(void) {
         if (f->state == ASLEEP && f->timed && f->wake_at <= machine.now) wake(f, -ETIMEDOUT);
     }
 }
-// A stopped fiber goes on when the others are through, or after so long that no fiber waits for it any more.
+// A stopped fiber goes on when the other fibers are through, or after so long that no fiber waits for it any more.
 static bool go_on_again(bool all) {
     bool any = false;
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
@@ -232,7 +232,7 @@ static ucontext_t creator;
 
 static void first(int index) {
     ucontext_t here;
-    // Every schedule enters here once more; this frame stays as it is, whatever became of those above it.
+    // Every schedule enters here once more; this frame stays as it is, whatever became of the frames above it.
     if (_setjmp(machine.fibers[index].entry) == 0) swapcontext(&here, &creator);
     fiber *f = machine.current;
     f->body(f->argument);

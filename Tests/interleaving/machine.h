@@ -76,7 +76,7 @@ extern struct machine {
     bool focus;           // nothing but what threads of one process share is worth a switch
     bool registered;      // with the kernel, for its barrier
     uint32_t stops;       // how many may still be stopped
-    uint32_t late_times;  // how often time may still run while others could go on
+    uint32_t late_times;  // how often time may still run while other fibers could go on
     bool over;            // no more choices: each fiber runs until it sleeps or ends
     bool trace;
     uint32_t holders[64];  // participants' locks: descriptor + 1
@@ -97,7 +97,7 @@ bool words_settle(void);  // true: more words turned out to be shared than were 
 uintptr_t machine_canonical(const volatile void *address);
 bool machine_inside(uintptr_t canonical);  // in the center's memory
 void machine_dirty(uintptr_t canonical, size_t size);
-// Before an access that others may notice. `what` is for the trace.
+// Before an access that other fibers may notice. `what` is for the trace.
 void machine_point(const char *what, const volatile void *address, uint32_t size, bool writes);
 void machine_system_call(const char *what, const volatile void *address);
 void machine_drain(fiber *f);

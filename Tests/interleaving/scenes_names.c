@@ -157,7 +157,7 @@ void cancelling(void) {
     add_watcher("observer Y", "n");
 }
 
-// Names come and go in a table of which all places are used: entries are taken out and serve others.
+// Names come and go in a table whose entries are all used: an entry is taken out and serves another name.
 static void come_and_go(void *argument) {
     watcher *w = argument;
     static const char *const names[] = {"n", "a", "b"};
@@ -166,7 +166,7 @@ static void come_and_go(void *argument) {
         uint32_t subscription;
         if (tidings_observer_open(w->center, 0, &observer) != 0) machine_violation("can't open an observer");
         int result = tidings_observer_add(observer, names[i], 1, NULL, 0, 0, &subscription);
-        // Full: of names that others hold or are about to take out.
+        // Full: other observers hold the names, or are about to take them out.
         if (result != 0 && result != -ENOSPC) machine_violation("can't add: %d", result);
         tidings_observer_close(observer);
     }

@@ -59,7 +59,7 @@ static void post(void *argument) {
     for (uint32_t i = 0; i < p->posts; i++) {
         bool rare = p->rare && i == p->rarely;
         int result = board_send(rare ? p->rare : p->publisher, rare ? "k" : p->name, p->size, &p->options);
-        // Chunks may run out while others fill theirs.
+        // Chunks may run out while other posters fill theirs.
         if (result != 0 && !(result == -EAGAIN && (p->size > 200 || p->may_be_refused)))
             machine_violation("tidings_post: %d", result);
     }

@@ -34,7 +34,7 @@ poster *add_poster_of(const char *who, tidings_center *center, const char *name,
 
 watcher *add_watcher(const char *who, const char *name);
 watcher *add_watcher_of(const char *who, tidings_center *center, const char *name, bool lossless);
-watcher *add_newcomer(const char *who, const char *name, uint32_t flags);  // registers while the others post
+watcher *add_newcomer(const char *who, const char *name, uint32_t flags);  // registers while the posters post
 watcher *add_reader(const char *who, const char *name,
                     bool later);  // has no write access, and no participant knows of it
 void begin_watching(watcher *w);

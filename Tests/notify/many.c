@@ -89,7 +89,8 @@ static int check_of_number(int number) {
     return check_of(name);
 }
 
-// Each of its own name, asked while others come and go; and what is lapped is told apart to the last of them.
+// Each token has its own name, and is checked while other tokens come and go. What is lapped is told apart to the last
+// of them.
 void a_hundred_thousand_names_are_told_apart(void) {
     enum { COUNT = SANITIZED ? 4000 : 100000 };
     int *tokens = calloc(COUNT, sizeof *tokens);

@@ -59,7 +59,7 @@ static void tries_to_remove(void) {
     post_number(publisher_of(center, "end"), 1);
 }
 
-// In a directory where each may delete only what is his (/dev/shm): posters aren't told, not even for a moment, that
+// In a directory where each may delete only what it owns (/dev/shm): posters aren't told, not even for a moment, that
 // their center is gone.
 void a_user_that_may_write_and_not_delete_removes_nothing(void) {
     CHECK(chmod(getenv("TIDINGS_DIRECTORY"), 01777) == 0, "%s", strerror(errno));

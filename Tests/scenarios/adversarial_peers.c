@@ -84,7 +84,7 @@ void an_adversarial_reader_faults_no_process(void) {
     done = pipe_open();
     center = observable_center(256);
     passes = shared_memory(sizeof *passes);
-    const pid_t villain = start(moves_every_sleeper);
+    const pid_t attacker = start(moves_every_sleeper);
     told(&ready);
     const pid_t observer = start(waits_for_each_post);
     told(&ready);
@@ -115,7 +115,7 @@ void an_adversarial_reader_faults_no_process(void) {
         told(&done);
     }
     ends_well(reader);
-    kill_and_reap(villain);
+    kill_and_reap(attacker);
 }
 
 static void takes_away_as_a_writer(void) {
@@ -139,7 +139,7 @@ void an_observer_taken_off_its_doorbell_can_still_be_interrupted_and_closed(void
     ready = pipe_open();
     center = join_center(256);
     passes = shared_memory(sizeof *passes);
-    const pid_t villain = start(takes_away_as_a_writer);
+    const pid_t attacker = start(takes_away_as_a_writer);
     told(&ready);
     for (uint32_t i = 0; i < ROUNDS(40); i++) {
         tidings_observer *asleep = observer_of(center, NAME), *watched = observer_of(center, NAME);
@@ -157,5 +157,5 @@ void an_observer_taken_off_its_doorbell_can_still_be_interrupted_and_closed(void
         tidings_observer_close(asleep);
         tidings_observer_close(watched);
     }
-    kill_and_reap(villain);
+    kill_and_reap(attacker);
 }

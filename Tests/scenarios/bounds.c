@@ -294,8 +294,8 @@ static void of_claims_by(bool honest) {
     for (uint64_t p = tidings__oldest(s); p < tidings__oldest(s) + s->shape.slots; p++) {
         tidings__cell *cell = tidings__cell_at(s, p);
         const uint64_t phase = ~atomic_load(&cell->commit) & 1;
-        // Honest ones have nothing to say of positions as yet. The others say that a later one has been committed, so
-        // that no revoking ends them.
+        // An honest participant has committed no later position of these slots. A hostile one says that it has, so that
+        // no revocation ends its claims.
         atomic_store(&cell->commit, honest ? !phase : UINT64_MAX - 2 * (uint64_t)s->shape.slots + !phase - 1);
         atomic_store(&cell->claim, tidings__lap_at(s, p) << TIDINGS__W_LAP_SHIFT | (uint64_t)!phase << 32 |
                                        TIDINGS__W_FOREIGN | center->participant);
@@ -486,8 +486,8 @@ static void a_process_that_lives_opens(uint32_t names) {
     if (!SANITIZED) remain(center, 0, 0, 0);
 }
 
-// Opening the center reclaims one of the dead, for all participant entries are taken. So the fifth observer reclaims
-// the others.
+// All participant entries are taken, so opening the center reclaims one dead participant. The fifth observer reclaims
+// the rest of the dead.
 static void opens_the_center_and_observers(void) {
     tidings_center *opened;
     MEASURED(bound_ms, tidings_open("scenario", NULL, &opened));
@@ -532,7 +532,7 @@ static void makes_dead_observers(void) {
     tidings_center *own = join_center(0);
     tidings__segment *s = &own->segment;
     // Entries that belong to no process: no process holds their locks, whatever the entries say. There are many of
-    // them, so that while one is found dead the others look alive again.
+    // them: while one is found dead, this loop makes the rest look alive again.
     const uint32_t first = s->shape.participants / 4, many = s->shape.participants / 2;
     atomic_store(&s->names[TIDINGS__NAME_ALL].wake_group, 0xffff);
     for (uint64_t instance = 1;; instance += 2) {

@@ -1,4 +1,4 @@
-// Names that come and go while others stand anywhere in the middle of looking for them.
+// Names come and go while another process stands anywhere in the middle of a search for them.
 #include "peer.h"
 #include "registry/name_table.h"
 
@@ -7,7 +7,7 @@
 static char chain[CHAIN][32];
 static char elsewhere[64][32];
 
-// Names of one bucket, and others of none of it.
+// Names of one bucket, and names of other buckets.
 static void choose_names(void) {
     uint32_t found = 0, others = 0;
     uint64_t bucket = 0;

@@ -168,8 +168,8 @@ void names_that_all_observe_are_counted_without_asking_for_each(void) {
           orphans.observers, orphans.names);
 }
 
-// One of three prefixes in a ring has no observer. The bound of the walk is then reached in the middle of those that
-// are counted together.
+// One of three prefixes in a ring has no observer. The bound of the walk is then reached in the middle of the prefixes
+// that are counted together.
 void an_evicting_thread_leaves_a_ring_of_prefixes(void) {
     tidings_center *center = join_center(256);
     tidings__segment *s = &center->segment;

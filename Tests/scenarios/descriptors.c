@@ -85,7 +85,7 @@ static void posts_from_outside(void) {
 
 static bool permitted(int result) { return result == 0 || (result < 0 && strlen(tidings_last_error()) > 20); }
 
-// A post says what became of it: of those that returned 0 each arrives once, of the others none.
+// The result of a post is true: each post that returned 0 arrives once, and no other post arrives.
 static void posts_are_true_to_their_word(void) {
     static uint8_t bytes[100000];
     uint64_t posted = 0;
@@ -138,8 +138,8 @@ static void inherits(void) {
 
 static bool also_the_observers = true;
 
-// What `spoil` makes of each descriptor, all that can be called is called; then again after others took the participant
-// for dead.
+// `spoil` changes each descriptor; then every call is made. Afterwards peers take the participant for dead, and every
+// call is made again.
 static void spoiled(void (*spoil)(int fd)) {
     go = pipe_open();
     done = pipe_open();

@@ -486,8 +486,8 @@ void sleeping_observers_use_no_processor(void) {
     for (uint32_t i = 0; i < count; i++) until_asleep(pids[i], center, count);
     uint32_t watching;
     uint64_t before = 0, now = switches_of_all(pids, count, &watching);
-    // Where the kernel refuses inotify to some (128 instances a user by default), those look twice a second: told in
-    // the scenario of the fallback. And sanitizers have threads of their own.
+    // Where the kernel refuses inotify (128 instances a user by default), an observer checks twice a second: the
+    // scenario of the fallback covers that. And sanitizers have threads of their own.
     const bool all = watching == count && !SANITIZED;
     while (all && before != now) {
         before = now;

@@ -60,7 +60,8 @@ static void removes(void) {
     for (;;) pause();
 }
 
-// All gone, but for what a death between two files may leave: the second one of a center that others may observe.
+// All files are gone, except one that a death between two deletions may leave: the writers file of a center with
+// readers.
 static void ends_clean(void) {
     tidings_close(center);
     OK(tidings_remove("scenario", NULL));

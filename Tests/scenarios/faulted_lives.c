@@ -88,7 +88,7 @@ void reclaiming_up_survives_a_fault_anywhere(void) {
 }
 
 static void all_places_are_of_the_dead(void) {
-    // Two have died in earnest; the others have left nothing but their place.
+    // Two were killed; the other entries hold nothing but their place.
     die(2);
     for (uint32_t i = 0; i < PLACES; i++) {
         tidings__participant *place = &world.center->segment.participants[i];

@@ -1,4 +1,4 @@
-// Refusals, and the files of others that they must leave as they were.
+// Refusals, and foreign files that the library must leave as they were.
 #ifndef FOREIGN_H
 #define FOREIGN_H
 

@@ -176,8 +176,8 @@ static void *posts_until_told(void *publisher) {
     return NULL;
 }
 
-// A lossless observer that asks for history while others post at full speed: from the first one it gets, nothing is
-// missing.
+// A lossless observer asks for history while other processes post at full speed: from its first notification on, none
+// is missing.
 void a_lossless_observer_loses_nothing_of_the_history_it_asked_for(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -201,7 +201,8 @@ void a_lossless_observer_loses_nothing_of_the_history_it_asked_for(void) {
     tidings_observer_close(entry_holder);
 }
 
-// Its process is stopped: posters with a deadline keep to it, those without go on when it does.
+// The observer's process is stopped: posters with a deadline keep to it. Posters without one go on when the process
+// does.
 static void counts_to_a_thousand(void) {
     tidings_center *center = join_center(0);
     tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);

@@ -1,4 +1,4 @@
-// A center that others may observe and not post to.
+// A center that readers may observe.
 #ifndef OBSERVABLE_H
 #define OBSERVABLE_H
 

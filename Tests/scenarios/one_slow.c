@@ -1,4 +1,4 @@
-// One among many that doesn't keep up: what that costs itself, and what it doesn't cost the others.
+// One of many observers doesn't keep up: what that costs itself, and what it doesn't cost the other observers.
 #include "peer.h"
 
 #define QUICK 19
@@ -54,8 +54,8 @@ static void until_quick_have(uint64_t number) {
     }
 }
 
-// The others are given the time to keep up, and get everything. It takes one delivery a batch, is lapped again and
-// again, and knows exactly by how much. No post waits.
+// The other observers are given the time to keep up, and get everything. The slow one takes one delivery a batch, is
+// lapped again and again, and knows exactly by how much. No post waits.
 void one_slow_observer_of_twenty_loses_for_itself_alone(void) {
     pid_t pids[QUICK + 1];
     tidings_publisher *publisher;

@@ -182,7 +182,7 @@ void a_slot_held_by_a_stopped_poster_is_reported_and_not_repaired(void) {
     posts_and_receives(center);
 }
 
-// MARK: Under others
+// MARK: While other participants go on
 
 static _Atomic uint32_t *over;
 

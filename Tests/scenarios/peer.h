@@ -49,9 +49,10 @@ tidings_statistics statistics_of(tidings_center *center);
 
 void keep(const void *handle);  // for a scenario that opens one by itself and ends without closing it
 
-// How often a scenario of chances takes one: a third as often under a condition, whose difference is at a few of them.
-// Each costs some waits for a processor, and where others keep the processors busy these are the whole scenario: a few
-// hundred deaths took half a minute instead of half a second beside eight with ten times the weight.
+// How often a scenario of chances takes one: a third as often under a condition, which changes only a few of them. Each
+// chance costs some waits for a processor. Where other processes keep the processors busy, these waits are the whole
+// scenario: beside eight processes with ten times the weight, a few hundred deaths took half a minute instead of half a
+// second.
 uint32_t chances(uint32_t count);
 
 typedef struct stamp {
@@ -115,8 +116,8 @@ void section_end(void);
 uint64_t step(pid_t pid, uint64_t most, bool or_sleep);
 void let_go(pid_t pid);  // it goes on freely
 // After how many instructions of `length` to stop. `moments`: at how many places, `sample` of them, or all of them if
-// asked for everything. `moment`: the place of that number, at random within its share, so that they are spread evenly
-// and each run has others.
+// asked for everything. `moment`: the place of that number. It is random within its share, so places are spread evenly
+// and differ from run to run.
 uint32_t moments(uint32_t sample, uint64_t length);
 uint64_t moment(uint32_t number, uint32_t count, uint64_t length);
 

@@ -223,7 +223,7 @@ static void sleeps_by_prefix(void) {
     }
 }
 
-// Posts of such names wake it; others leave it asleep, and its doorbell as it was.
+// Posts of such names wake it; other posts leave it asleep, and its doorbell as it was.
 void a_sleeper_by_prefix_is_woken_by_its_names_alone(void) {
     tidings_center *center = join_center(256);
     heard = shared_memory(4096);

@@ -1,4 +1,4 @@
-// Observers without permission to write: they get what the others get, and can do nothing to them.
+// Observers without write access: they get what other observers get, and can do nothing to other processes.
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -443,8 +443,8 @@ static void read_one_each(void) {
     CHECK(pthread_join(second, NULL) == 0, "no thread");
 }
 
-// The first two in the kernel's queue are readers of this library: the poster wakes the first, which wakes the second
-// and others; the second wakes more. Returns how many sleepers are left.
+// The first two sleepers in the kernel's queue are readers of this library: the poster wakes the first. The first wakes
+// the second and some more; the second wakes more. Returns how many sleepers are left.
 static long asleep_after_a_post_to_two_readers(tidings_publisher *publisher) {
     const pid_t reader = start(read_one_each);
     told(&ready);

@@ -65,7 +65,8 @@ void killed_anywhere_while_evicting(void) { killed_in((act){.size = 64, .full = 
 
 // MARK: Stopped
 
-// The number a stopped poster posts, and what comes of it while others turn the ring three times, and after it goes on.
+// The number a stopped poster posts, and what becomes of it: first other posts turn the ring three times, then it goes
+// on.
 static void stopped_in(act act) {
     what = act;
     returned = shared_memory(4096);
@@ -80,7 +81,7 @@ static void stopped_in(act act) {
         const pid_t pid = start_traced(posts_once);
         const uint64_t at = step(pid, moment(stop, stops, length), false);
         uint32_t came = 0;
-        // While it stands still, others post and are received: nothing here waits for it.
+        // While it stands still, this process posts and receives: nothing here waits for it.
         for (uint32_t number = 0; number < 3 * 256; number++, total++) {
             post_number(publisher, number);
             if (number % 64 != 63) continue;

@@ -150,7 +150,7 @@ static void plan(path *path) {
 #define EVERY_PLACE 4000u  // of paths up to this long
 #define ROUNDS_OF_LOOPS 3u
 
-// `calls`: for each place, what tells its chain of calls from others.
+// `calls`: for each place, a number that identifies its chain of calls.
 static void choose(path *path, const uint64_t *calls) {
     counts in_all = counts_for(path->length), so_far = counts_for(path->length);
     for (uint64_t at = 0; at < path->length; at++) ++*count_of(&in_all, path->addresses[at] ^ calls[at]);
@@ -200,7 +200,8 @@ path path_along(pid_t pid, uint64_t most) {
     return path;
 }
 
-// By an instruction, not by the processor's registers: those take a virtual machine a trip to its host for each.
+// By an instruction, not by the processor's debug registers: setting these costs a virtual machine a trip to its host
+// each time.
 static uint64_t plant(pid_t pid, uint64_t address) {
     errno = 0;
     const uint64_t word = (uint64_t)ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)address, NULL);
@@ -216,8 +217,8 @@ static void uproot(pid_t pid, uint64_t address, uint64_t word) {
           strerror(errno));
 }
 
-// Breakpoints are in code that all threads share, and only the first is traced: another that came to one would die of
-// it. So the others stand still while there are any.
+// Breakpoints are in code that all threads share, and only the first thread is traced: another thread that came to one
+// would die of it. So the other threads stand still while there are breakpoints.
 typedef struct others {
     pid_t of[8];
     uint32_t count;

@@ -104,7 +104,7 @@ static void *posts(void *argument) {
             h.alone = !w->threaded;
             atomic_store(&all->row_ended[row], true);
         } else if (next < 300) {
-            usleep((useconds_t)chance_below(&h.chance, 700));  // a pause in which others fall asleep
+            usleep((useconds_t)chance_below(&h.chance, 700));  // a pause in which observers fall asleep
         }
     }
     atomic_store(&all->row_ended[h.row], true);

@@ -239,7 +239,7 @@ void use_close_second(void) {
     now.second = NULL;
 }
 
-// Takes its lock away: dead to the others with all that it holds, and itself told so.
+// Takes its own lock away: its peers take it for dead with all that it holds, and it is told so.
 void use_die(tidings_center *center) {
     const int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
     MUST(nowhere >= 0, errno);
