@@ -211,7 +211,7 @@ void values_that_have_taken_every_place_can_be_cleared(void) {
     int result;
     while ((result = tidings_state_set(kept_publisher(center, kept), &kept, sizeof kept, NULL)) == 0)
         CHECK(++kept < 4000, "there is no end of places");
-    CHECK(result == -EAGAIN && strstr(tidings_last_error(), "hold kept values; clear some"), "%d: %s", result,
+    CHECK(result == -EAGAIN && strstr(tidings_last_error(), "hold retained values; clear some"), "%d: %s", result,
           tidings_last_error());
     CHECK(kept > 8, "only %u values", kept);
     CHECK(tidings_post(kept_publisher(center, 0), bytes, sizeof bytes, NULL, NULL) == -EAGAIN,

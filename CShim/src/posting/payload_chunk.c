@@ -23,12 +23,12 @@ static int no_place(const tidings__segment *s, uint64_t size) {
     }
     if (2 * kept < of_size)
         return tidings__fail(EAGAIN,
-                             "can't post %llu bytes to center \"%s\": all places for payloads of this size are being "
-                             "filled by other posts; try again",
+                             "can't post %llu bytes to center \"%s\": other posts are filling all chunks of this size; "
+                             "try again",
                              (unsigned long long)size, s->name);
     return tidings__fail(EAGAIN,
-                         "can't post %llu bytes to center \"%s\": %u of the %u places for payloads of this size hold "
-                         "kept values; clear some",
+                         "can't post %llu bytes to center \"%s\": %u of the %u chunks of this size hold "
+                         "retained values; clear some",
                          (unsigned long long)size, s->name, kept, of_size);
 }
 

@@ -9,11 +9,12 @@
 #include "ring/chunk.h"
 
 __attribute__((noinline, cold)) int tidings__state_subject(const tidings_publisher *publisher) {
-    return tidings__fail(EINVAL,
-                         "can't keep or read a value of \"%.*s\" for subject \"%.*s\": a name has one value, without a "
-                         "subject; put the subject into the name",
-                         (int)publisher->key.name_length, publisher->key.name,
-                         (int)publisher->key_subject.subject_length, publisher->key_subject.subject);
+    return tidings__fail(
+        EINVAL,
+        "can't retain or read a value of \"%.*s\" for subject \"%.*s\": a name has one value, without a "
+        "subject; put the subject into the name",
+        (int)publisher->key.name_length, publisher->key.name, (int)publisher->key_subject.subject_length,
+        publisher->key_subject.subject);
 }
 
 int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size,

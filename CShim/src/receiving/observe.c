@@ -396,7 +396,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         error = begin_account(observer, subscription, history, &(account_wait){0});
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
     if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, subscription))
-        error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of kept values",
+        error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of retained values",
                               subscription->name);
     if (!error) {
         subscription->id = ++observer->next_id;

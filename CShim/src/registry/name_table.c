@@ -213,7 +213,7 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
         return 0;
     }
     return tidings__fail(ENOSPC,
-                         "can't add one more name to center \"%s\": its table of %u names is full; observe or keep "
+                         "can't add one more name to center \"%s\": its table of %u names is full; observe or retain "
                          "fewer, or create it with more names",
                          s->name, s->shape.names);
 }

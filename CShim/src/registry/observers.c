@@ -24,7 +24,7 @@ int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *
         return 0;
     }
     return tidings__fail(EUSERS,
-                         "can't observe center \"%s\": all its %u observer places are taken; close some, or create it "
+                         "can't observe center \"%s\": all its %u observer entries are taken; close some, or create it "
                          "with more observers",
                          s->name, s->shape.observers);
 }

@@ -39,10 +39,10 @@ int tidings__participant_take(tidings__segment *s, uint32_t *index, bool *orphan
                                      s->name, s->path, strerror(-error));
         }
     }
-    return tidings__fail(
-        EUSERS,
-        "can't join center \"%s\": all its %u places are taken; close some, or create it with more participants",
-        s->name, count);
+    return tidings__fail(EUSERS,
+                         "can't join center \"%s\": all its %u participant entries are taken; close some, or create it "
+                         "with more participants",
+                         s->name, count);
 }
 
 uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index) {

@@ -110,7 +110,7 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
     }
     const uint64_t offset = offset_of(segment, chunk, NULL);
     const int result = reserve(segment, offset, offset + bytes);
-    if (result != 0) return reserve_failed(segment, -result, "keep a payload in", bytes);
+    if (result != 0) return reserve_failed(segment, -result, "store a payload in", bytes);
     raise_to(&segment->chunk_backed[chunk], (uint32_t)pages_of(bytes));
     return 0;
 }
@@ -150,7 +150,7 @@ int tidings__back_names(tidings__segment *segment, uint32_t count) {
     if (known >= count) return 0;
     if (count > segment->shape.names) {
         return tidings__fail(ENOSPC,
-                             "can't add a name to center \"%s\": all %u places for names are taken; remove observers, "
+                             "can't add a name to center \"%s\": all %u name entries are taken; remove observers, "
                              "or create it with more",
                              segment->name, segment->shape.names);
     }

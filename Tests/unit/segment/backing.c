@@ -43,5 +43,5 @@ TEST(names_get_memory_up_to_the_end_of_the_table) {
     CHECK_EQUAL(s->names_known, s->shape.names);
     CHECK_EQUAL(s->header->names_backed.word, s->shape.names);
     CHECK_EQUAL(tidings__back_names(s, s->shape.names + 1), -ENOSPC);
-    CHECK_SAYS(tidings__last_error(), "64 places for names");
+    CHECK_SAYS(tidings__last_error(), "64 name entries");
 }
