@@ -49,7 +49,7 @@ SCENE(one_reader_changing, "names are added and removed while a reader waits", .
 SCENE(interrupting, "an interruption is never missed", .changes = 3, .buffers = true)
 
 // scenes_values.c
-SCENE(values, "kept values, set by two, asked for by a new observer", .changes = 1, .verify = the_newest_is_kept)
+SCENE(values, "retained values, set by two, asked for by a new observer", .changes = 1, .verify = the_newest_is_kept)
 SCENE(values_evicted, "a value outlives the ring's memory of it", .changes = 1,
       .verify = the_newest_is_kept, .buffers = true)
 SCENE(values_of_many_names, "the same of all names that begin so", .changes = 1, .verify = the_newest_is_kept)

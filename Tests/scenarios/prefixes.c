@@ -33,7 +33,7 @@ static uint32_t prefixes_in(tidings_center *center) {
     }
 }
 
-// In a cell or a chunk, with an entry for its name and without, kept or not, with a subject or without: by its name
+// In a cell or a chunk, with an entry for its name and without, retained or not, with a subject or without: by its name
 // alone.
 void a_prefix_gets_what_begins_so(void) {
     static uint8_t bytes[70000];

@@ -250,7 +250,7 @@ static bool listed_as_kept(tidings_center *center, const char *name) {
 }
 
 // Whether its record is still in the ring or not, and not once it has been cleared.
-void a_kept_value_is_listed_from_the_first(void) {
+void a_retained_value_is_listed_from_the_first(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
     for (uint32_t round = 0; round < 3; round++) {

@@ -49,7 +49,7 @@ static void turn(tidings_center *center) {
     for (uint32_t i = 0; i < 600; i++) post_number(publisher_of(center, "filler"), i);
 }
 
-void kept_values_come_to_observers_of_many_names(void) {
+void retained_values_come_to_observers_of_many_names(void) {
     tidings_center *center = join_center(256);
     for (uint32_t turned = 0; turned < 2; turned++) {
         set(center, "kept.a", 1);
@@ -81,7 +81,7 @@ void kept_values_come_to_observers_of_many_names(void) {
         tidings_observer_close(all);
         for (uint32_t i = 0; i < 3; i++) tidings_observer_close(indifferent[i]);
     }
-    // It waits already, and is woken by what is kept for it.
+    // It waits already, and is woken by the retained value.
     tidings_observer *observer = observer_of_nothing(center);
     const pid_t child = fork();
     if (child == 0) {
@@ -95,7 +95,7 @@ void kept_values_come_to_observers_of_many_names(void) {
     ends_well(child);
 }
 
-void what_the_history_lists_is_not_kept_too(void) {
+void values_listed_in_the_history_do_not_come_twice(void) {
     tidings_center *center = join_center(256);
     const uint64_t before = set(center, "kept.a", 2);
     turn(center);
@@ -154,9 +154,9 @@ void a_cleared_name_taken_by_another_keeps_nothing(void) {
 
 // MARK: Second reading
 
-// From where it begins, an observer's history is what is there when it adds: a value that has left the ring by then
-// isn't of it, and comes as a kept one.
-void a_value_evicted_before_the_history_was_listed_is_kept(void) {
+// An observer's history is what the ring holds when the observer adds a name. A value that has left the ring by then
+// isn't part of it, and comes as a retained one.
+void a_value_evicted_before_the_history_was_listed_comes_as_retained(void) {
     static const char *const prefixes[] = {"kept.a", "kept.", NULL};
     for (uint32_t i = 0; i < 3; i++) {
         tidings_center *center = join_center(256);
@@ -173,7 +173,7 @@ void a_value_evicted_before_the_history_was_listed_is_kept(void) {
 }
 
 // It is told that there was one, at least: -ENOMEM, and what was missed.
-void a_kept_value_without_memory_is_told_as_missed(void) {
+void a_retained_value_without_memory_is_reported_as_missed(void) {
     if (SANITIZED) return;  // the sanitizer maps whenever it likes
     tidings_center *center = join_center(256);
     static uint8_t large[4 << 20];
@@ -217,7 +217,7 @@ void a_reader_is_given_a_value_that_was_committed_late(void) {
 }
 
 // Words that agree with each other, and a record that can't be: looked at once, not once for each of the ring's slots.
-void kept_values_that_cannot_be_are_passed_by(void) {
+void impossible_retained_values_are_skipped(void) {
     tidings_center *center = join_center(65536);
     tidings__segment *s = &center->segment;
     char name[32];
@@ -264,7 +264,7 @@ static void is_no_value(tidings_center *center, uint64_t position) {
           (unsigned long)position);
 }
 
-void a_kept_value_lies_between_the_first_position_and_the_frontier(void) {
+void a_retained_value_lies_between_the_first_position_and_the_frontier(void) {
     tidings_center *center = join_center(256);
     set(center, "kept", 1);
     turn(center);
@@ -316,9 +316,9 @@ static void sets_and_sets(void) {
     for (uint32_t i = 0; !atomic_load(enough); i++) set(center, names[i % VALUES], i);
 }
 
-// One poster counts up, so each name's values are three apart: the first that comes may be any, kept or not, each later
-// one follows it or was told as missed.
-void kept_and_posted_values_meet_without_a_seam(void) {
+// One poster counts up, so each name's values are three apart. The first to come may be any value, retained or not.
+// Each later one follows it or was told as missed.
+void retained_and_posted_values_meet_without_a_seam(void) {
     enough = shared_memory(sizeof *enough);
     tidings_center *center = join_center(256);
     tidings_observer *first = observer_of(center, "kept.c");

@@ -9,7 +9,7 @@
 
 #define SCENARIO_NAME "scenario"
 #define ABROAD 77u  // a participant that there is not
-// Where 48 bits of a position, which chunks and kept values have, begin anew, and the 31 bits of a lap do as well.
+// Where the 48 bits of a position begin anew, which chunks and retained values store, and the 31 bits of a lap.
 #define WRAP (UINT64_C(1) << 48)
 
 typedef struct template {
