@@ -14,25 +14,22 @@ package enum JSONCompactor {
         _ token: JSONTokenizer.Token, from tokenizer: inout JSONTokenizer, to result: inout String
     ) throws(CBORFault) {
         switch token.kind {
-        case .beginArray:
-            var separator = "["
-            try tokenizer.elements(of: token) { (tokenizer, token) throws(CBORFault) in
+        case .beginArray, .beginObject:
+            let isObject = token.kind == .beginObject
+            var separator = ""
+            result += isObject ? "{" : "["
+            try tokenizer.elements(of: token) { (tokenizer, first) throws(CBORFault) in
                 result += separator
                 separator = ","
-                try append(token, from: &tokenizer, to: &result)
-            }
-            result += separator == "[" ? "[]" : "]"
-        case .beginObject:
-            var separator = "{"
-            try tokenizer.elements(of: token) { (tokenizer, key) throws(CBORFault) in
-                let value = try tokenizer.value(behind: key)
-                result += separator
-                separator = ","
-                try append(string: key, from: tokenizer, to: &result)
-                result += ":"
+                var value = first
+                if isObject {
+                    value = try tokenizer.value(behind: first)
+                    try append(string: first, from: tokenizer, to: &result)
+                    result += ":"
+                }
                 try append(value, from: &tokenizer, to: &result)
             }
-            result += separator == "{" ? "{}" : "}"
+            result += isObject ? "}" : "]"
         case .string: try append(string: token, from: tokenizer, to: &result)
         case .atom:
             let text = tokenizer.bytes(of: token)
