@@ -2,6 +2,7 @@ import Synchronization
 
 /// Something a `CBORPool` holds.
 protocol CBORPooled {
+    init()
     /// The one below in the pool.
     var next: UnsafeMutablePointer<Self>? { get set }
 }

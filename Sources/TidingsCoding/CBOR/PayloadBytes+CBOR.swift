@@ -72,6 +72,18 @@ extension PayloadBytes {
         throw CBORFault(.tags, at: head.end)
     }
 
+    /// The number of an array's elements or a map's pairs, −1 for indefinite length.
+    @inline(__always)
+    func count(of container: CBORHead) throws(CBORFault) -> Int {
+        if container.isIndefinite { return -1 }
+        // Every element takes a byte or more, and so does every key: a count beyond the bytes that remain is a lie.
+        let isMap = container.major == .map
+        guard container.argument <= UInt64(truncatingIfNeeded: count &- container.end) &>> (isMap ? 1 : 0) else {
+            throw CBORFault(isMap ? .longMap : .longArray, at: container.end)
+        }
+        return Int(truncatingIfNeeded: container.argument)
+    }
+
     /// The offset behind a string of definite length.
     @inline(__always)
     func endOfString(_ head: CBORHead) throws(CBORFault) -> Int {
@@ -114,6 +126,22 @@ extension PayloadBytes {
             text += try self.text(from: start, to: end)
         }
         return (text, end)
+    }
+
+    /// What the key at an offset says, and the offset behind it. `nil`: a key that is neither text nor an integer.
+    func key(at offset: Int) throws(CBORFault) -> (name: CBORKeyName, end: Int)? {
+        let head = try head(at: offset)
+        switch head.major {
+        case .unsigned: return (.integer(Int128(head.argument)), head.end)
+        case .negative: return (.integer(~Int128(head.argument)), head.end)
+        case .text where head.isIndefinite:
+            let (text, end) = try text(of: head)
+            return (.joined(text), end)
+        case .text:
+            let end = try endOfString(head)
+            return (.text(head.end, end), end)
+        default: return nil
+        }
     }
 
     @inline(__always)

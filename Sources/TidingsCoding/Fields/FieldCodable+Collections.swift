@@ -2,7 +2,7 @@
 extension Optional: FieldCodable where Wrapped: FieldCodable {
     @inlinable
     public func encodeField(to encoder: inout FieldEncoder) throws {
-        if let self { try self.encodeField(to: &encoder) } else { try encoder.write(byte: 0xF6) }
+        if let self { try self.encodeField(to: &encoder) } else { try encoder.write(byte: CBORByte.null) }
     }
 
     @inlinable
@@ -20,7 +20,7 @@ extension Array: FieldCodable where Element: FieldCodable {
             do {
                 try element.encodeField(to: &encoder)
             } catch {
-                throw FieldEncoder.error(error, at: index)
+                throw FieldPath.error(error, at: index)
             }
             index &+= 1
         }
@@ -36,7 +36,7 @@ extension Array: FieldCodable where Element: FieldCodable {
             do {
                 append(try Element(decodingField: &decoder))
             } catch {
-                throw FieldDecoder.error(error, at: count, expecting: Element.self)
+                throw FieldPath.error(error, at: count, expecting: Element.self)
             }
         }
     }
@@ -49,11 +49,11 @@ where Key == String, Value: FieldCodable {
         let map = try encoder.beginMap()
         for (key, value) in self {
             encoder.pairs &+= 1
-            try encoder.write(key)
+            try encoder.writeText(key)
             do {
                 try value.encodeField(to: &encoder)
             } catch {
-                throw FieldEncoder.error(error, in: key)
+                throw FieldPath.error(error, in: key)
             }
         }
         try encoder.endMap(map)
@@ -72,7 +72,7 @@ where Key == String, Value: FieldCodable {
             do {
                 updateValue(try Value(decodingField: &decoder), forKey: key)
             } catch {
-                throw FieldDecoder.error(error, in: key, expecting: Value.self)
+                throw FieldPath.error(error, in: key, expecting: Value.self)
             }
         }
     }

@@ -14,3 +14,58 @@ public protocol FieldCodable: Codable {
     /// - Throws: what the observer's `onUndecodable` is told, as a `DecodingError`.
     init(decodingField decoder: inout FieldDecoder) throws
 }
+
+extension Bool: FieldCodable {
+    @inlinable
+    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.write(self) }
+
+    @inlinable
+    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.bool() }
+}
+
+extension String: FieldCodable {
+    @inlinable
+    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.writeText(self) }
+
+    @inlinable
+    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.string() }
+}
+
+extension Double: FieldCodable {
+    @inlinable
+    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.write(self) }
+
+    @inlinable
+    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.double() }
+}
+
+extension Float: FieldCodable {
+    @inlinable
+    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.write(self) }
+
+    @inlinable
+    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.float() }
+}
+
+/// An integer of at most 64 bits. An internal protocol: an integer type of another module may be wider.
+@usableFromInline
+protocol IntegerField: FieldCodable, FixedWidthInteger {}
+
+extension IntegerField {
+    @inlinable
+    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.write(integer: self) }
+
+    @inlinable
+    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.integer(Self.self) }
+}
+
+extension Int: FieldCodable, IntegerField {}
+extension Int64: FieldCodable, IntegerField {}
+extension Int32: FieldCodable, IntegerField {}
+extension Int16: FieldCodable, IntegerField {}
+extension Int8: FieldCodable, IntegerField {}
+extension UInt: FieldCodable, IntegerField {}
+extension UInt64: FieldCodable, IntegerField {}
+extension UInt32: FieldCodable, IntegerField {}
+extension UInt16: FieldCodable, IntegerField {}
+extension UInt8: FieldCodable, IntegerField {}

@@ -1,5 +1,5 @@
 /// Where generated code writes a message to, straight into what is posted. Public for it alone: see ``FieldCodable``.
-public struct FieldEncoder: ~Copyable {
+public struct FieldEncoder: ~Copyable, CBOROutput {
     // The buffer's memory, the offset of the next byte, and the end of the room there is.
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var cursor: Int
@@ -65,7 +65,7 @@ public struct FieldEncoder: ~Copyable {
     public mutating func beginMap() throws -> Map {
         try enter()
         let map = Map(start: cursor, outerPairs: pairs)
-        try room(1).storeBytes(of: 0xA0, as: UInt8.self)
+        try write(.map, 0)
         pairs = 0
         return map
     }
@@ -76,7 +76,9 @@ public struct FieldEncoder: ~Copyable {
     @inlinable
     public mutating func endMap(_ map: Map) throws {
         if pairs < 24 {
-            base.storeBytes(of: 0xA0 | UInt8(truncatingIfNeeded: pairs), toByteOffset: map.start, as: UInt8.self)
+            base.storeBytes(
+                of: CBORMajor.map.initialByte | UInt8(truncatingIfNeeded: pairs), toByteOffset: map.start,
+                as: UInt8.self)
             // In bounds: where `beginMap` made room for it.
         } else {
             try endLongMap(map)
@@ -95,14 +97,14 @@ public struct FieldEncoder: ~Copyable {
         let first = map.start + 1
         (base + first + growth).copyMemory(from: base + first, byteCount: end - first)
         // In bounds: room for as many more has been made; `copyMemory` allows the overlap.
-        CBORWriter.putHead(.map, count, at: base + map.start)
+        CBORHead.put(.map, count, at: base + map.start)
     }
 
     /// Writes the head of an array.
     @inlinable
     mutating func beginArray(_ count: Int) throws {
         try enter()
-        try writeHead(0x80, UInt64(truncatingIfNeeded: count))
+        try write(.array, UInt64(truncatingIfNeeded: count))
     }
 
     @inlinable
