@@ -118,10 +118,6 @@ extension PayloadBytes {
         return true
     }
 
-    func equal(_ name: [UInt8], from start: Int, to end: Int) -> Bool {
-        name.withUnsafeBytes { equal($0, from: start, to: end) }
-    }
-
     @inline(__always)
     private static func differ<I: FixedWidthInteger & BitwiseCopyable>(
         _ type: I.Type, _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ offset: Int

@@ -87,7 +87,7 @@ extension CBORReader {
         let fast = name.utf8.withContiguousStorageIfAvailable {
             bytes.equal(UnsafeRawBufferPointer($0), from: start, to: end)
         }
-        return fast ?? bytes.equal(Array(name.utf8), from: start, to: end)
+        return fast ?? Array(name.utf8).withUnsafeBytes { bytes.equal($0, from: start, to: end) }
     }
 
     /// Searches from the front, or a large map by its index.

@@ -24,32 +24,26 @@ extension PayloadBytes {
     /// A head close to the end, of a simple value in two bytes, of indefinite length, or a bad one.
     @inline(never)
     private func unusualHead(_ major: CBORMajor, _ info: UInt8, at offset: Int) throws(CBORFault) -> CBORHead {
-        var head = CBORHead(major: major, info: info, argument: 0, end: offset + 1)
-        switch info {
-        case 24:
-            head.argument = UInt64(try load(UInt8.self, at: offset + 1))
-            if major == .simple && head.argument < 32 { throw CBORFault(.simpleForm, at: offset) }
-        case 25: head.argument = UInt64(try load(UInt16.self, at: offset + 1))
-        case 26: head.argument = UInt64(try load(UInt32.self, at: offset + 1))
-        case 27: head.argument = try load(UInt64.self, at: offset + 1)
-        case 31:
-            if major == .unsigned || major == .negative || major == .tag {
-                throw CBORFault(.indefinite, at: offset)
-            }
-            return head
-        default: throw CBORFault(.reserved, at: offset)
-        }
-        head.end += 1 << Int(info - 24)
-        return head
-    }
-
-    private func load<I: FixedWidthInteger>(_ type: I.Type, at offset: Int) throws(CBORFault) -> I {
         #if MUTANT_ARGUMENT_BEYOND_END  // Found by: fuzz decoder
             let count = isMutant("ARGUMENT_BEYOND_END") ? Int.max : self.count
         #endif
-        guard count - offset >= MemoryLayout<I>.size else { throw CBORFault(.truncated, at: offset) }
-        return I(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: I.self))
-        // In bounds: that many bytes remain.
+        var head = CBORHead(major: major, info: info, argument: 0, end: offset + 1)
+        switch info {
+        case 24...27:
+            let size = 1 << Int(info - 24)
+            guard count - head.end >= size else { throw CBORFault(.truncated, at: head.end) }
+            for _ in 0..<size {
+                head.argument = head.argument << 8 | UInt64(base.load(fromByteOffset: head.end, as: UInt8.self))
+                // In bounds: that many bytes remain.
+                head.end += 1
+            }
+            // RFC 8949, 3.3: the smaller values have the short form only.
+            if major == .simple && info == 24 && head.argument < 32 { throw CBORFault(.simpleForm, at: offset) }
+        case 31:
+            if major == .unsigned || major == .negative || major == .tag { throw CBORFault(.indefinite, at: offset) }
+        default: throw CBORFault(.reserved, at: offset)
+        }
+        return head
     }
 
     /// The head of the content behind any tags, and the innermost tag.

@@ -43,8 +43,7 @@ public struct FieldDecoder: ~Copyable {
     /// - Throws: as ``FieldCodable/init(decodingField:)``.
     public mutating func beginMap() throws -> Map {
         do throws(CBORFault) {
-            let start = cursor.offset
-            return Map(start: start, left: try enter(.map))
+            return Map(start: cursor.offset, left: try enter(.map))
         } catch {
             throw error.error(expecting: [String: Any].self, path: [])
         }
