@@ -4,37 +4,22 @@
 /// able to write to the same bytes.
 @usableFromInline
 package struct PayloadBuffer {
-    /// Returns a buffer of at least `needed` bytes that already holds the first `used` bytes.
-    ///
-    /// `needed` is exactly what the next write takes, so that an owner with a maximum can refuse at that maximum and
-    /// not before. Growing by doubling is the owner's business.
-    @usableFromInline package typealias Grow = (_ used: Int, _ needed: Int) throws -> UnsafeMutableRawBufferPointer
-
     /// The number of bytes written so far. Unchanged by an encoding that throws.
-    @usableFromInline package var count: Int
+    @usableFromInline package var count = 0
 
     @usableFromInline package private(set) var memory: UnsafeMutableRawBufferPointer
-    private let grow: Grow?
     /// The owner of the memory, and its type. Trivial to copy and destroy, which a closure is not.
-    private let owner: UnsafeMutableRawPointer?
-    private let ownerType: (any (PayloadMemory & ~Copyable).Type)?
+    private let owner: UnsafeMutableRawPointer
+    private let ownerType: any (PayloadMemory & ~Copyable).Type
 
-    /// The buffer starts empty. Without `grow`, its size is a hard limit.
-    package init(_ initial: UnsafeMutableRawBufferPointer, grow: Grow?) {
-        memory = initial
-        count = 0
-        self.grow = grow
-        (owner, ownerType) = (nil, nil)
-    }
-
+    /// The buffer starts empty.
+    ///
     /// - Parameter owner: stays where it is as long as the buffer is used.
     @usableFromInline
     package init<Memory: PayloadMemory & ~Copyable>(
         _ initial: UnsafeMutableRawBufferPointer, owner: UnsafeMutablePointer<Memory>
     ) {
         memory = initial
-        count = 0
-        grow = nil
         self.owner = UnsafeMutableRawPointer(owner)
         ownerType = Memory.self
     }
@@ -53,24 +38,19 @@ package struct PayloadBuffer {
     /// Replaces the memory by at least `needed` bytes, of which the first `used` are kept.
     mutating func reserve(used: Int, needed: Int) throws {
         if needed <= memory.count { return }
-        let grown: UnsafeMutableRawBufferPointer
-        if let owner, let ownerType {
-            grown = try ownerType.grow(at: owner, used: used, needed: needed)
-        } else if let grow {
-            grown = try grow(used, needed)
-        } else {
-            throw PayloadBufferFull(needed: needed, capacity: memory.count)
-        }
-        // Kept even when it is too short: the owner may have released the memory that it replaces.
-        memory = grown
-        guard grown.count >= needed else { throw PayloadBufferFull(needed: needed, capacity: grown.count) }
+        // Kept even if it is too short: the owner may have released the memory that it replaces.
+        memory = try ownerType.grow(at: owner, used: used, needed: needed)
+        guard memory.count >= needed else { throw PayloadBufferFull(needed: needed, capacity: memory.count) }
     }
 }
 
 /// What owns the memory that a `PayloadBuffer` writes to.
 @usableFromInline
 package protocol PayloadMemory: ~Copyable {
-    /// As ``PayloadBuffer/Grow``.
+    /// Returns a buffer of at least `needed` bytes that already holds the first `used` bytes.
+    ///
+    /// `needed` is exactly what the next write takes, so that an owner with a maximum can refuse at that maximum and
+    /// not before. Growing by doubling is the owner's business.
     mutating func grow(used: Int, needed: Int) throws -> UnsafeMutableRawBufferPointer
 }
 
@@ -90,5 +70,46 @@ package struct PayloadBufferFull: Error, CustomStringConvertible {
 
     package var description: String {
         "can't write the payload: it needs \(needed) bytes or more, the buffer holds \(capacity)"
+    }
+}
+
+extension PayloadBuffer {
+    /// The bytes that `write` writes, outside shared memory. The buffer begins on the stack and goes on in own memory.
+    @inlinable @inline(__always)
+    package static func bytes(_ write: (inout PayloadBuffer) throws -> Void) throws -> [UInt8] {
+        try withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { scratch in
+            var growth = Growth(memory: scratch)
+            defer { growth.end() }
+            return try withUnsafeMutablePointer(to: &growth) { growth in
+                var buffer = PayloadBuffer(scratch, owner: growth)
+                try write(&buffer)
+                return Array(buffer.bytes)
+            }
+        }
+    }
+
+    /// Own memory, used when the stack's memory is full.
+    @usableFromInline
+    struct Growth: PayloadMemory {
+        /// The memory that is written to now.
+        @usableFromInline var memory: UnsafeMutableRawBufferPointer
+        /// Grown by doubling. Outgrown memory is kept until the end: an encoder may still hold a pointer into it.
+        @usableFromInline var owned: [UnsafeMutableRawBufferPointer] = []
+
+        @inlinable
+        init(memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
+
+        @usableFromInline @inline(never)
+        mutating func grow(used: Int, needed: Int) -> UnsafeMutableRawBufferPointer {
+            let larger = UnsafeMutableRawBufferPointer.allocate(
+                byteCount: max(needed, 2 * memory.count), alignment: 16)
+            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<used]))
+            owned.append(larger)
+            memory = larger
+            return larger
+        }
+
+        @inlinable @inline(__always)
+        func end() { for each in owned { each.deallocate() } }
     }
 }

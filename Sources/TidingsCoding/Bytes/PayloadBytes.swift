@@ -69,7 +69,7 @@ extension PayloadBytes {
     }
 
     @inline(__always)
-    private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let base = bytes.baseAddress else { return true }
         let count = bytes.count
         var seen: UInt64 = 0
@@ -116,10 +116,6 @@ extension PayloadBytes {
         }
         for offset in 0..<count where PayloadBytes.differ(UInt8.self, left, right, offset) { return false }
         return true
-    }
-
-    func equal(_ name: [UInt8], from start: Int, to end: Int) -> Bool {
-        name.withUnsafeBytes { equal($0, from: start, to: end) }
     }
 
     @inline(__always)

@@ -52,13 +52,11 @@ package struct CBORFault: Error {
         /// The decoding that the bytes were lent to is over.
         case finished = "a decoder is used after its decoding ended"
 
+        /// Of the majors, in their order.
+        fileprivate static let majors = [Reason.unsigned, .negative, .bytes, .text, .array, .map, .tag, .simple]
+
         /// Whether the payload has a value, but of another type.
-        var isMismatch: Bool {
-            switch self {
-            case .unsigned, .negative, .bytes, .text, .array, .map, .tag, .boolean, .number, .simple: true
-            default: false
-            }
-        }
+        fileprivate var isMismatch: Bool { Reason.majors.contains(self) || self == .boolean || self == .number }
     }
 
     package var reason: Reason
@@ -73,42 +71,42 @@ package struct CBORFault: Error {
 
     /// Another type than asked for.
     static func mismatch(_ head: CBORHead, at offset: UInt32) -> CBORFault {
-        let reason: Reason =
-            switch head.major {
-            case .unsigned: .unsigned
-            case .negative: .negative
-            case .bytes: .bytes
-            case .text: .text
-            case .array: .array
-            case .map: .map
-            case .tag: .tag
-            case .simple:
-                switch head.info {
-                case 20, 21: .boolean
-                case 22, 23: .null
-                case 25, 26, 27: .number
-                default: .simple
-                }
-            }
+        var reason = Reason.majors[Int(head.major.rawValue)]
+        if head.bool != nil { reason = .boolean }
+        if head.isNull { reason = .null }
+        if head.float != nil { reason = .number }
         return CBORFault(reason, at: Int(offset))
     }
 
     package func error(expecting type: Any.Type, path: [any CodingKey]) -> DecodingError {
-        if reason == .null {
-            let text = "expected \(type), found null at byte \(offset)"
-            return .valueNotFound(type, DecodingError.Context(codingPath: path, debugDescription: text))
-        }
-        if reason.isMismatch {
-            let text = "expected \(type), found \(reason.rawValue) at byte \(offset)"
-            return .typeMismatch(type, DecodingError.Context(codingPath: path, debugDescription: text))
-        }
-        let text = "\(reason.rawValue), at byte \(offset)"
-        return .dataCorrupted(DecodingError.Context(codingPath: path, debugDescription: text))
+        let isOther = reason == .null || reason.isMismatch
+        let text = isOther ? "expected \(type), found \(reason.rawValue) at" : "\(reason.rawValue), at"
+        let context = DecodingError.Context(codingPath: path, debugDescription: "\(text) byte \(offset)")
+        if reason == .null { return .valueNotFound(type, context) }
+        return isOther ? .typeMismatch(type, context) : .dataCorrupted(context)
     }
 
     /// For code that can't say in its type that it throws nothing but faults: closures.
     package static func describe(_ error: any Error, expecting type: Any.Type, path: [any CodingKey]) -> any Error {
-        guard let fault = error as? CBORFault else { return error }
-        return fault.error(expecting: type, path: path)
+        (error as? CBORFault)?.error(expecting: type, path: path) ?? error
+    }
+}
+
+/// What `Encodable` code can get wrong, told as an error where other coders trap.
+enum CBORMisuse: String {
+    case finished =
+        """
+        the container is used after its value was encoded, or replaced by another of the same key; \
+        use it only inside its own encode(to:)
+        """
+    case twice = "a second value is encoded where there is one already"
+    case otherKind =
+        "a nested container is asked for where the key has a value of another kind; give it another key"
+    case tooDeep = "arrays and maps are nested more than 128 deep"
+    case nothing = "the value did not encode anything"
+    case notFinite = "a number that is not finite has no encoding"
+
+    func error(path: [any CodingKey], value: Any = ()) -> EncodingError {
+        .invalidValue(value, EncodingError.Context(codingPath: path, debugDescription: rawValue))
     }
 }

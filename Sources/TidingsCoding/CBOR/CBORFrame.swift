@@ -12,6 +12,19 @@ struct CBORFrame {
         /// A value that is not a container of ours.
         case single
         case map, array
+
+        /// What is written first.
+        var emptyItem: UInt8 { self == .array ? CBORMajor.array.initialByte : CBORMajor.map.initialByte }
+    }
+
+    /// Where the frame is within its parent.
+    struct Spot {
+        /// The bytes of the key right before `start`, 0 if the parent isn't a map.
+        var keyLength = 0
+        /// The key's own number, of which the output has only the text.
+        var intKey: Int?
+        /// The position in the parent array, or −1.
+        var index = -1
     }
 
     /// The offset of the item's first byte.
@@ -21,12 +34,7 @@ struct CBORFrame {
     var end: Int
     /// Pairs in a map, elements in an array.
     var count: Int
-    /// The bytes of the key right before `start`, 0 if the parent isn't a map.
-    var keyLength: Int
-    /// The place in the parent array, or −1.
-    var index: Int
-    /// The key's own number, of which the output has only the text.
-    var intKey: Int?
+    var spot: Spot
     /// Of a map: which keys it may have, see `CBORWriter.noteKey`.
     var keys: UInt64 = 0
     /// The parent's number, or −1.
@@ -39,6 +47,9 @@ struct CBORFrame {
     /// True: the frame is dropped when its value is encoded. False: the frame is a nested container's, and is dropped
     /// with its parent.
     var isPushed = false
+
+    /// The offsets of the key before the item.
+    var key: Range<Int> { start - spot.keyLength..<start }
 }
 
 /// What encoders and containers hold of a frame: enough to find it, and to notice that it is gone.

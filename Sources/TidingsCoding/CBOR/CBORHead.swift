@@ -1,21 +1,21 @@
 /// The eight major types of RFC 8949, section 3.1: the upper three bits of an item's first byte.
+@usableFromInline
 enum CBORMajor: UInt8 {
     case unsigned, negative, bytes, text, array, map, tag, simple
 
     /// The first byte of an item of this type with nothing in its lower five bits.
-    @inline(__always)
+    @inlinable @inline(__always)
     var initialByte: UInt8 { rawValue << 5 }
 }
 
 /// First bytes that stand for themselves.
+@usableFromInline
 enum CBORByte {
-    static let emptyArray: UInt8 = 0x80
-    static let emptyMap: UInt8 = 0xA0
-    static let `false`: UInt8 = 0xF4
-    static let `true`: UInt8 = 0xF5
-    static let null: UInt8 = 0xF6
-    static let float: UInt8 = 0xFA
-    static let double: UInt8 = 0xFB
+    @inlinable static var `false`: UInt8 { 0xF4 }
+    @inlinable static var `true`: UInt8 { 0xF5 }
+    @inlinable static var null: UInt8 { 0xF6 }
+    @inlinable static var float: UInt8 { 0xFA }
+    @inlinable static var double: UInt8 { 0xFB }
     /// Ends an item of indefinite length.
     static let stop: UInt8 = 0xFF
 }
@@ -54,21 +54,11 @@ package enum CBORLimit {
     static let scannedPairs = 16
 }
 
-extension CBORHead {
-    /// The bytes taken by a head in shortest form.
-    @inline(__always)
-    static func size(_ argument: UInt64) -> Int {
-        if argument < 24 { return 1 }
-        if argument <= 0xFF { return 2 }
-        if argument <= 0xFFFF { return 3 }
-        return argument <= 0xFFFF_FFFF ? 5 : 9
-    }
-}
-
 /// An item's head, decoded: its type, the five bits beside it, and the number they stand for or announce.
+@usableFromInline
 struct CBORHead {
     var major: CBORMajor
-    /// 0–27, or 31 for an indefinite length or a stop. 28–30 are reserved and never get this far.
+    /// 0–27, or 31 for an indefinite length or a stop. 28–30 are reserved: the parser refuses them.
     var info: UInt8
     var argument: UInt64
     /// The offset behind the head.
@@ -79,4 +69,39 @@ struct CBORHead {
 
     @inline(__always)
     var isStop: Bool { info == 31 && major == .simple }
+
+    /// Null or undefined.
+    @inline(__always)
+    var isNull: Bool { major == .simple && (info == 22 || info == 23) }
+
+    @inline(__always)
+    var bool: Bool? { major == .simple && (info == 20 || info == 21) ? info == 21 : nil }
+
+    @inline(__always)
+    var double: Double? { major == .simple && info == 27 ? Double(bitPattern: argument) : nil }
+
+    @inline(__always)
+    var single: Float? {
+        major == .simple && info == 26 ? Float(bitPattern: UInt32(truncatingIfNeeded: argument)) : nil
+        // The argument of such a head has 32 bits.
+    }
+
+    /// A floating-point number of any width.
+    var float: Double? {
+        if major == .simple && info == 25 { return CBORHead.half(UInt16(truncatingIfNeeded: argument)) }
+        return double ?? single.map { Double($0) }
+    }
+
+    /// IEEE 754 binary16, by arithmetic: `Float16` doesn't exist everywhere.
+    private static func half(_ bits: UInt16) -> Double {
+        let fraction = Double(bits & 0x3FF)
+        let exponent = Int(bits >> 10 & 0x1F)
+        let magnitude: Double =
+            switch exponent {
+            case 0: fraction / 16_777_216
+            case 31: fraction == 0 ? .infinity : .nan
+            default: Double(sign: .plus, exponent: exponent - 25, significand: fraction + 1024)
+            }
+        return bits >> 15 == 0 ? magnitude : -magnitude
+    }
 }

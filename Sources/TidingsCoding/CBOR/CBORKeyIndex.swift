@@ -19,30 +19,21 @@ struct CBORKeyIndex {
     /// The number of the latest entry for each hash.
     private var latest: [Int: UInt32] = [:]
 
-    init(_ map: CBORMap, in reader: CBORReader) throws(CBORFault) {
-        var place = map.first
-        var ordinal: UInt32 = 0
-        while true {
-            if map.count >= 0 {
-                if ordinal == map.count { return }
-            } else if try reader.bytes.isStop(at: Int(place.offset)) {
-                return
-            }
-            let (form, value) = try reader.key(at: place)
-            let hash = CBORKeyIndex.hash(form, in: reader)
-            if try find(form, hash, in: reader) == nil {
-                var isInteger = false
-                if case .integer = form { isInteger = true }
-                entries.append(
-                    Entry(key: place, value: value, ordinal: ordinal, next: latest[hash], isInteger: isInteger))
-                latest[hash] = UInt32(truncatingIfNeeded: entries.count - 1)
-            } else {
+    init(_ map: CBORContents, in reader: CBORReader) throws(CBORFault) {
+        try reader.walk(map) { (ordinal, pair) throws(CBORFault) in
+            let hash = CBORKeyIndex.hash(pair.name, in: reader)
+            guard try find(pair.name, hash, in: reader) == nil else {
                 isComplete = false
+                return true
             }
-            place = try reader.skip(value)
-            ordinal += 1
+            entries.append(
+                Entry(
+                    key: pair.key, value: pair.value, ordinal: UInt32(truncatingIfNeeded: ordinal),
+                    next: latest[hash], isInteger: pair.name.isInteger))
+            // Exact: every pair takes two bytes or more of fewer than 2³¹.
+            latest[hash] = UInt32(truncatingIfNeeded: entries.count - 1)
+            return true
         }
-        // Every round takes two bytes or more of fewer than 2³¹, so that the ordinal can't overflow.
     }
 
     /// Finds the first key of that name, or the integer key of that number, whichever comes first.
@@ -55,51 +46,29 @@ struct CBORKeyIndex {
         return named.ordinal < numbered.ordinal ? named : numbered
     }
 
-    private func find(_ form: CBORKeyForm, in reader: CBORReader) throws(CBORFault) -> Entry? {
-        try find(form, CBORKeyIndex.hash(form, in: reader), in: reader)
+    private func find(_ name: CBORKeyName, in reader: CBORReader) throws(CBORFault) -> Entry? {
+        try find(name, CBORKeyIndex.hash(name, in: reader), in: reader)
     }
 
-    private func find(_ form: CBORKeyForm, _ hash: Int, in reader: CBORReader) throws(CBORFault) -> Entry? {
+    private func find(_ name: CBORKeyName, _ hash: Int, in reader: CBORReader) throws(CBORFault) -> Entry? {
         var number = latest[hash]
         while let entry = number.map({ entries[Int($0)] }) {
-            if try isEqual(form, entry, in: reader) { return entry }
+            if try reader.pair(at: entry.key).name.isEqual(name, in: reader.bytes) { return entry }
             number = entry.next
         }
         return nil
     }
 
-    private func isEqual(_ form: CBORKeyForm, _ entry: Entry, in reader: CBORReader) throws(CBORFault) -> Bool {
-        let (other, _) = try reader.key(at: entry.key)
-        return CBORKeyIndex.withBytes(of: form, in: reader) { left in
-            CBORKeyIndex.withBytes(of: other, in: reader) { right in left.elementsEqual(right) }
-        }
-    }
-
-    private static func hash(_ form: CBORKeyForm, in reader: CBORReader) -> Int {
+    private static func hash(_ name: CBORKeyName, in reader: CBORReader) -> Int {
         var hasher = Hasher()
-        withBytes(of: form, in: reader) { hasher.combine(bytes: $0) }
+        name.withBytes(in: reader.bytes) { hasher.combine(bytes: $0) }
         return hasher.finalize()
-    }
-
-    /// The bytes of a key's name.
-    private static func withBytes<R>(
-        of form: CBORKeyForm, in reader: CBORReader, _ body: (UnsafeRawBufferPointer) -> R
-    ) -> R {
-        var name: String
-        switch form {
-        case .text(let start, let end):
-            return body(UnsafeRawBufferPointer(start: reader.bytes.base + start, count: end - start))
-        // In bounds: `key(at:)` compared both offsets with `count`.
-        case .joined(let text): name = text
-        case .integer(let integer): name = String(integer)
-        }
-        return name.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
 }
 
 extension CBORReader {
     /// A map's index, made when it is first asked for.
-    func index(of map: CBORMap) throws(CBORFault) -> CBORKeyIndex {
+    func index(of map: CBORContents) throws(CBORFault) -> CBORKeyIndex {
         if let index = state.pointee.indexes[map.start] { return index }
         let index = try CBORKeyIndex(map, in: self)
         state.pointee.indexes[map.start] = index

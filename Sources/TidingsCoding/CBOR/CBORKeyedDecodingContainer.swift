@@ -1,60 +1,15 @@
-/// Reads the pairs of a map, see `CBORReader.find` for how keys are compared.
+/// Reads the pairs of a map. `CBORReader.find` says how keys are compared.
 struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let reader: CBORReader
-    let map: CBORMap
+    let map: CBORContents
     let step: UInt32
 
     var codingPath: [any CodingKey] { reader.path(step) }
 
-    /// Empty if the payload changes while it is read, or has gone.
+    /// Empty if the payload changes while it is read, or if its decoding is over.
     var allKeys: [Key] { (try? reader.keys(Key.self, of: map)) ?? [] }
 
-    func contains(_ key: Key) -> Bool {
-        (try? reader.find(key, in: map, keeping: false)) != nil
-    }
-
-    /// Finds a value and reads it.
-    @inline(__always)
-    private func value<V>(_ key: Key, _ read: (CBORReader, CBORPlace) throws -> V) throws -> V {
-        do {
-            if let hit = try reader.find(key, in: map, keeping: true) { return try read(reader, hit.value) }
-        } catch {
-            throw CBORFault.describe(error, expecting: V.self, path: codingPath + [key])
-        }
-        throw notFound(key)
-    }
-
-    /// As `value`, with nil for a key that isn't there, and for null.
-    @inline(__always)
-    func valueIfPresent<V>(
-        _ key: Key, _ read: (CBORReader, CBORPlace) throws -> V
-    ) throws -> V? {
-        do {
-            guard let hit = try reader.find(key, in: map, keeping: true) else { return nil }
-            if try reader.isNull(at: hit.value) { return nil }
-            return try read(reader, hit.value)
-        } catch {
-            throw CBORFault.describe(error, expecting: V.self, path: codingPath + [key])
-        }
-    }
-
-    @inline(__always)
-    private func integer<I: FixedWidthInteger>(_ key: Key) throws -> I {
-        try value(key) { try $0.integer(I.self, at: $1) }
-    }
-
-    @inline(__always)
-    func integerIfPresent<I: FixedWidthInteger>(_ key: Key) throws -> I? {
-        try valueIfPresent(key) { try $0.integer(I.self, at: $1) }
-    }
-
-    @inline(never)
-    private func notFound(_ key: some CodingKey) -> DecodingError {
-        .keyNotFound(
-            key,
-            DecodingError.Context(codingPath: codingPath, debugDescription: "the map has no key \"\(key.stringValue)\"")
-        )
-    }
+    func contains(_ key: Key) -> Bool { (try? reader.find(key, in: map, keeping: false)) != nil }
 
     func decodeNil(forKey key: Key) throws -> Bool {
         do {
@@ -65,35 +20,38 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         throw notFound(key)
     }
 
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key) { try $0.bool(at: $1) } }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key) { try $0.string(at: $1) } }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key) { try $0.double(at: $1) } }
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(key) { try $0.float(at: $1) } }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(key) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(key) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try integer(key) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try integer(key) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try integer(key) }
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try integer(key) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try integer(key) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try integer(key) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try integer(key) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try integer(key) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(key) }
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(key) }
+    /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
+    @inline(__always)
+    func decode<Value: CBORValue>(_ type: Value.Type, forKey key: Key) throws -> Value { try value(key) }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try value(key) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try value(key) }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        let hit = try self.hit(key)
-        guard let hit else { throw notFound(key) }
+        guard let hit = try hit(key) else { throw notFound(key) }
         return try reader.value(type, at: hit.value, step: step, .key(hit.key, key.intValue))
     }
 
-    func hit(_ key: Key) throws -> CBORHit? {
-        do {
-            return try reader.find(key, in: map, keeping: true)
-        } catch {
-            throw error.error(expecting: Any.self, path: codingPath + [key])
-        }
+    // One lookup instead of the three of the standard library's defaults: `contains`, `decodeNil`, `decode`.
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try valueIfPresent(key) }
+    func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try valueIfPresent(key) }
+
+    func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+        guard let hit = try hit(key), (try? reader.isNull(at: hit.value)) != true else { return nil }
+        return try reader.value(type, at: hit.value, step: step, .key(hit.key, key.intValue))
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -106,26 +64,51 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         try decoder(key).unkeyedContainer()
     }
 
-    /// A key that isn't there counts as null, for the decoder's user to judge.
-    func superDecoder() throws -> any Decoder {
-        try decoder(CBORKey.super, orNull: true)
-    }
+    // A missing key counts as null: the decoder's user decides what that means.
+    func superDecoder() throws -> any Decoder { try decoder(CBORKey.super, orNull: true) }
+    func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key, orNull: true) }
 
-    func superDecoder(forKey key: Key) throws -> any Decoder {
-        try decoder(key, orNull: true)
-    }
+    // MARK: Shared
 
-    private func decoder(_ key: some CodingKey, orNull: Bool = false) throws -> CBORDecoder {
+    @inline(__always)
+    private func value<Value: CBORValue>(_ key: Key) throws -> Value {
         do {
-            if let hit = try reader.find(key, in: map, keeping: true) {
-                let step = reader.add(step, .key(hit.key, key.intValue), to: hit.value)
-                return CBORDecoder(reader: reader, step: step, place: hit.value)
-            }
+            if let hit = try reader.find(key, in: map, keeping: true) { return try Value(from: reader, at: hit.value) }
+        } catch {
+            throw error.error(expecting: Value.self, path: codingPath + [key])
+        }
+        throw notFound(key)
+    }
+
+    @inline(__always)
+    private func valueIfPresent<Value: CBORValue>(_ key: Key) throws -> Value? {
+        do {
+            guard let hit = try reader.find(key, in: map, keeping: true) else { return nil }
+            return try reader.isNull(at: hit.value) ? nil : Value(from: reader, at: hit.value)
+        } catch {
+            throw error.error(expecting: Value.self, path: codingPath + [key])
+        }
+    }
+
+    private func hit(_ key: some CodingKey) throws -> CBORHit? {
+        do {
+            return try reader.find(key, in: map, keeping: true)
         } catch {
             throw error.error(expecting: Any.self, path: codingPath + [key])
         }
-        guard orNull else { throw notFound(key) }
-        let step = reader.add(step, .absent(key), to: .missing)
-        return CBORDecoder(reader: reader, step: step, place: .missing)
+    }
+
+    @inline(never)
+    private func notFound(_ key: some CodingKey) -> DecodingError {
+        let text = "the map has no key \"\(key.stringValue)\""
+        return .keyNotFound(key, DecodingError.Context(codingPath: codingPath, debugDescription: text))
+    }
+
+    private func decoder(_ key: some CodingKey, orNull: Bool = false) throws -> CBORDecoder {
+        let hit = try hit(key)
+        guard hit != nil || orNull else { throw notFound(key) }
+        let place = hit?.value ?? .missing
+        let spot = hit.map { CBORStep.Spot.key($0.key, key.intValue) } ?? .absent(key)
+        return CBORDecoder(reader: reader, step: reader.add(step, spot, to: place), place: place)
     }
 }

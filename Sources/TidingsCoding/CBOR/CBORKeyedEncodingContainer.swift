@@ -1,95 +1,99 @@
 /// Writes the pairs of a map. Keys are text always, whatever their `intValue`.
 struct CBORKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let writer: CBORWriter
+    let writer: CBORWriter.Handle
     let frame: CBORFrameID
 
-    var codingPath: [any CodingKey] { writer.path(to: frame) }
+    var codingPath: [any CodingKey] { writer.pointee.path(to: frame) }
 
-    /// Writes the pair's key, counts it, and leaves the cursor where the value goes.
-    @inline(__always)
-    private func entry(_ key: Key, _ write: (CBORWriter) throws -> Void) throws {
-        try writer.activate(frame)
-        let start = writer.cursor
-        try writer.write(key.stringValue)
-        if try writer.noteKey(from: start, to: writer.cursor) { try writer.countEntry(.map) }
-        try write(writer)
+    func encodeNil(forKey key: Key) throws {
+        try writer.pointee.beginPair(key.stringValue, in: frame)
+        try writer.pointee.write(byte: CBORByte.null)
     }
 
-    func encodeNil(forKey key: Key) throws { try entry(key) { try $0.write(byte: CBORByte.null) } }
-    func encode(_ value: Bool, forKey key: Key) throws { try entry(key) { try $0.write(value) } }
-    func encode(_ value: String, forKey key: Key) throws { try entry(key) { try $0.write(value) } }
-    func encode(_ value: Double, forKey key: Key) throws { try entry(key) { try $0.write(value) } }
-    func encode(_ value: Float, forKey key: Key) throws { try entry(key) { try $0.write(value) } }
-    func encode(_ value: Int, forKey key: Key) throws { try entry(key) { try $0.write(signed: value) } }
-    func encode(_ value: Int8, forKey key: Key) throws { try entry(key) { try $0.write(signed: value) } }
-    func encode(_ value: Int16, forKey key: Key) throws { try entry(key) { try $0.write(signed: value) } }
-    func encode(_ value: Int32, forKey key: Key) throws { try entry(key) { try $0.write(signed: value) } }
-    func encode(_ value: Int64, forKey key: Key) throws { try entry(key) { try $0.write(signed: value) } }
-    func encode(_ value: Int128, forKey key: Key) throws { try entry(key) { try $0.write(value) } }
-    func encode(_ value: UInt, forKey key: Key) throws { try entry(key) { try $0.write(.unsigned, UInt64(value)) } }
-    func encode(_ value: UInt8, forKey key: Key) throws { try entry(key) { try $0.write(.unsigned, UInt64(value)) } }
-    func encode(_ value: UInt16, forKey key: Key) throws { try entry(key) { try $0.write(.unsigned, UInt64(value)) } }
-    func encode(_ value: UInt32, forKey key: Key) throws { try entry(key) { try $0.write(.unsigned, UInt64(value)) } }
-    func encode(_ value: UInt64, forKey key: Key) throws { try entry(key) { try $0.write(.unsigned, value) } }
-    func encode(_ value: UInt128, forKey key: Key) throws { try entry(key) { try $0.write(value) } }
+    /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
+    @inline(__always)
+    func encode<Value: CBORValue>(_ value: Value, forKey key: Key) throws {
+        try writer.pointee.beginPair(key.stringValue, in: frame)
+        try value.write(to: &writer.pointee)
+    }
+    func encode(_ value: Int128, forKey key: Key) throws { try encode(wide: value, key) }
+    func encode(_ value: UInt128, forKey key: Key) throws { try encode(wide: value, key) }
+    private func encode<Value: CBORValue>(wide value: Value, _ key: Key) throws { try encode(value, forKey: key) }
 
     /// Counts the pair last: a value that throws leaves no trace.
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-        try writer.activate(frame)
-        let start = writer.cursor
-        try writer.write(key.stringValue)
-        let length = writer.cursor - start
-        guard writer.markKey(from: start, to: writer.cursor) else {
-            return try writer.writeAgain(value, keyFrom: start, length: length, intKey: key.intValue)
+        let (start, end) = try writer.pointee.writeKey(key.stringValue, in: frame)
+        guard writer.pointee.markKey(from: start, to: end) else {
+            return try writeAgain(value, key, from: start, to: end)
         }
-        if try !writer.writeKnown(value) {
-            try writer.writeOther(value, keyLength: length, index: -1, intKey: key.intValue)
+        try writer.write(value, CBORFrame.Spot(keyLength: end - start, intKey: key.intValue))
+        try writer.pointee.countEntry(.map)
+    }
+
+    /// For a key that the map may have: the old value goes when the new value is complete.
+    @inline(never)
+    private func writeAgain<T: Encodable>(_ value: T, _ key: Key, from start: Int, to end: Int) throws {
+        // The value may write to this map by the back door, and so move its own key. A frame there moves with it.
+        let mark = Int(writer.pointee.add(.single, start: start, CBORFrame.Spot(), depth: 0).number)
+        defer { writer.pointee.frames.count = mark }
+        // What the value adds comes behind this frame, and is dropped down to it.
+        try writer.write(value, CBORFrame.Spot(keyLength: end - start, intKey: key.intValue))
+        let moved = writer.pointee.frames[mark].start
+        if try writer.pointee.noteAgain(from: moved, to: moved + (end - start)) {
+            try writer.pointee.countEntry(.map)
         }
-        try writer.countEntry(.map)
     }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keyType: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
-        let map = writer.addPair(.map, key, to: frame)
-        return KeyedEncodingContainer(CBORKeyedEncodingContainer<NestedKey>(writer: writer, frame: map))
+        KeyedEncodingContainer(CBORKeyedEncodingContainer<NestedKey>(writer: writer, frame: add(.map, key)))
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        CBORUnkeyedEncodingContainer(writer: writer, frame: writer.addPair(.array, key, to: frame))
+        CBORUnkeyedEncodingContainer(writer: writer, frame: add(.array, key))
     }
 
-    func superEncoder() -> any Encoder {
-        CBOREncoder(writer: writer, frame: writer.addPair(.reserved, CBORKey.super, to: frame))
-    }
+    func superEncoder() -> any Encoder { CBOREncoder(writer: writer, frame: add(.reserved, CBORKey.super)) }
 
-    func superEncoder(forKey key: Key) -> any Encoder {
-        CBOREncoder(writer: writer, frame: writer.addPair(.reserved, key, to: frame))
+    func superEncoder(forKey key: Key) -> any Encoder { CBOREncoder(writer: writer, frame: add(.reserved, key)) }
+
+    /// A pair whose value comes later. Fails as `CBORWriter.become` does.
+    private func add(_ kind: CBORFrame.Kind, _ key: some CodingKey) -> CBORFrameID {
+        let (name, intKey) = (key.stringValue, key.intValue)
+        return writer.pointee.orFail(frame) { writer, _ in try writer.addPair(kind, name, intKey, to: frame) }
     }
 }
 
 extension CBORWriter {
-    /// A pair whose value comes later. Fails like `become`.
-    ///
+    /// Writes a pair's key, counts the pair, and leaves the cursor where the value goes.
+    @inline(__always)
+    mutating func beginPair(_ name: String, in map: CBORFrameID) throws {
+        let (start, end) = try writeKey(name, in: map)
+        if try noteKey(from: start, to: end) { try countEntry(.map) }
+    }
+
+    /// Writes a key into a map. Returns where it is.
+    @inline(__always)
+    mutating func writeKey(_ name: String, in map: CBORFrameID) throws -> (start: Int, end: Int) {
+        try activate(map)
+        let start = cursor
+        try write(name)
+        return (start, cursor)
+    }
+
     /// As in Foundation: a second container of the same kind for one key is the first container, and a `superEncoder`
     /// replaces the value.
-    func addPair(_ kind: CBORFrame.Kind, _ key: some CodingKey, to map: CBORFrameID) -> CBORFrameID {
-        guard number(of: map) != nil else { return .none }
-        do {
-            try activate(map)
-            let start = cursor
-            try write(key.stringValue)
-            let keyLength = cursor - start
-            if !markKey(from: start, to: cursor), !isNewInLargeMap(from: start, to: cursor) {
-                if kind != .reserved, let old = try reopen(kind, keyFrom: start) { return old }
-                if try noteAgain(from: start, to: cursor) { try countEntry(.map) }
-            } else {
-                try countEntry(.map)
-            }
-            return try addEntry(kind, keyLength: keyLength, index: -1, intKey: key.intValue)
-        } catch {
-            fail(error)
-            return .none
+    mutating func addPair(
+        _ kind: CBORFrame.Kind, _ name: String, _ intKey: Int?, to map: CBORFrameID
+    ) throws -> CBORFrameID {
+        let (start, end) = try writeKey(name, in: map)
+        if !markKey(from: start, to: end), !isNewInLargeMap(from: start, to: end) {
+            if kind != .reserved, let old = try reopen(kind, keyFrom: start) { return old }
+            if try noteAgain(from: start, to: end) { try countEntry(.map) }
+        } else {
+            try countEntry(.map)
         }
+        return try addEntry(kind, CBORFrame.Spot(keyLength: end - start, intKey: intKey))
     }
 }

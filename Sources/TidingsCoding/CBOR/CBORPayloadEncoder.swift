@@ -8,7 +8,6 @@ package struct CBORPayloadEncoder: Sendable {
     package var userInfo = [CodingUserInfoKey: any Sendable]()
 
     package init() {}
-
     package init(userInfo: [CodingUserInfoKey: any Sendable]) { self.userInfo = userInfo }
 
     /// Appends `value` to what the buffer holds.
@@ -20,64 +19,26 @@ package struct CBORPayloadEncoder: Sendable {
     /// With a `depth`, the value is that many maps and arrays deep in a payload. If it encodes nothing, it becomes an
     /// empty map.
     package func encode<T: Encodable>(_ value: T, into buffer: inout PayloadBuffer, depth: Int = 0) throws {
-        let writer = CBORThreadCache.takeWriter()
-        defer { CBORThreadCache.giveBack(writer) }
+        let writer = CBORWriter.cache.take()
+        defer { CBORWriter.cache.giveBack(writer) }
         try withUnsafeMutablePointer(to: &buffer) { buffer in
-            writer.begin(buffer, userInfo: userInfo)
-            defer { writer.end() }
-            let root = writer.push(keyLength: 0, index: -1, intKey: nil)
-            if depth > 0 { writer.frames[0].depth = depth }
-            // In bounds: the root is frame 0 until the end.
+            writer.pointee.begin(buffer, userInfo: userInfo)
+            defer { writer.pointee.end() }
+            let root = writer.pointee.push(CBORFrame.Spot())
+            if depth > 0 { writer.pointee.frames[0].depth = depth }
+            // The root is frame 0 until the end.
             do {
-                try writer.writeRoot(value, root)
+                if let form = CBORForm.of(T.self) {
+                    try form.write(value, to: &writer.pointee)
+                } else {
+                    try writer.encode(value, in: root, mayBeEmpty: depth > 0)
+                }
             } catch {
-                throw writer.failure ?? error
+                throw writer.pointee.failure ?? error
             }
-            if let failure = writer.failure { throw failure }
-            buffer.pointee.count = writer.length
+            if let failure = writer.pointee.failure { throw failure }
+            buffer.pointee.count = writer.pointee.outputEnd
             // The caller's variable, lent to this call alone.
-        }
-    }
-}
-
-extension CBORWriter {
-    /// The end of the output, wherever the cursor is.
-    var length: Int { isInserting ? used : cursor }
-
-    func begin(_ buffer: UnsafeMutablePointer<PayloadBuffer>, userInfo: [CodingUserInfoKey: any Sendable]) {
-        self.buffer = buffer
-        if !userInfo.isEmpty { self.userInfo = userInfo }
-        cursor = buffer.pointee.count
-        // The caller's variable, valid until `end`.
-        adoptMemory()
-    }
-
-    /// Lets go of everything, so that a container that outlives the encoding finds no frame to write to.
-    func end() {
-        buffer = nil
-        base = CBORWriter.nowhere
-        cursor = 0
-        limit = 0
-        used = 0
-        isInserting = false
-        if failure != nil { failure = nil }
-        if !userInfo.isEmpty { userInfo = [:] }
-        frameCount = 0
-        current = .idle
-        if hasKeySets { dropKeySets(from: 0) }
-        shrinkFrames()
-    }
-
-    /// As `write`, for the value at the top.
-    func writeRoot<T: Encodable>(_ value: T, _ root: CBORFrameID) throws {
-        if try writeKnown(value) { return }
-        try value.encode(to: CBOREncoder(writer: self, frame: root))
-        // As JSONEncoder does at the top.
-        // In bounds: the root is frame 0 until the end.
-        if frames[0].kind == .empty {
-            guard frames[0].depth > 0 else { throw CBORMisuse.nothing.error(path: [], value: value) }
-            try activate(root)
-            try write(byte: CBORByte.emptyMap)
         }
     }
 }

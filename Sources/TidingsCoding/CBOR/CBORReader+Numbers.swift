@@ -1,25 +1,20 @@
 // What a type can't hold exactly. One rule, for CBOR and JSON: an integer is exact or refused, also where the encoder
-// wrote a floating-point number or a decimal fraction. A floating-point number is the nearest, and neither infinite nor
-// 0 where the number is not. Bitwise payloads convert nothing.
+// wrote a floating-point number or a decimal fraction. A floating-point number is the nearest. It is neither infinite
+// nor 0 where the number is not. Bitwise payloads convert nothing.
 extension CBORReader {
     func bool(at place: CBORPlace) throws(CBORFault) -> Bool {
         let head = try bytes.content(at: place).head
-        if head.major == .simple {
-            if head.info == 21 { return true }
-            if head.info == 20 { return false }
-        }
-        throw .mismatch(head, at: place.offset)
+        guard let value = head.bool else { throw .mismatch(head, at: place.offset) }
+        return value
     }
 
-    /// Whether null or undefined is there.
+    /// Whether the item is null or undefined.
     func isNull(at place: CBORPlace) throws(CBORFault) -> Bool {
         if place == .missing { return true }
         return try bytes.content(at: place).head.isNull
     }
 
-    // MARK: Integers
-
-    /// Any integer, a bignum, or a floating-point number or decimal fraction that is one: a sender in a language with
+    /// Any integer, a bignum, or a floating-point number or decimal fraction that is whole: a sender in a language with
     /// one kind of number may write an integer so.
     @inline(__always)
     func integer<I: FixedWidthInteger>(_ type: I.Type, at place: CBORPlace) throws(CBORFault) -> I {
@@ -39,59 +34,91 @@ extension CBORReader {
     private func unusualInteger<I: FixedWidthInteger>(
         _ type: I.Type, _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
     ) throws(CBORFault) -> I {
-        switch head.major {
-        case .negative:
-            if let value = I(exactly: ~Int128(head.argument)) { return value }
-        case .bytes:
-            let (isNegative, magnitude) = try bignum(head, tag, at: place)
-            if !isNegative {
-                if let value = I(exactly: magnitude) { return value }
-            } else if magnitude <= UInt128(Int128.max), let value = I(exactly: ~Int128(magnitude)) {
-                return value
-            }
-        case .simple:
-            if let number = head.float, let value = I(exactly: number) { return value }
-            if head.info < 25 || head.info > 27 { throw .mismatch(head, at: place.offset) }
-        case .array:
-            let (isNegative, magnitude, exponent) = try decimalParts(head, tag, at: place)
-            if let magnitude = CBORReader.integer(magnitude, exponent: exponent) {
-                if !isNegative || magnitude == 0 {
-                    if let value = I(exactly: magnitude) { return value }
-                } else if magnitude - 1 <= UInt128(Int128.max), let value = I(exactly: ~Int128(magnitude - 1)) {
-                    return value
-                }
-            }
-        default: throw .mismatch(head, at: place.offset)
+        let value: I?
+        if head.major == .simple {
+            guard let number = head.float else { throw .mismatch(head, at: place.offset) }
+            value = I(exactly: number)
+        } else if head.major == .array {
+            value = try decimal(head, tag, at: place).integer(type)
+        } else {
+            value = try whole(head, tag, at: place).integer(type)
         }
-        throw CBORFault(.integerRange, at: Int(place.offset))
+        guard let value else { throw CBORFault(.integerRange, at: Int(place.offset)) }
+        return value
     }
 
-    /// A bignum of up to 128 bits (RFC 8949, 3.4.3). A negative one stands for −1 − magnitude.
-    func bignum(
-        _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
-    ) throws(CBORFault) -> (isNegative: Bool, magnitude: UInt128) {
+    /// The nearest to any number, as JSON's are read; a finite number stays finite, and only 0 is 0.
+    func double(at place: CBORPlace) throws(CBORFault) -> Double {
+        let (head, tag) = try bytes.content(at: place)
+        if let value = head.double ?? head.float { return value }
+        return try nearest(Double.self, head, tag, at: place)
+    }
+
+    /// As `double(at:)`.
+    func float(at place: CBORPlace) throws(CBORFault) -> Float {
+        let (head, tag) = try bytes.content(at: place)
+        // Not by way of a double, which would quieten a signalling NaN, and round other numbers twice.
+        if let value = head.single { return value }
+        guard head.major == .simple, let wide = head.float else {
+            return try nearest(Float.self, head, tag, at: place)
+        }
+        let value = Float(wide)
+        if (value.isInfinite && wide.isFinite) || (value.isZero && !wide.isZero) {
+            throw CBORFault(.floatRange, at: Int(place.offset))
+        }
+        return value
+    }
+
+    /// The nearest to an integer, a bignum of up to 128 bits, or a decimal fraction.
+    @inline(never)
+    private func nearest<F: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ type: F.Type, _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
+    ) throws(CBORFault) -> F {
+        let number =
+            head.major == .array
+            ? try decimal(head, tag, at: place).nearest(type) : try whole(head, tag, at: place).nearest(type)
+        guard let number, number.isFinite else { throw CBORFault(.floatRange, at: Int(place.offset)) }
+        return number
+    }
+
+    // MARK: Numbers of any size
+
+    /// An integer, or a bignum of up to 128 bits (RFC 8949, 3.4.3).
+    func whole(_ head: CBORHead, _ tag: UInt64?, at place: CBORPlace) throws(CBORFault) -> CBORWhole {
+        if head.major == .unsigned || head.major == .negative {
+            return CBORWhole(isNegative: head.major == .negative, argument: UInt128(head.argument))
+        }
         guard tag == CBORTag.positiveBignum || tag == CBORTag.negativeBignum, head.major == .bytes else {
             throw .mismatch(head, at: place.offset)
         }
-        var magnitude: UInt128 = 0
+        var argument: UInt128 = 0
         for byte in try data(at: place) {
-            guard magnitude >> 120 == 0 else { throw CBORFault(.bignumRange, at: Int(place.offset)) }
-            magnitude = magnitude << 8 | UInt128(byte)
+            guard argument >> 120 == 0 else { throw CBORFault(.bignumRange, at: Int(place.offset)) }
+            argument = argument << 8 | UInt128(byte)
         }
-        return (tag == CBORTag.negativeBignum, magnitude)
+        return CBORWhole(isNegative: tag == CBORTag.negativeBignum, argument: argument)
     }
 
-    // MARK: Decimal fractions
+    /// A decimal fraction (tag 4), or as `whole`.
+    func decimal(_ head: CBORHead, _ tag: UInt64?, at place: CBORPlace) throws(CBORFault) -> CBORDecimal {
+        var (exponent, place, head, tag) = (0, place, head, tag)
+        if head.major == .array {
+            (exponent, place) = try exponentAndSignificand(head, tag, at: place)
+            (head, tag) = try bytes.content(at: place)
+        }
+        let significand = try whole(head, tag, at: place)
+        guard let absolute = significand.absolute else { throw CBORFault(.decimalRange, at: Int(place.offset)) }
+        return CBORDecimal(isNegative: significand.isNegative, significand: absolute, exponent: exponent)
+    }
 
-    /// The exponent of a decimal fraction (tag 4), and the place of its significand.
-    func exponentAndSignificand(
+    private func exponentAndSignificand(
         _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
     ) throws(CBORFault) -> (exponent: Int, significand: CBORPlace) {
-        guard tag == CBORTag.decimalFraction, head.major == .array else { throw .mismatch(head, at: place.offset) }
+        guard tag == CBORTag.decimalFraction else { throw .mismatch(head, at: place.offset) }
         guard head.isIndefinite || head.argument == 2 else { throw CBORFault(.decimalPair, at: Int(place.offset)) }
         let first = CBORPlace(offset: UInt32(truncatingIfNeeded: head.end), span: place.span &+ 1)
-        // Offsets fit 31 bits. The array is not empty, so that it has a span itself.
-        let (exponentHead, _) = try bytes.content(at: first)
+        // Offsets fit 31 bits. The array is not empty, so it has a span itself.
+        let exponentHead = try bytes.content(at: first).head
         // RFC 8949, 3.4.4: of major type 0 or 1. Another decimal fraction here would let a payload nest calls.
         guard exponentHead.major == .unsigned || exponentHead.major == .negative else {
             throw .mismatch(exponentHead, at: first.offset)
@@ -103,33 +130,39 @@ extension CBORReader {
         }
         return (exponent, second)
     }
+}
 
-    /// Of an integer, or a bignum of up to 128 bits.
-    func significand(at place: CBORPlace) throws(CBORFault) -> (isNegative: Bool, magnitude: UInt128) {
-        let (head, tag) = try bytes.content(at: place)
-        var isNegative = head.major == .negative
-        var magnitude = UInt128(head.argument)
-        if head.major == .bytes {
-            (isNegative, magnitude) = try bignum(head, tag, at: place)
-        } else if head.major != .unsigned && head.major != .negative {
-            throw .mismatch(head, at: place.offset)
-        }
-        // A negative one stands for −1 − magnitude.
-        let (absolute, overflow) = magnitude.addingReportingOverflow(isNegative ? 1 : 0)
-        guard !overflow else { throw CBORFault(.decimalRange, at: Int(place.offset)) }
-        return (isNegative, absolute)
+/// A whole number as CBOR writes it: the argument, or −1 − argument.
+struct CBORWhole {
+    var isNegative: Bool
+    var argument: UInt128
+
+    /// `nil`: 2¹²⁸.
+    var absolute: UInt128? {
+        let (next, overflow) = argument.addingReportingOverflow(isNegative ? 1 : 0)
+        return overflow ? nil : next
     }
 
-    private func decimalParts(
-        _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
-    ) throws(CBORFault) -> (isNegative: Bool, magnitude: UInt128, exponent: Int) {
-        let (exponent, place) = try exponentAndSignificand(head, tag, at: place)
-        let (isNegative, magnitude) = try significand(at: place)
-        return (isNegative, magnitude, exponent)
+    func integer<I: FixedWidthInteger>(_ type: I.Type) -> I? {
+        if !isNegative { return I(exactly: argument) }
+        return Int128(exactly: argument).flatMap { I(exactly: ~$0) }
     }
 
-    /// The significand times ten to the exponent. `nil`: no integer, or none of 128 bits.
-    private static func integer(_ significand: UInt128, exponent: Int) -> UInt128? {
+    func nearest<F: BinaryFloatingPoint>(_ type: F.Type) -> F {
+        let value = absolute.map { F($0) } ?? F(sign: .plus, exponent: 128, significand: 1)
+        return isNegative ? -value : value
+    }
+}
+
+/// A number as CBOR's decimal fractions have it.
+struct CBORDecimal {
+    var isNegative: Bool
+    /// The absolute value, to be multiplied by ten to the exponent.
+    var significand: UInt128
+    var exponent: Int
+
+    /// `nil`: the number is not whole, or the type does not have it.
+    func integer<I: FixedWidthInteger>(_ type: I.Type) -> I? {
         if significand == 0 { return 0 }
         var value = significand
         // No more than 39 steps: as many digits have 128 bits.
@@ -144,95 +177,17 @@ extension CBORReader {
                 value = product
             }
         }
-        return value
+        return CBORWhole(isNegative: isNegative, argument: isNegative ? value - 1 : value).integer(type)
+        // Not below 0: a significand that is not 0 stays so.
     }
 
-    // MARK: Floating-point numbers
-
-    /// The nearest to any number, as JSON's are read; a finite number stays finite, and only 0 is 0.
-    func double(at place: CBORPlace) throws(CBORFault) -> Double {
-        let (head, tag) = try bytes.content(at: place)
-        if head.major == .simple, let value = head.float { return value }
-        return try nearest(Double.self, head, tag, at: place)
-    }
-
-    /// As `double(at:)`.
-    func float(at place: CBORPlace) throws(CBORFault) -> Float {
-        let (head, tag) = try bytes.content(at: place)
-        if head.major == .simple && head.info == 26 {
-            return Float(bitPattern: UInt32(truncatingIfNeeded: head.argument))
-            // The argument of such a head has 32 bits. Not by way of a double, which would quieten a signalling NaN.
-        }
-        guard head.major == .simple, let wide = head.float else {
-            // Not by way of a double either, which would round twice.
-            return try nearest(Float.self, head, tag, at: place)
-        }
-        let value = Float(wide)
-        if (value.isInfinite && wide.isFinite) || (value.isZero && !wide.isZero) {
-            throw CBORFault(.floatRange, at: Int(place.offset))
-        }
-        return value
-    }
-
-    /// Of an integer, a bignum of up to 128 bits, or a decimal fraction.
-    @inline(never)
-    private func nearest<F: BinaryFloatingPoint & LosslessStringConvertible>(
-        _ type: F.Type, _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
-    ) throws(CBORFault) -> F {
-        if head.major == .array { return try nearestToDecimal(type, head, tag, at: place) }
-        var isNegative = head.major == .negative
-        var magnitude = UInt128(head.argument)
-        if head.major == .bytes {
-            (isNegative, magnitude) = try bignum(head, tag, at: place)
-        } else if head.major != .unsigned && head.major != .negative {
-            throw .mismatch(head, at: place.offset)
-        }
-        // A negative one stands for −1 − magnitude.
-        let (next, overflow) = magnitude.addingReportingOverflow(isNegative ? 1 : 0)
-        let value = overflow ? F(sign: .plus, exponent: 128, significand: 1) : F(next)
-        if value.isInfinite { throw CBORFault(.floatRange, at: Int(place.offset)) }
-        return isNegative ? -value : value
-    }
-
-    private func nearestToDecimal<F: BinaryFloatingPoint & LosslessStringConvertible>(
-        _ type: F.Type, _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
-    ) throws(CBORFault) -> F {
-        let (isNegative, magnitude, exponent) = try decimalParts(head, tag, at: place)
-        if magnitude == 0 { return 0 }
+    /// `nil`: out of the type's range.
+    func nearest<F: BinaryFloatingPoint & LosslessStringConvertible>(_ type: F.Type) -> F? {
+        if significand == 0 { return 0 }
         // By way of the text, which is rounded once. Every number beyond these exponents is out of range.
-        guard (-10_000...10_000).contains(exponent), let value = F("\(magnitude)e\(exponent)"), value.isFinite,
-            !value.isZero
-        else { throw CBORFault(.floatRange, at: Int(place.offset)) }
-        return isNegative ? -value : value
-    }
-}
-
-extension CBORHead {
-    /// Null or undefined.
-    @inline(__always)
-    var isNull: Bool { major == .simple && (info == 22 || info == 23) }
-
-    /// The number in a head of major type 7. `nil` if the head holds something else.
-    var float: Double? {
-        switch info {
-        case 27: Double(bitPattern: argument)
-        case 26: Double(Float(bitPattern: UInt32(truncatingIfNeeded: argument)))
-        case 25: CBORHead.half(UInt16(truncatingIfNeeded: argument))
-        // Each argument has the width that its head announced.
-        default: nil
+        guard (-10_000...10_000).contains(exponent), let value = F("\(significand)e\(exponent)"), !value.isZero else {
+            return nil
         }
-    }
-
-    /// IEEE 754 binary16, by arithmetic: `Float16` doesn't exist everywhere.
-    private static func half(_ bits: UInt16) -> Double {
-        let fraction = Double(bits & 0x3FF)
-        let exponent = Int(bits >> 10 & 0x1F)
-        let magnitude: Double =
-            switch exponent {
-            case 0: fraction / 16_777_216
-            case 31: fraction == 0 ? .infinity : .nan
-            default: Double(sign: .plus, exponent: exponent - 25, significand: fraction + 1024)
-            }
-        return bits >> 15 == 0 ? magnitude : -magnitude
+        return isNegative ? -value : value
     }
 }

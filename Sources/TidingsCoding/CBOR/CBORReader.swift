@@ -13,9 +13,7 @@ struct CBORReader {
 
         /// Where every non-empty array or map and every string of indefinite length ends, in the order of their
         /// beginning.
-        var spans = UnsafeMutablePointer<CBORSpan>.allocate(capacity: 32)
-        var spanCount = 0
-        var spanCapacity = 32
+        var spans = CBORStack<CBORSpan>(capacity: 32)
 
         /// Where the latest key was found.
         var hint = CBORHint()
@@ -34,17 +32,20 @@ struct CBORReader {
     /// The decoding that the handle belongs to.
     private let epoch: UInt32
 
-    /// A handle for the decoding that is under way.
-    init(_ state: UnsafeMutablePointer<State>) {
-        self.state = state
-        epoch = state.pointee.epoch
+    /// Begins a decoding. The bytes are lent to it until `end`.
+    static func begin(
+        _ bytes: UnsafeRawBufferPointer, userInfo: [CodingUserInfoKey: any Sendable] = .init()
+    ) -> CBORReader {
+        let state = State.cache.take()
+        state.pointee.bytes = PayloadBytes(bytes)
+        if !userInfo.isEmpty { state.pointee.userInfo = userInfo }
+        return CBORReader(state: state, epoch: state.pointee.epoch)
     }
 
-    static func makeState() -> UnsafeMutablePointer<State> {
-        let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
-        state.initialize(to: State())
-        // Fresh memory, of the right size.
-        return state
+    /// Lets go of everything, so that a container that outlives the decoding finds nothing.
+    func end() {
+        state.pointee.end()
+        State.cache.giveBack(state)
     }
 
     /// Whether the decoding that the handle was made for is still under way.
@@ -55,17 +56,29 @@ struct CBORReader {
 // Each of these lasts for one load or store: code that is called in between may come back through another handle.
 extension CBORReader {
     var bytes: PayloadBytes { state.pointee.bytes }
-    var spans: UnsafeMutablePointer<CBORSpan> { state.pointee.spans }
     var hint: CBORHint {
         get { state.pointee.hint }
         nonmutating set { state.pointee.hint = newValue }
     }
-    var spanCount: Int {
-        get { state.pointee.spanCount }
-        nonmutating set { state.pointee.spanCount = newValue }
-    }
     var steps: ContiguousArray<CBORStep> { state.pointee.steps }
     var userInfo: [CodingUserInfoKey: Any] { state.pointee.userInfo }
+}
+
+extension CBORReader.State {
+    fileprivate mutating func end() {
+        epoch &+= 1
+        // Wraps after 2³² decodings of a thread, no container is kept for as long.
+        bytes = .none
+        hint = CBORHint()
+        if !indexes.isEmpty {
+            indexes = [:]
+            indexed = []
+        }
+        if !userInfo.isEmpty { userInfo = [:] }
+        if !steps.isEmpty { steps.removeAll(keepingCapacity: steps.capacity <= 1 << 10) }
+        spans.count = 0
+        spans.shrink(above: 1 << 13)
+    }
 }
 
 /// The extent of an item that can't be passed over by its head alone.
@@ -128,10 +141,10 @@ extension CBORReader {
 
     /// The span of the item at a place, if its head says that it has one.
     func span(at place: CBORPlace) throws(CBORFault) -> CBORSpan {
-        guard place.span < spanCount, spans[Int(place.span)].end > place.offset else {
+        let number = Int(place.span)
+        guard number < state.pointee.spans.count, state.pointee.spans[number].end > place.offset else {
             throw CBORFault(.changed, at: Int(place.offset))
         }
-        return spans[Int(place.span)]
-        // In bounds: compared with `spanCount` above.
+        return state.pointee.spans[number]
     }
 }

@@ -49,53 +49,54 @@ struct CBORScanner {
     }
 
     private func chunks(_ head: CBORHead) throws(CBORFault) -> Int {
-        let number = reader.beginSpan()
-        let end = try bytes.pieces(of: head) { (_, _) throws(CBORFault) in }
-        reader.endSpan(number, at: end)
-        return end
+        try span { (_) throws(CBORFault) in try bytes.pieces(of: head) { (_, _) throws(CBORFault) in } }
     }
 
     private func array(_ head: CBORHead, depth: Int) throws(CBORFault) -> Int {
         #if MUTANT_DEPTH_UNBOUNDED  // Found by: fuzz decoder
             let depth = isMutant("DEPTH_UNBOUNDED") ? 0 : depth
         #endif
-        guard depth < CBORLimit.depth else { throw CBORFault(.depth, at: head.end) }
-        var offset = head.end
-        if head.isIndefinite {
-            let number = reader.beginSpan()
-            while try !bytes.isStop(at: offset) { offset = try item(at: offset, depth: depth + 1) }
-            reader.endSpan(number, at: offset + 1)
-            return offset + 1
+        return try entries(head, depth: depth) { (offset, _) throws(CBORFault) in
+            try item(at: offset, depth: depth + 1)
         }
-        // Every element takes a byte or more: a count beyond the bytes that remain is a lie.
-        guard head.argument <= UInt64(truncatingIfNeeded: bytes.count - offset) else {
-            throw CBORFault(.longArray, at: offset)
-        }
-        if head.argument == 0 { return offset }
-        let number = reader.beginSpan()
-        for _ in 0..<head.argument { offset = try item(at: offset, depth: depth + 1) }
-        reader.endSpan(number, at: offset)
-        return offset
     }
 
     private func map(_ head: CBORHead, depth: Int) throws(CBORFault) -> Int {
+        try entries(head, depth: depth) { (offset, hasOddKeys) throws(CBORFault) in
+            try pair(at: offset, depth: depth + 1, &hasOddKeys)
+        }
+    }
+
+    /// Passes over the elements of an array, or the pairs of a map. `entry` returns the offset behind one of them.
+    @inline(__always)
+    private func entries(
+        _ head: CBORHead, depth: Int, _ entry: (Int, inout Bool) throws(CBORFault) -> Int
+    ) throws(CBORFault) -> Int {
         guard depth < CBORLimit.depth else { throw CBORFault(.depth, at: head.end) }
-        var offset = head.end
+        let count = try bytes.count(of: head)
+        if count == 0 { return head.end }
+        return try span { (hasOddKeys) throws(CBORFault) in
+            var offset = head.end
+            if head.isIndefinite {
+                while try !bytes.isStop(at: offset) { offset = try entry(offset, &hasOddKeys) }
+                return offset + 1
+            }
+            for _ in 0..<count { offset = try entry(offset, &hasOddKeys) }
+            return offset
+        }
+    }
+
+    /// Notes where an item ends. Its span comes before those of the items within it.
+    @inline(__always)
+    private func span(_ end: (_ hasOddKeys: inout Bool) throws(CBORFault) -> Int) throws(CBORFault) -> Int {
+        let number = reader.state.pointee.spans.add()
         var hasOddKeys = false
-        if head.isIndefinite {
-            let number = reader.beginSpan()
-            while try !bytes.isStop(at: offset) { offset = try pair(at: offset, depth: depth + 1, &hasOddKeys) }
-            reader.endSpan(number, at: offset + 1, hasOddKeys)
-            return offset + 1
-        }
-        guard head.argument <= UInt64(truncatingIfNeeded: bytes.count - offset) / 2 else {
-            throw CBORFault(.longMap, at: offset)
-        }
-        if head.argument == 0 { return offset }
-        let number = reader.beginSpan()
-        for _ in 0..<head.argument { offset = try pair(at: offset, depth: depth + 1, &hasOddKeys) }
-        reader.endSpan(number, at: offset, hasOddKeys)
-        return offset
+        let end = try end(&hasOddKeys)
+        let next = UInt32(truncatingIfNeeded: reader.state.pointee.spans.count)
+        reader.state.pointee.spans[number] = CBORSpan(
+            end: UInt32(truncatingIfNeeded: end), next: next, hasOddKeys: hasOddKeys)
+        // Both numbers fit 31 bits, for the payload's size does.
+        return end
     }
 
     @inline(__always)
@@ -106,55 +107,13 @@ struct CBORScanner {
 
     @inline(never)
     private func longKey(at offset: Int, depth: Int, _ hasOddKeys: inout Bool) throws(CBORFault) -> Int {
-        let head = try bytes.head(at: offset)
-        switch head.major {
-        case .text where head.isIndefinite:
-            _ = try bytes.text(of: head)
-        case .text:
-            // Text keys are validated here, all of them: a lookup compares bytes, and would pass over a bad one.
-            let end = try bytes.endOfString(head)
-            if !bytes.isASCII(from: head.end, to: end) { _ = try bytes.text(from: head.end, to: end) }
-        case .unsigned, .negative: break
-        default: hasOddKeys = true
+        switch try bytes.key(at: offset)?.name {
+        // Text keys are validated here, all of them: a lookup compares bytes, and would pass over a bad one.
+        case .text(let start, let end)?:
+            if !bytes.isASCII(from: start, to: end) { _ = try bytes.text(from: start, to: end) }
+        case .joined?, .integer?: break
+        case nil: hasOddKeys = true
         }
         return try item(at: offset, depth: depth)
-    }
-}
-
-extension CBORReader {
-    @inline(__always)
-    func beginSpan() -> Int {
-        if spanCount == state.pointee.spanCapacity { growSpans() }
-        spanCount += 1
-        return spanCount - 1
-    }
-
-    @inline(__always)
-    func endSpan(_ number: Int, at end: Int, _ hasOddKeys: Bool = false) {
-        (spans + number).initialize(
-            to: CBORSpan(
-                end: UInt32(truncatingIfNeeded: end), next: UInt32(truncatingIfNeeded: spanCount),
-                hasOddKeys: hasOddKeys))
-        // In bounds: `number` came from `beginSpan`. Both numbers fit 31 bits, for the payload's size does.
-    }
-
-    @inline(never)
-    private func growSpans() {
-        let capacity = state.pointee.spanCapacity * 2
-        let grown = UnsafeMutablePointer<CBORSpan>.allocate(capacity: capacity)
-        UnsafeMutableRawPointer(grown).copyMemory(from: spans, byteCount: spanCount * MemoryLayout<CBORSpan>.stride)
-        // As bytes, for those of open items aren't initialized yet; spans are trivial, and the new memory is larger.
-        spans.deallocate()
-        state.pointee.spans = grown
-        state.pointee.spanCapacity = capacity
-    }
-
-    /// Gives back the memory that only a large payload needed.
-    func shrinkSpans() {
-        guard state.pointee.spanCapacity > 1 << 13 else { return }
-        spans.deallocate()
-        // Spans are trivial, and none of them is used any more.
-        state.pointee.spanCapacity = 32
-        state.pointee.spans = .allocate(capacity: 32)
     }
 }

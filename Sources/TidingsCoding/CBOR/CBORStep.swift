@@ -56,21 +56,24 @@ extension CBORReader {
         switch spot {
         case .index(let index): return CBORKey(intValue: index)
         case .absent(let key): return key
-        case .key(let offset, let number?): return CBORKey(stringValue: text(ofKeyAt: offset), intValue: number)
-        case .key(let offset, nil):
-            guard let head = try? bytes.head(at: Int(offset)) else { return CBORKey(stringValue: "") }
-            if head.major == .unsigned, let number = Int(exactly: head.argument) { return CBORKey(intValue: number) }
-            if head.major == .negative, head.argument <= UInt64(Int64.max) {
-                return CBORKey(intValue: ~Int(truncatingIfNeeded: head.argument))
-                // Exact: the argument fits 63 bits.
-            }
-            return CBORKey(stringValue: text(ofKeyAt: offset))
+        case .key(let offset, var number):
+            // Empty if the key is not there any more.
+            let name = (try? pair(at: CBORPlace(offset: offset, span: .max)).name) ?? .joined("")
+            if number == nil, case .integer(let integer) = name { number = Int(exactly: integer) }
+            return CBORKey(stringValue: (try? name.string(in: bytes)) ?? "", intValue: number)
         }
     }
+}
 
-    /// Empty if it is not there any more.
-    private func text(ofKeyAt offset: UInt32) -> String {
-        guard let form = try? key(at: CBORPlace(offset: offset, span: .max)).0 else { return "" }
-        return (try? name(form)) ?? ""
-    }
+/// A key that no type declared: an index, a key read from the payload, `super`.
+struct CBORKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(stringValue: String) { self.init(stringValue: stringValue, intValue: nil) }
+    init(intValue: Int) { self.init(stringValue: String(intValue), intValue: intValue) }
+
+    init(stringValue: String, intValue: Int?) { (self.stringValue, self.intValue) = (stringValue, intValue) }
+
+    static let `super` = CBORKey(stringValue: "super")
 }

@@ -1,48 +1,42 @@
 /// Writes the elements of an array.
 struct CBORUnkeyedEncodingContainer: UnkeyedEncodingContainer {
-    let writer: CBORWriter
+    let writer: CBORWriter.Handle
     let frame: CBORFrameID
 
-    var codingPath: [any CodingKey] { writer.path(to: frame) }
+    var codingPath: [any CodingKey] { writer.pointee.path(to: frame) }
 
     /// 0 once the container is out of use.
     var count: Int {
-        if frame == writer.current { return writer.currentCount }
-        guard let number = writer.number(of: frame) else { return 0 }
-        return writer.frames[number].count
-        // In bounds: `number(of:)` compares with the number of frames.
+        if frame == writer.pointee.current.id { return writer.pointee.current.count }
+        return writer.pointee.number(of: frame).map { writer.pointee.frames[$0].count } ?? 0
     }
 
     @inline(__always)
-    private func element(_ write: (CBORWriter) throws -> Void) throws {
-        try writer.activate(frame)
-        try writer.countEntry(.array)
-        try write(writer)
+    private func begin() throws {
+        try writer.pointee.activate(frame)
+        try writer.pointee.countEntry(.array)
     }
 
-    func encodeNil() throws { try element { try $0.write(byte: CBORByte.null) } }
-    func encode(_ value: Bool) throws { try element { try $0.write(value) } }
-    func encode(_ value: String) throws { try element { try $0.write(value) } }
-    func encode(_ value: Double) throws { try element { try $0.write(value) } }
-    func encode(_ value: Float) throws { try element { try $0.write(value) } }
-    func encode(_ value: Int) throws { try element { try $0.write(signed: value) } }
-    func encode(_ value: Int8) throws { try element { try $0.write(signed: value) } }
-    func encode(_ value: Int16) throws { try element { try $0.write(signed: value) } }
-    func encode(_ value: Int32) throws { try element { try $0.write(signed: value) } }
-    func encode(_ value: Int64) throws { try element { try $0.write(signed: value) } }
-    func encode(_ value: Int128) throws { try element { try $0.write(value) } }
-    func encode(_ value: UInt) throws { try element { try $0.write(.unsigned, UInt64(value)) } }
-    func encode(_ value: UInt8) throws { try element { try $0.write(.unsigned, UInt64(value)) } }
-    func encode(_ value: UInt16) throws { try element { try $0.write(.unsigned, UInt64(value)) } }
-    func encode(_ value: UInt32) throws { try element { try $0.write(.unsigned, UInt64(value)) } }
-    func encode(_ value: UInt64) throws { try element { try $0.write(.unsigned, value) } }
-    func encode(_ value: UInt128) throws { try element { try $0.write(value) } }
+    func encodeNil() throws {
+        try begin()
+        try writer.pointee.write(byte: CBORByte.null)
+    }
+
+    /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
+    @inline(__always)
+    func encode<Value: CBORValue>(_ value: Value) throws {
+        try begin()
+        try value.write(to: &writer.pointee)
+    }
+    func encode(_ value: Int128) throws { try encode(wide: value) }
+    func encode(_ value: UInt128) throws { try encode(wide: value) }
+    private func encode<Value: CBORValue>(wide value: Value) throws { try encode(value) }
 
     /// Counts the element last: a value that throws leaves no trace.
     func encode<T: Encodable>(_ value: T) throws {
-        try writer.activate(frame)
-        try writer.write(value, keyLength: 0, index: writer.currentCount)
-        try writer.countEntry(.array)
+        try writer.pointee.activate(frame)
+        try writer.write(value, CBORFrame.Spot(index: writer.pointee.current.count))
+        try writer.pointee.countEntry(.array)
     }
 
     func nestedContainer<NestedKey: CodingKey>(keyedBy keyType: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
@@ -55,17 +49,13 @@ struct CBORUnkeyedEncodingContainer: UnkeyedEncodingContainer {
 
     func superEncoder() -> any Encoder { CBOREncoder(writer: writer, frame: add(.reserved)) }
 
-    /// An element that comes later. Fails like `CBORWriter.become`.
+    /// An element that comes later. Fails as `CBORWriter.become` does.
     private func add(_ kind: CBORFrame.Kind) -> CBORFrameID {
-        guard writer.number(of: frame) != nil else { return .none }
-        do {
+        writer.pointee.orFail(frame) { writer, _ in
             try writer.activate(frame)
-            let index = writer.currentCount
+            let index = writer.current.count
             try writer.countEntry(.array)
-            return try writer.addEntry(kind, keyLength: 0, index: index)
-        } catch {
-            writer.fail(error)
-            return .none
+            return try writer.addEntry(kind, CBORFrame.Spot(index: index))
         }
     }
 }

@@ -2,83 +2,52 @@ extension CBORWriter {
     // MARK: Opening and closing
 
     /// Adds a frame without making it the current one.
-    func add(
-        _ kind: CBORFrame.Kind, start: Int, keyLength: Int, index: Int, intKey: Int?, depth: Int
+    mutating func add(
+        _ kind: CBORFrame.Kind, start: Int, _ spot: CBORFrame.Spot, depth: Int
     ) -> CBORFrameID {
-        if frameCount == frameCapacity { growFrames() }
         lastSerial &+= 1
-        // A serial comes round after 2³² frames of one thread; a stale container that lived as long is told apart by
+        // A serial comes round after 2³² frames of one thread. A stale container that lived as long is told apart by
         // nothing, and would write into a wrong place of this encoding, which is no worse than its use to begin with.
         if lastSerial == 0 { lastSerial = 1 }
-        frames[frameCount] = CBORFrame(
-            start: start, end: start, count: 0, keyLength: keyLength, index: index, intKey: intKey,
-            parent: current == .idle ? -1 : Int(current.number), depth: depth, serial: lastSerial, kind: kind)
-        // In bounds: `frameCount < frameCapacity`, ensured above.
-        frameCount += 1
-        return CBORFrameID(number: UInt32(truncatingIfNeeded: frameCount - 1), serial: lastSerial)
-    }
-
-    @inline(never)
-    private func growFrames() {
-        let grown = UnsafeMutablePointer<CBORFrame>.allocate(capacity: frameCapacity * 2)
-        grown.update(from: frames, count: frameCount)
-        // Both hold at least `frameCount` frames, and frames are trivial.
-        frames.deallocate()
-        frames = grown
-        frameCapacity *= 2
-    }
-
-    /// Gives back the memory that only an unusual value needed.
-    func shrinkFrames() {
-        guard frameCapacity > 1 << 10 else { return }
-        frames.deallocate()
-        // Frames are trivial, and none of them is used any more.
-        frameCapacity = 16
-        frames = .allocate(capacity: frameCapacity)
+        let number = frames.add()
+        frames[number] = CBORFrame(
+            start: start, end: start, count: 0, spot: spot, parent: current.id == .idle ? -1 : current.number,
+            depth: depth, serial: lastSerial, kind: kind)
+        return CBORFrameID(number: UInt32(truncatingIfNeeded: number), serial: lastSerial)
     }
 
     /// Makes a frame for the value that comes next, at the cursor, and makes it the current one.
-    func push(keyLength: Int, index: Int, intKey: Int?) -> CBORFrameID {
-        let depth = frameCount == 0 ? 0 : frames[Int(current.number)].depth
-        let id = add(.empty, start: cursor, keyLength: keyLength, index: index, intKey: intKey, depth: depth)
+    mutating func push(_ spot: CBORFrame.Spot) -> CBORFrameID {
+        let depth = frames.count == 0 ? 0 : frames[current.number].depth
+        let id = add(.empty, start: cursor, spot, depth: depth)
         frames[Int(id.number)].isPushed = true
-        if current != .idle {
-            frames[Int(current.number)].count = currentCount
-            frames[Int(current.number)].keys = currentKeys
-        }
-        // The current frame is always one of the first `frameCount`.
-        current = id
-        currentStart = cursor
-        currentCount = 0
-        currentKeys = 0
+        if current.id != .idle { saveCurrent() }
+        current = Current(id: id, start: cursor)
         return id
     }
 
     /// Drops `child` and everything made since, and goes on at the end of `parent`.
-    func pop(_ child: CBORFrameID, to parent: CBORFrameID) {
-        if hasKeySets { dropKeySets(from: Int(child.number)) }
-        if current == child && !isInserting {
-            // The usual case: both end where the output does.
-            frameCount = Int(child.number)
-            load(parent)
-            return
-        }
-        settle()
-        frameCount = Int(child.number)
+    mutating func pop(_ child: CBORFrameID, to parent: CBORFrameID) {
+        let number = Int(child.number)
+        if !keySets.isEmpty { keySets.removeAll { $0.frame >= number } }
+        // The usual case: both end where the output does.
+        let endsWithOutput = current.id == child && !isInserting
+        if !endsWithOutput { settle() }
+        frames.count = number
         load(parent)
-        moveCursor(to: frames[Int(parent.number)].end)
+        if !endsWithOutput { moveCursor(to: frames[Int(parent.number)].end) }
     }
 
     // MARK: Changing places
 
     /// Makes `id` the frame that is written to. Throws if it belongs to a value that is finished.
     @inline(__always)
-    func activate(_ id: CBORFrameID) throws {
-        if id != current { try change(to: id) }
+    mutating func activate(_ id: CBORFrameID) throws {
+        if id != current.id { try change(to: id) }
     }
 
     @inline(never)
-    private func change(to id: CBORFrameID) throws {
+    private mutating func change(to id: CBORFrameID) throws {
         guard let number = number(of: id) else { throw CBORMisuse.finished.error(path: []) }
         settle()
         load(id)
@@ -87,80 +56,119 @@ extension CBORWriter {
 
     func number(of id: CBORFrameID) -> Int? {
         let number = Int(id.number)
-        guard number < frameCount, frames[number].serial == id.serial else { return nil }
-        return number
+        return number < frames.count && frames[number].serial == id.serial ? number : nil
     }
 
     /// Writes what is known of the current chain into its frames, before leaving it.
-    func settle() {
-        frames[Int(current.number)].count = currentCount
-        frames[Int(current.number)].keys = currentKeys
+    private mutating func settle() {
+        saveCurrent()
         if isInserting { return }
         used = cursor
-        var number = Int(current.number)
+        var number = current.number
         while number >= 0 {
             frames[number].end = cursor
             number = frames[number].parent
         }
     }
 
-    private func load(_ id: CBORFrameID) {
+    private mutating func saveCurrent() {
+        frames[current.number].count = current.count
+        frames[current.number].keys = current.keys
+    }
+
+    private mutating func load(_ id: CBORFrameID) {
         let number = Int(id.number)
-        current = id
-        currentStart = frames[number].start
-        currentCount = frames[number].count
-        currentKeys = frames[number].keys
+        current = Current(
+            id: id, start: frames[number].start, count: frames[number].count, keys: frames[number].keys)
     }
 
-    /// Only with `used` and the frames' ends settled.
-    private func moveCursor(to position: Int) {
-        cursor = position
-        isInserting = position != used
-        limit = isInserting ? cursor : max(cursor, capacity)
-    }
+    // MARK: Making containers
 
-    /// Accounts for `size` bytes that appeared at `position`, or vanished before it.
-    func shift(from position: Int, by size: Int) {
-        // The current frame and those around it contain the position, whatever begins behind it moves. A frame that
-        // begins exactly there is a later one, unless it is on the chain.
-        var chain = Int(current.number)
-        var number = frameCount - 1
-        while number >= 0 {
-            if number == chain {
-                frames[number].end += size
-                chain = frames[number].parent
-            } else if frames[number].start >= position {
-                frames[number].start += size
-                frames[number].end += size
+    /// Turns a place into a container, and returns it. On failure the whole encoding fails, for nothing can be thrown
+    /// here, and every use of the returned frame does. If the place belongs to an encoding that is over, only that use
+    /// fails.
+    mutating func become(_ kind: CBORFrame.Kind, _ id: CBORFrameID) -> CBORFrameID {
+        orFail(id) { writer, number in
+            let frame = writer.frames[number]
+            if frame.kind == kind { return id }
+            guard frame.kind == .empty || frame.kind == .reserved else {
+                throw CBORMisuse.twice.error(path: writer.path(to: id))
             }
-            number -= 1
+            guard frame.depth < CBORLimit.depth else { throw CBORMisuse.tooDeep.error(path: writer.path(to: id)) }
+            try writer.claim(id)
+            try writer.write(byte: kind.emptyItem)
+            writer.frames[number].kind = kind
+            writer.frames[number].depth += 1
+            return id
         }
-        // A parent is always made before its children, so counting down meets the chain in order.
-        currentStart = frames[Int(current.number)].start
+    }
+
+    /// Makes a frame within the container `id`, as `become` does.
+    mutating func orFail(
+        _ id: CBORFrameID, _ make: (inout CBORWriter, _ number: Int) throws -> CBORFrameID
+    ) -> CBORFrameID {
+        guard let number = number(of: id) else { return .none }
+        do {
+            return try make(&self, number)
+        } catch {
+            fail(error)
+            return .none
+        }
+    }
+
+    /// Goes to a place that has no value yet, and frees it of what stands in for one.
+    mutating func claim(_ id: CBORFrameID) throws {
+        try activate(id)
+        // `activate` throws unless the frame exists. The same holds below.
+        switch frames[current.number].kind {
+        case .empty: return
+        case .reserved:
+            takeBack(to: current.start)
+            frames[current.number].kind = .empty
+        case .single, .map, .array: throw CBORMisuse.twice.error(path: path(to: id))
+        }
+    }
+
+    /// Undoes `claim`, for a value of which nothing is left.
+    mutating func vacate(_ id: CBORFrameID, _ kind: CBORFrame.Kind) throws {
+        try activate(id)
+        if kind == .reserved { try write(byte: kind.emptyItem) }
+        frames[current.number].kind = kind
+    }
+
+    /// Writes the header of a nested container in the current frame, or a place for later.
+    mutating func addEntry(_ kind: CBORFrame.Kind, _ spot: CBORFrame.Spot) throws -> CBORFrameID {
+        let depth = frames[current.number].depth + (kind == .reserved ? 0 : 1)
+        let start = cursor
+        try write(byte: kind.emptyItem)
+        let id = add(kind, start: start, spot, depth: depth)
+        frames[Int(id.number)].end = cursor
+        guard depth <= CBORLimit.depth else { throw CBORMisuse.tooDeep.error(path: path(to: id)) }
+        return id
     }
 
     // MARK: Counting
 
     /// Counts one more entry in the current container's header.
     @inline(__always)
-    func countEntry(_ major: CBORMajor) throws {
-        let count = currentCount + 1
+    mutating func countEntry(_ major: CBORMajor) throws {
+        let count = current.count + 1
         if count < 24 {
             base.storeBytes(
-                of: major.initialByte | UInt8(truncatingIfNeeded: count), toByteOffset: currentStart, as: UInt8.self)
+                of: major.initialByte | UInt8(truncatingIfNeeded: count), toByteOffset: current.start, as: UInt8.self)
             // In bounds: a container's header is written when its frame becomes one, and moves with it.
         } else {
             try widen(major, to: count)
         }
-        currentCount = count
+        current.count = count
     }
 
     @inline(never)
-    private func widen(_ major: CBORMajor, to count: Int) throws {
+    private mutating func widen(_ major: CBORMajor, to count: Int) throws {
         let argument = UInt64(truncatingIfNeeded: count)
         let growth = CBORHead.size(argument) - CBORHead.size(argument - 1)
-        if growth > 0 { try open(growth, at: currentStart + 1) }
-        CBORWriter.putHead(major, argument, at: base + currentStart)
+        if growth > 0 { try open(growth, at: current.start + 1) }
+        CBORHead.put(major, argument, at: base + current.start)
         // In bounds: the header had the size for `count − 1`, and has been widened by the difference.
     }
 
@@ -172,28 +180,24 @@ extension CBORWriter {
         var number = number(of: id) ?? -1
         while number >= 0 {
             let frame = frames[number]
-            if frame.index >= 0 {
-                path.append(CBORKey(intValue: frame.index))
-            } else if frame.keyLength > 0 {
-                path.append(
-                    CBORKey(stringValue: key(before: frame.start, length: frame.keyLength), intValue: frame.intKey))
+            if frame.spot.index >= 0 {
+                path.append(CBORKey(intValue: frame.spot.index))
+            } else if frame.spot.keyLength > 0 {
+                path.append(CBORKey(stringValue: text(ofKey: frame.key), intValue: frame.spot.intKey))
             }
             number = frame.parent
         }
         return path.reversed()
     }
 
-    private func key(before end: Int, length: Int) -> String { text(ofKey: end - length..<end) }
-
     func text(ofKey key: Range<Int>) -> String {
-        let (end, length) = (key.upperBound, key.count)
-        var text = length
+        var text = key.count
         // The head's size follows from the key's total size: the shortest form is one of these.
-        for head in [1, 2, 3, 5, 9] where length > head && CBORHead.size(UInt64(length - head)) == head {
-            text = length - head
+        for head in [1, 2, 3, 5, 9] where key.count > head && CBORHead.size(UInt64(key.count - head)) == head {
+            text = key.count - head
         }
-        if length == 1 { text = 0 }
-        let bytes = UnsafeRawBufferPointer(start: base + (end - text), count: text)
+        if key.count == 1 { text = 0 }
+        let bytes = UnsafeRawBufferPointer(start: base + (key.upperBound - text), count: text)
         // In bounds: the key was written right before the frame, and moves with it. Another process may have changed
         // it since; decoding repairs whatever it finds.
         return String(decoding: Array(bytes), as: UTF8.self)

@@ -1,131 +1,183 @@
 /// One encoding: where the next byte goes, and the frames that are open.
 ///
-/// A handle on a state that is never freed (see `CBORThreadCache`), because encoders and containers are copied with
-/// every step that Codable makes: counting those references took longer than the encoding. A container that outlives
-/// its encoding finds that its frame is gone, by the frame's serial.
+/// Encoders and containers hold a pointer to a writer (`Handle`), because they are copied with every step that Codable
+/// makes: counting references took longer than the encoding. A writer is never freed (see `CBORThreadCache`). A
+/// container that outlives its encoding finds that its frame is gone, by the frame's serial.
 ///
-/// Nothing here is ever read back from the output except by moving it as a whole, and for the path of an error.
-struct CBORWriter {
-    struct State: CBORPooled {
-        var next: UnsafeMutablePointer<State>?
+/// Nothing here is ever read back from the output except by moving it as a whole, for the path of an error, and to find
+/// a key that is encoded twice.
+struct CBORWriter: CBORPooled, CBOROutput {
+    typealias Handle = UnsafeMutablePointer<CBORWriter>
+    // Valid for ever, and used by one thread at a time: that which took it from the cache. A call through the pointer
+    // never leads to a user's code, which may come back through another handle.
 
-        var buffer: UnsafeMutablePointer<PayloadBuffer>?
-        var base = CBORWriter.nowhere
-        /// Where the next byte goes.
-        var cursor = 0
-        /// The end of the room for writing at the cursor. Equal to `cursor` while inserting, so that every write takes
-        /// the slow path, which moves the tail first.
-        var limit = 0
-        /// The end of the output while inserting; otherwise that is the cursor.
-        var used = 0
-        var isInserting = false
+    var next: Handle?
 
-        // The current frame, the one whose item ends at the cursor: what every entry needs of it.
-        var current = CBORFrameID.idle
-        var currentStart = 0
-        var currentCount = 0
-        var currentKeys: UInt64 = 0
-        /// The keys of large maps that are being written, in the order of their frames.
-        var keySets: ContiguousArray<CBORKeySet> = []
-        var hasKeySets = false
+    /// The caller's variable, lent for the length of the encoding.
+    var buffer: UnsafeMutablePointer<PayloadBuffer>?
+    var base = CBORWriter.nowhere
+    /// Where the next byte goes.
+    var cursor = 0
+    /// The end of the room for writing at the cursor. Equal to `cursor` while inserting, so that every write takes
+    /// the slow path, which moves the tail first.
+    var limit = 0
+    /// The end of the output while inserting; otherwise that is the cursor.
+    var used = 0
+    var isInserting = false
 
-        var frames = UnsafeMutablePointer<CBORFrame>.allocate(capacity: 16)
-        var frameCount = 0
-        var frameCapacity = 16
-        var lastSerial: UInt32 = 0
+    /// The current frame, the one whose item ends at the cursor: what every entry needs of it.
+    var current = Current(id: .idle)
+    /// The keys of large maps that are being written, in the order of their frames.
+    var keySets: ContiguousArray<CBORKeySet> = []
 
-        /// The first failure that makes the output useless, kept in case the caller swallows it with `try?`.
-        var failure: (any Error)?
-        var userInfo: [CodingUserInfoKey: Any] = [:]
-    }
+    var frames = CBORStack<CBORFrame>(capacity: 16)
+    var lastSerial: UInt32 = 0
 
-    let state: UnsafeMutablePointer<State>
-    // Valid for ever, and used by one thread at a time: that which took it from the cache.
+    /// The first failure that makes the output useless, kept in case the caller swallows it with `try?`.
+    var failure: (any Error)?
+    var userInfo: [CodingUserInfoKey: Any] = [:]
 
-    init(_ state: UnsafeMutablePointer<State>) { self.state = state }
+    struct Current {
+        var id: CBORFrameID
+        var start = 0
+        var count = 0
+        /// See `CBORFrame.keys`.
+        var keys: UInt64 = 0
 
-    static func makeState() -> UnsafeMutablePointer<State> {
-        let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
-        state.initialize(to: State())
-        // Fresh memory, of the right size.
-        return state
+        var number: Int { Int(id.number) }
     }
 
     /// A pointer for an empty buffer, never dereferenced: `limit` is 0 then.
-    static var nowhere: UnsafeMutableRawPointer {
+    private static var nowhere: UnsafeMutableRawPointer {
         UnsafeMutableRawPointer(bitPattern: 16).unsafelyUnwrapped
         // Not zero, hence not nil.
     }
-}
 
-// Each of these lasts for one load or store: code that is called in between may come back through another handle.
-extension CBORWriter {
-    var base: UnsafeMutableRawPointer {
-        get { state.pointee.base }
-        nonmutating set { state.pointee.base = newValue }
-    }
-    var cursor: Int {
-        get { state.pointee.cursor }
-        nonmutating set { state.pointee.cursor = newValue }
-    }
-    var limit: Int {
-        get { state.pointee.limit }
-        nonmutating set { state.pointee.limit = newValue }
-    }
-    var used: Int {
-        get { state.pointee.used }
-        nonmutating set { state.pointee.used = newValue }
-    }
-    var isInserting: Bool {
-        get { state.pointee.isInserting }
-        nonmutating set { state.pointee.isInserting = newValue }
-    }
-    var current: CBORFrameID {
-        get { state.pointee.current }
-        nonmutating set { state.pointee.current = newValue }
-    }
-    var currentStart: Int {
-        get { state.pointee.currentStart }
-        nonmutating set { state.pointee.currentStart = newValue }
-    }
-    var currentCount: Int {
-        get { state.pointee.currentCount }
-        nonmutating set { state.pointee.currentCount = newValue }
-    }
-    var currentKeys: UInt64 {
-        get { state.pointee.currentKeys }
-        nonmutating set { state.pointee.currentKeys = newValue }
-    }
-    var hasKeySets: Bool { state.pointee.hasKeySets }
-    var frames: UnsafeMutablePointer<CBORFrame> {
-        get { state.pointee.frames }
-        nonmutating set { state.pointee.frames = newValue }
-    }
-    var frameCount: Int {
-        get { state.pointee.frameCount }
-        nonmutating set { state.pointee.frameCount = newValue }
-    }
-    var frameCapacity: Int {
-        get { state.pointee.frameCapacity }
-        nonmutating set { state.pointee.frameCapacity = newValue }
-    }
-    var lastSerial: UInt32 {
-        get { state.pointee.lastSerial }
-        nonmutating set { state.pointee.lastSerial = newValue }
-    }
-    var buffer: UnsafeMutablePointer<PayloadBuffer>? {
-        get { state.pointee.buffer }
-        nonmutating set { state.pointee.buffer = newValue }
-    }
-    var failure: (any Error)? {
-        get { state.pointee.failure }
-        nonmutating set { state.pointee.failure = newValue }
-    }
-    var userInfo: [CodingUserInfoKey: Any] {
-        get { state.pointee.userInfo }
-        nonmutating set { state.pointee.userInfo = newValue }
+    // MARK: Beginning and end
+
+    mutating func begin(_ buffer: UnsafeMutablePointer<PayloadBuffer>, userInfo: [CodingUserInfoKey: any Sendable]) {
+        self.buffer = buffer
+        if !userInfo.isEmpty { self.userInfo = userInfo }
+        cursor = buffer.pointee.count
+        adoptMemory()
     }
 
-    /// The size of the memory that is there.
-    var capacity: Int { buffer?.pointee.memory.count ?? 0 }
+    /// Lets go of everything, so that a container that outlives the encoding finds no frame to write to.
+    mutating func end() {
+        buffer = nil
+        base = CBORWriter.nowhere
+        (cursor, limit, used, isInserting) = (0, 0, 0, false)
+        if failure != nil { failure = nil }
+        if !userInfo.isEmpty { userInfo = [:] }
+        current = Current(id: .idle)
+        if !keySets.isEmpty { keySets = [] }
+        frames.count = 0
+        frames.shrink(above: 1 << 10)
+    }
+
+    /// Remembers the first failure, to throw it at the end whatever becomes of it on the way.
+    @discardableResult
+    mutating func fail(_ error: any Error) -> any Error {
+        if failure == nil { failure = error }
+        return error
+    }
+
+    // MARK: Room
+
+    /// The end of the output, wherever the cursor is.
+    var outputEnd: Int { isInserting ? used : cursor }
+
+    @inline(__always)
+    mutating func room(_ size: Int) throws -> UnsafeMutableRawPointer {
+        // `limit >= cursor >= 0`, so the difference can't overflow.
+        if limit - cursor < size { try makeRoom(size) }
+        let room = base + cursor
+        // In bounds: `cursor + size <= limit`, the bytes the buffer's owner vouched for.
+        cursor += size
+        return room
+    }
+
+    @inline(never)
+    private mutating func makeRoom(_ size: Int) throws {
+        if !isInserting { return try reserve(size) }
+        try open(size, at: cursor)
+        cursor -= size
+        limit = cursor + size
+    }
+
+    /// Grows the memory so that `size` more bytes fit behind the output.
+    private mutating func reserve(_ size: Int) throws {
+        defer { adoptMemory() }
+        do {
+            let (needed, overflow) = outputEnd.addingReportingOverflow(size)
+            if overflow { throw PayloadBufferFull(needed: .max, capacity: capacity) }
+            try buffer?.pointee.reserve(used: outputEnd, needed: needed)
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    private var capacity: Int { buffer?.pointee.memory.count ?? 0 }
+
+    private mutating func adoptMemory() {
+        base = buffer?.pointee.base ?? CBORWriter.nowhere
+        setLimit()
+    }
+
+    private mutating func setLimit() { limit = isInserting ? cursor : max(cursor, capacity) }
+
+    /// Only with `used` and the frames' ends settled.
+    mutating func moveCursor(to position: Int) {
+        cursor = position
+        isInserting = position != used
+        setLimit()
+    }
+
+    // MARK: Moving output
+
+    /// Moves everything from `position` on by `size` bytes, and with it the cursor and the frames.
+    mutating func open(_ size: Int, at position: Int) throws {
+        try reserve(size)
+        move(from: position, by: size)
+    }
+
+    /// Takes back what was written between `position` and the cursor.
+    mutating func takeBack(to position: Int) {
+        if isInserting {
+            move(from: cursor, by: position - cursor)
+        } else {
+            cursor = position
+        }
+    }
+
+    /// Moves the output from `position` up to its end, and the cursor, which is there or behind. Before the end there
+    /// is room, or as many bytes as the output moves back by.
+    mutating func move(from position: Int, by size: Int) {
+        (base + position + size).copyMemory(from: base + position, byteCount: outputEnd - position)
+        // In bounds: see above. `copyMemory` allows the overlap.
+        shift(from: position, by: size)
+        cursor += size
+        if isInserting {
+            used += size
+            limit = cursor
+        }
+    }
+
+    /// Accounts for `size` bytes that appeared at `position`, or vanished before it.
+    private mutating func shift(from position: Int, by size: Int) {
+        // The current frame and those around it contain the position, whatever begins behind it moves. A frame that
+        // begins exactly there is a later one, unless it is on the chain.
+        var chain = current.number
+        for number in (0..<frames.count).reversed() {
+            if number == chain {
+                frames[number].end += size
+                chain = frames[number].parent
+            } else if frames[number].start >= position {
+                frames[number].start += size
+                frames[number].end += size
+            }
+        }
+        // A parent is always made before its children, so counting down meets the chain in order.
+        current.start = frames[current.number].start
+    }
 }

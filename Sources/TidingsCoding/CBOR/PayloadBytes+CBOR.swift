@@ -24,32 +24,28 @@ extension PayloadBytes {
     /// A head close to the end, of a simple value in two bytes, of indefinite length, or a bad one.
     @inline(never)
     private func unusualHead(_ major: CBORMajor, _ info: UInt8, at offset: Int) throws(CBORFault) -> CBORHead {
-        var head = CBORHead(major: major, info: info, argument: 0, end: offset + 1)
-        switch info {
-        case 24:
-            head.argument = UInt64(try load(UInt8.self, at: offset + 1))
-            if major == .simple && head.argument < 32 { throw CBORFault(.simpleForm, at: offset) }
-        case 25: head.argument = UInt64(try load(UInt16.self, at: offset + 1))
-        case 26: head.argument = UInt64(try load(UInt32.self, at: offset + 1))
-        case 27: head.argument = try load(UInt64.self, at: offset + 1)
-        case 31:
-            if major == .unsigned || major == .negative || major == .tag {
-                throw CBORFault(.indefinite, at: offset)
-            }
-            return head
-        default: throw CBORFault(.reserved, at: offset)
-        }
-        head.end += 1 << Int(info - 24)
-        return head
-    }
-
-    private func load<I: FixedWidthInteger>(_ type: I.Type, at offset: Int) throws(CBORFault) -> I {
         #if MUTANT_ARGUMENT_BEYOND_END  // Found by: fuzz decoder
             let count = isMutant("ARGUMENT_BEYOND_END") ? Int.max : self.count
         #endif
-        guard count - offset >= MemoryLayout<I>.size else { throw CBORFault(.truncated, at: offset) }
-        return I(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: I.self))
-        // In bounds: that many bytes remain.
+        var head = CBORHead(major: major, info: info, argument: 0, end: offset + 1)
+        switch info {
+        case 24...27:
+            let size = 1 << Int(info - 24)
+            guard count - head.end >= size else { throw CBORFault(.truncated, at: head.end) }
+            for _ in 0..<size {
+                // Not `load`: in a debug build the fuzzer's sanitizer would not see it.
+                let byte = base.loadUnaligned(fromByteOffset: head.end, as: UInt8.self)
+                // In bounds: that many bytes remain.
+                head.argument = head.argument << 8 | UInt64(byte)
+                head.end += 1
+            }
+            // RFC 8949, 3.3: the smaller values have the short form only.
+            if major == .simple && info == 24 && head.argument < 32 { throw CBORFault(.simpleForm, at: offset) }
+        case 31:
+            if major == .unsigned || major == .negative || major == .tag { throw CBORFault(.indefinite, at: offset) }
+        default: throw CBORFault(.reserved, at: offset)
+        }
+        return head
     }
 
     /// The head of the content behind any tags, and the innermost tag.
@@ -70,6 +66,18 @@ extension PayloadBytes {
             if head.major != .tag { return (head, tag) }
         }
         throw CBORFault(.tags, at: head.end)
+    }
+
+    /// The number of an array's elements or a map's pairs, −1 for indefinite length.
+    @inline(__always)
+    func count(of container: CBORHead) throws(CBORFault) -> Int {
+        if container.isIndefinite { return -1 }
+        // Every element takes a byte or more, and so does every key: a count beyond the bytes that remain is a lie.
+        let isMap = container.major == .map
+        guard container.argument <= UInt64(truncatingIfNeeded: count &- container.end) &>> (isMap ? 1 : 0) else {
+            throw CBORFault(isMap ? .longMap : .longArray, at: container.end)
+        }
+        return Int(truncatingIfNeeded: container.argument)
     }
 
     /// The offset behind a string of definite length.
@@ -114,6 +122,22 @@ extension PayloadBytes {
             text += try self.text(from: start, to: end)
         }
         return (text, end)
+    }
+
+    /// What the key at an offset says, and the offset behind it. `nil`: a key that is neither text nor an integer.
+    func key(at offset: Int) throws(CBORFault) -> (name: CBORKeyName, end: Int)? {
+        let head = try head(at: offset)
+        switch head.major {
+        case .unsigned: return (.integer(Int128(head.argument)), head.end)
+        case .negative: return (.integer(~Int128(head.argument)), head.end)
+        case .text where head.isIndefinite:
+            let (text, end) = try text(of: head)
+            return (.joined(text), end)
+        case .text:
+            let end = try endOfString(head)
+            return (.text(head.end, end), end)
+        default: return nil
+        }
     }
 
     @inline(__always)

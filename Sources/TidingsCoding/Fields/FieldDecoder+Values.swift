@@ -7,7 +7,9 @@ extension FieldDecoder {
     public mutating func decode<Value: FieldCodable>(
         _ type: Value.Type, for name: StaticString
     ) throws -> Value {
-        do { return try Value(decodingField: &self) } catch { throw Self.error(error, in: name, expecting: Value.self) }
+        do { return try Value(decodingField: &self) } catch {
+            throw FieldPath.error(error, in: name, expecting: Value.self)
+        }
     }
 
     /// Reads a field's value, or `nil` for null, as `decodeIfPresent` does.
@@ -19,7 +21,7 @@ extension FieldDecoder {
     ) throws -> Value? {
         do {
             return try takeNull() ? nil : Value(decodingField: &self)
-        } catch { throw Self.error(error, in: name, expecting: Value.self) }
+        } catch { throw FieldPath.error(error, in: name, expecting: Value.self) }
     }
 
     /// Reads a field of a type that only `Codable` knows.
@@ -27,7 +29,7 @@ extension FieldDecoder {
     /// - Throws: as ``FieldCodable/init(decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value.Type, for name: StaticString) throws -> Value {
-        do { return try decodeCodable(type) } catch { throw Self.error(error, in: name, expecting: Value.self) }
+        do { return try decodeCodable(type) } catch { throw FieldPath.error(error, in: name, expecting: Value.self) }
     }
 
     /// Reads a field of a type that only `Codable` knows, or `nil` for null.
@@ -37,7 +39,7 @@ extension FieldDecoder {
     public mutating func decode<Value: Decodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
         do {
             return try takeNull() ? nil : decodeCodable(Value.self)
-        } catch { throw Self.error(error, in: name, expecting: Value.self) }
+        } catch { throw FieldPath.error(error, in: name, expecting: Value.self) }
     }
 
     /// The value of a field that has to be there.
@@ -65,46 +67,31 @@ extension FieldDecoder {
     }
 
     @usableFromInline
-    mutating func bool() throws -> Bool {
+    mutating func bool() throws -> Bool { try item { $0.bool } }
+
+    @usableFromInline
+    mutating func double() throws -> Double { try item { $0.double } }
+
+    @usableFromInline
+    mutating func float() throws -> Float { try item { $0.single } }
+
+    /// An item that is nothing but its head. Any other form of the value goes the long way.
+    @inline(__always)
+    private mutating func item<Value: CBORValue>(_ value: (CBORHead) -> Value?) throws(CBORFault) -> Value {
         let head = try cursor.bytes.head(at: cursor.offset)
-        guard head.major == .simple, head.info == 20 || head.info == 21 else {
-            return try another { (reader, place) throws(CBORFault) in try reader.bool(at: place) }
-        }
+        guard let value = value(head) else { return try another() }
         cursor.offset = head.end
-        return head.info == 21
+        return value
     }
 
     @usableFromInline
     mutating func string() throws -> String {
         let head = try cursor.bytes.head(at: cursor.offset)
-        guard head.major == .text, !head.isIndefinite else {
-            return try another { (reader, place) throws(CBORFault) in try reader.string(at: place) }
-        }
+        guard head.major == .text, !head.isIndefinite else { return try another() }
         let end = try cursor.bytes.endOfString(head)
         let text = try cursor.bytes.text(from: head.end, to: end)
         cursor.offset = end
         return text
-    }
-
-    @usableFromInline
-    mutating func double() throws -> Double {
-        let head = try cursor.bytes.head(at: cursor.offset)
-        guard head.major == .simple, head.info == 27 else {
-            return try another { (reader, place) throws(CBORFault) in try reader.double(at: place) }
-        }
-        cursor.offset = head.end
-        return Double(bitPattern: head.argument)
-    }
-
-    @usableFromInline
-    mutating func float() throws -> Float {
-        let head = try cursor.bytes.head(at: cursor.offset)
-        guard head.major == .simple, head.info == 26 else {
-            return try another { (reader, place) throws(CBORFault) in try reader.float(at: place) }
-        }
-        cursor.offset = head.end
-        return Float(bitPattern: UInt32(truncatingIfNeeded: head.argument))
-        // The argument of such a head has 32 bits.
     }
 
     @inlinable @inline(__always)
@@ -141,7 +128,7 @@ extension FieldDecoder {
     @inline(never)
     private mutating func unusualInteger(_ isNegative: inout Bool) throws -> UInt64 {
         let start = cursor.offset
-        let number = try another { (reader, place) throws(CBORFault) in try reader.integer(Int128.self, at: place) }
+        let number: Int128 = try another()
         if let argument = UInt64(exactly: number) { return argument }
         guard let small = Int64(exactly: number) else { throw Self.outOfRange(at: start) }
         isNegative = true
@@ -158,20 +145,5 @@ extension FieldDecoder {
         DecodingError.keyNotFound(
             CBORKey(stringValue: "\(name)"),
             DecodingError.Context(codingPath: [], debugDescription: "the map has no key \"\(name)\""))
-    }
-
-    @usableFromInline @inline(never)
-    static func error(_ error: any Error, in name: StaticString, expecting type: Any.Type) -> any Error {
-        FieldPath.error(error, in: CBORKey(stringValue: "\(name)"), expecting: type)
-    }
-
-    @usableFromInline @inline(never)
-    static func error(_ error: any Error, in key: String, expecting type: Any.Type) -> any Error {
-        FieldPath.error(error, in: CBORKey(stringValue: key), expecting: type)
-    }
-
-    @usableFromInline @inline(never)
-    static func error(_ error: any Error, at index: Int, expecting type: Any.Type) -> any Error {
-        FieldPath.error(error, in: CBORKey(intValue: index), expecting: type)
     }
 }

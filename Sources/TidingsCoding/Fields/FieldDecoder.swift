@@ -43,8 +43,7 @@ public struct FieldDecoder: ~Copyable {
     /// - Throws: as ``FieldCodable/init(decodingField:)``.
     public mutating func beginMap() throws -> Map {
         do throws(CBORFault) {
-            let start = cursor.offset
-            return Map(start: start, left: try enter(.map))
+            return Map(start: cursor.offset, left: try enter(.map))
         } catch {
             throw error.error(expecting: [String: Any].self, path: [])
         }
@@ -107,17 +106,9 @@ public struct FieldDecoder: ~Copyable {
     }
 
     private mutating func key(in map: Map) throws(CBORFault) -> String {
-        let head = try cursor.bytes.head(at: cursor.offset)
-        switch head.major {
-        case .unsigned, .negative:
-            cursor.offset = head.end
-            return head.major == .unsigned ? "\(head.argument)" : "\(~Int128(head.argument))"
-        case .text:
-            let (text, end) = try cursor.bytes.text(of: head)
-            cursor.offset = end
-            return text
-        default: throw CBORFault(.keys, at: map.start)
-        }
+        guard let (name, end) = try cursor.bytes.key(at: cursor.offset) else { throw CBORFault(.keys, at: map.start) }
+        cursor.offset = end
+        return try name.string(in: cursor.bytes)
     }
 
     // MARK: Arrays
@@ -143,13 +134,7 @@ public struct FieldDecoder: ~Copyable {
         guard head.major == major else { throw .mismatch(head, at: UInt32(truncatingIfNeeded: start)) }
         guard depth < CBORLimit.depth else { throw CBORFault(.depth, at: head.end) }
         depth &+= 1
-        if head.isIndefinite { return -1 }
-        // Every element takes a byte or more, and so does every key: a count beyond the bytes that remain is a lie.
-        let most = (cursor.bytes.count &- cursor.offset) / (major == .map ? 2 : 1)
-        guard head.argument <= UInt64(truncatingIfNeeded: most) else {
-            throw CBORFault(major == .map ? .longMap : .longArray, at: cursor.offset)
-        }
-        return Int(truncatingIfNeeded: head.argument)
+        return try cursor.bytes.count(of: head)
     }
 
     @inline(__always)
@@ -182,17 +167,18 @@ public struct FieldDecoder: ~Copyable {
 
     /// Reads the next item by what the library's `Decoder` is made of, which looks at all of it first.
     @inline(never)
+    mutating func another<Value: CBORValue>() throws(CBORFault) -> Value {
+        try another { (reader, place) throws(CBORFault) in try Value(from: reader, at: place) }
+    }
+
+    @inline(never)
     mutating func another<Value>(
         _ read: (CBORReader, CBORPlace) throws(CBORFault) -> Value
     ) throws(CBORFault) -> Value {
-        let state = CBORThreadCache.takeReader()
-        state.begin(cursor.bytes.all, userInfo: [:])
-        defer {
-            state.end()
-            CBORThreadCache.giveBack(state)
-        }
-        let end = try CBORScanner(state).end(ofItemAt: cursor.offset, depth: depth)
-        let value = try read(state, place)
+        let reader = CBORReader.begin(cursor.bytes.all)
+        defer { reader.end() }
+        let end = try CBORScanner(reader).end(ofItemAt: cursor.offset, depth: depth)
+        let value = try read(reader, place)
         cursor.offset = end
         return value
     }
@@ -205,9 +191,8 @@ public struct FieldDecoder: ~Copyable {
             cursor.offset = bytes.count
             return try CBORPayloadDecoder().decode(type, from: bytes)
         }
-        let (value, end) = try CBORPayloadDecoder().decode(type, from: bytes, at: cursor.offset, depth: depth)
-        cursor.offset = end
-        return value
+        let start = cursor.offset
+        return try CBORPayloadDecoder().decode(type, from: bytes, at: start, depth: depth, end: &cursor.offset)
     }
 
     /// Throws unless everything has been read.

@@ -1,5 +1,5 @@
 /// Where generated code writes a message to, straight into what is posted. Public for it alone: see ``FieldCodable``.
-public struct FieldEncoder: ~Copyable {
+public struct FieldEncoder: ~Copyable, CBOROutput {
     // The buffer's memory, the offset of the next byte, and the end of the room there is.
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var cursor: Int
@@ -65,7 +65,7 @@ public struct FieldEncoder: ~Copyable {
     public mutating func beginMap() throws -> Map {
         try enter()
         let map = Map(start: cursor, outerPairs: pairs)
-        try room(1).storeBytes(of: 0xA0, as: UInt8.self)
+        try write(.map, 0)
         pairs = 0
         return map
     }
@@ -76,7 +76,9 @@ public struct FieldEncoder: ~Copyable {
     @inlinable
     public mutating func endMap(_ map: Map) throws {
         if pairs < 24 {
-            base.storeBytes(of: 0xA0 | UInt8(truncatingIfNeeded: pairs), toByteOffset: map.start, as: UInt8.self)
+            base.storeBytes(
+                of: CBORMajor.map.initialByte | UInt8(truncatingIfNeeded: pairs), toByteOffset: map.start,
+                as: UInt8.self)
             // In bounds: where `beginMap` made room for it.
         } else {
             try endLongMap(map)
@@ -95,14 +97,14 @@ public struct FieldEncoder: ~Copyable {
         let first = map.start + 1
         (base + first + growth).copyMemory(from: base + first, byteCount: end - first)
         // In bounds: room for as many more has been made; `copyMemory` allows the overlap.
-        CBORWriter.putHead(.map, count, at: base + map.start)
+        CBORHead.put(.map, count, at: base + map.start)
     }
 
     /// Writes the head of an array.
     @inlinable
     mutating func beginArray(_ count: Int) throws {
         try enter()
-        try writeHead(0x80, UInt64(truncatingIfNeeded: count))
+        try write(.array, UInt64(truncatingIfNeeded: count))
     }
 
     @inlinable
@@ -134,4 +136,63 @@ public struct FieldEncoder: ~Copyable {
     /// Finishes: the buffer holds what has been written, or what it held before.
     @inlinable @inline(__always)
     package consuming func finish() { buffer.pointee.count = cursor }
+}
+
+// What generated code calls. Small and inlinable, so that a struct's coder becomes straight code in the struct's
+// module.
+extension FieldEncoder {
+    /// Writes a field: its name, and the value.
+    ///
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    @inlinable
+    public mutating func encode<Value: FieldCodable>(
+        _ value: Value, for name: StaticString
+    ) throws {
+        try writeName(name)
+        do { try value.encodeField(to: &self) } catch { throw FieldPath.error(error, in: name) }
+    }
+
+    /// Writes a field unless it is `nil`, as `encodeIfPresent` does.
+    ///
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    @inlinable
+    public mutating func encode<Value: FieldCodable>(
+        _ value: Value?, for name: StaticString
+    ) throws {
+        if let value { try encode(value, for: name) }
+    }
+
+    /// Writes a field of a type that only `Codable` knows.
+    ///
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    @inlinable
+    public mutating func encode<Value: Encodable>(_ value: Value, for name: StaticString) throws {
+        try writeName(name)
+        do { try encodeCodable(value) } catch { throw FieldPath.error(error, in: name) }
+    }
+
+    /// Writes a field of a type that only `Codable` knows, unless it is `nil`.
+    ///
+    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    @inlinable
+    public mutating func encode<Value: Encodable>(_ value: Value?, for name: StaticString) throws {
+        if let value { try encode(value, for: name) }
+    }
+
+    @inlinable @inline(__always)
+    mutating func writeName(_ name: StaticString) throws {
+        pairs &+= 1
+        let count = name.utf8CodeUnitCount
+        guard count < 24 else { return try writeText(UnsafeRawBufferPointer(start: name.utf8Start, count: count)) }
+        let place = try room(count &+ 1)
+        place.storeBytes(of: 0x60 | UInt8(truncatingIfNeeded: count), as: UInt8.self)
+        (place + 1).copyMemory(from: name.utf8Start, byteCount: count)
+        // In bounds: 1 + count bytes of room. A string literal is a pointer, also that of a lone character.
+    }
+
+    @usableFromInline
+    mutating func writeText(_ text: UnsafeRawBufferPointer) throws { try write(.text, bytes: text) }
+
+    @usableFromInline
+    mutating func writeText(_ text: String) throws { try write(text) }
 }

@@ -317,33 +317,36 @@ import Testing
         for limit in 0..<size {
             let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: limit, alignment: 1)
             defer { memory.deallocate() }
-            var fixed = PayloadBuffer(memory, grow: nil)
-            #expect(throws: PayloadBufferFull.self) { try CBORPayloadEncoder().encode(value, into: &fixed) }
-            #expect(fixed.count == 0)
-            var growing = PayloadBuffer(memory) { used, needed in
+            var owner = FixedMemory { used, needed in
                 #expect(used <= limit && needed > limit)
                 throw Failure()
             }
-            #expect(throws: Failure.self) { try CBORPayloadEncoder().encode(value, into: &growing) }
             // Also where the value looks away, and where nothing can be thrown.
-            var swallowed = PayloadBuffer(memory) { _, _ in throw Failure() }
             let careless = Custom { encoder throws in
                 var list = encoder.unkeyedContainer()
                 for _ in 0..<10 { try? list.encode("some text") }
                 _ = list.nestedUnkeyedContainer()
             }
-            #expect(throws: Failure.self) { try CBORPayloadEncoder().encode(careless, into: &swallowed) }
+            withUnsafeMutablePointer(to: &owner) { owner in
+                var buffer = PayloadBuffer(memory, owner: owner)
+                #expect(throws: Failure.self) { try CBORPayloadEncoder().encode(value, into: &buffer) }
+                #expect(throws: Failure.self) { try CBORPayloadEncoder().encode(careless, into: &buffer) }
+                #expect(buffer.count == 0)
+            }
         }
     }
 
     @Test func encodingAppends() throws {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 1)
         defer { memory.deallocate() }
-        var buffer = PayloadBuffer(memory, grow: nil)
-        try CBORPayloadEncoder().encode([1], into: &buffer)
-        try CBORPayloadEncoder().encode("x", into: &buffer)
-        #expect(throws: (any Error).self) { try CBORPayloadEncoder().encode(["k": Failing()], into: &buffer) }
-        #expect(cborHex(Array(buffer.bytes)) == "81016178")
+        var owner = FixedMemory { _, _ in throw Failure() }
+        try withUnsafeMutablePointer(to: &owner) { owner in
+            var buffer = PayloadBuffer(memory, owner: owner)
+            try CBORPayloadEncoder().encode([1], into: &buffer)
+            try CBORPayloadEncoder().encode("x", into: &buffer)
+            #expect(throws: (any Error).self) { try CBORPayloadEncoder().encode(["k": Failing()], into: &buffer) }
+            #expect(cborHex(Array(buffer.bytes)) == "81016178")
+        }
     }
 
     @Test func manyThreadsAtOnce() async throws {

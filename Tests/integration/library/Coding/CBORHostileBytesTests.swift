@@ -310,12 +310,8 @@ import Testing
                 let map = (head[0] == 0xBF || count < 16 ? head : [0xB8, UInt8(count)]) + pairs + end
                 let list = [0x82] + map + map
                 list.withUnsafeBytes { list in
-                    let reader = CBORThreadCache.takeReader()
-                    reader.begin(list, userInfo: [:])
-                    defer {
-                        reader.end()
-                        CBORThreadCache.giveBack(reader)
-                    }
+                    let reader = CBORReader.begin(list)
+                    defer { reader.end() }
                     #expect(throws: Never.self) { try CBORScanner(reader).scan() }
                     let decoder = CBORDecoder(reader: reader, step: CBORStep.root, place: CBORPlace(offset: 0, span: 0))
                     let value = try? within ? [[String: Int]](from: decoder) : Opened(from: decoder).maps

@@ -8,23 +8,34 @@ import Testing
 func cborEncode<T: Encodable>(
     _ value: T, userInfo: [CodingUserInfoKey: any Sendable] = [:], initial: Int = 3
 ) throws -> [UInt8] {
-    var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: initial, alignment: 8)
-    defer { memory.deallocate() }
-    return try withoutActuallyEscaping(
-        { (used: Int, needed: Int) -> UnsafeMutableRawBufferPointer in
-            let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: needed + needed / 2, alignment: 8)
-            grown.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<used]))
-            // The old bytes are spoiled: whoever still uses them gives himself away.
-            memory.initializeMemory(as: UInt8.self, repeating: 0xFF)
-            memory.deallocate()
-            memory = grown
-            return grown
-        },
-        do: { grow in
-            var buffer = PayloadBuffer(memory, grow: grow)
-            try CBORPayloadEncoder(userInfo: userInfo).encode(value, into: &buffer)
-            return Array(buffer.bytes)
-        })
+    var memory = SmallMemory(memory: .allocate(byteCount: initial, alignment: 8))
+    defer { memory.memory.deallocate() }
+    return try withUnsafeMutablePointer(to: &memory) { memory in
+        var buffer = PayloadBuffer(memory.pointee.memory, owner: memory)
+        try CBORPayloadEncoder(userInfo: userInfo).encode(value, into: &buffer)
+        return Array(buffer.bytes)
+    }
+}
+
+private struct SmallMemory: PayloadMemory {
+    var memory: UnsafeMutableRawBufferPointer
+
+    mutating func grow(used: Int, needed: Int) -> UnsafeMutableRawBufferPointer {
+        let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: needed + needed / 2, alignment: 8)
+        grown.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<used]))
+        // The old bytes are overwritten: a coder that still uses them writes a wrong payload.
+        memory.initializeMemory(as: UInt8.self, repeating: 0xFF)
+        memory.deallocate()
+        memory = grown
+        return grown
+    }
+}
+
+/// Memory of a fixed size: `refuse` throws what growing it throws.
+struct FixedMemory: PayloadMemory {
+    var refuse: (_ used: Int, _ needed: Int) throws -> Never
+
+    func grow(used: Int, needed: Int) throws -> UnsafeMutableRawBufferPointer { try refuse(used, needed) }
 }
 
 func cborDecode<T: Decodable>(
