@@ -38,11 +38,9 @@ static void tally(tallies *t, uint32_t entry, uint32_t more) {
     t->of[t->used++].count = more;
 }
 
-#define NAMES UINT64_C(0x00ffffff00ffffff)  // of a route word: entry of the name, entry of name and subject
-
 static void tally_run(tallies *t, uint64_t names, uint32_t run) {
-    tally(t, (uint32_t)names, run);
-    tally(t, (uint32_t)(names >> 32), run);
+    tally(t, tidings__route_name(names), run);
+    tally(t, tidings__route_name_subject(names), run);
 }
 
 static int cannot_read(const tidings__segment *s) {
@@ -68,7 +66,7 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
         uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // consecutive records often have the same name
         for (uint64_t position = start; position < end; position++) {
             if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
-            const uint32_t name = (uint32_t)tidings__relaxed(&tidings__cell_at(s, position)->route) & 0xffffff;
+            const uint32_t name = tidings__route_name(tidings__route(tidings__cell_at(s, position)));
             if (name == TIDINGS__NAME_NONE || name != last) {
                 _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
                 uint32_t length;
@@ -110,7 +108,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     uint32_t run = 0;
     bool revoked = false;
     for (uint64_t position = start; position < end; position++) {
-        tidings__cell *cell = tidings__cell_at(s, position);
+        const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state finding = tidings__slot_status(s, position);
         if (finding == TIDINGS__CLAIMED) {
             // Revokes all claims of the range, once. A position that is still claimed after that is damaged, and is not
@@ -127,15 +125,15 @@ static int evict_range(tidings_center *center, uint64_t ev) {
                 EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
         }
         if (finding != TIDINGS__VALID) continue;
-        uint64_t route = tidings__relaxed(&cell->route);
+        const uint64_t route = tidings__route(cell);
         t.valid++;
-        if (__builtin_expect((route & NAMES) != names, 0)) {
+        if (__builtin_expect((route & TIDINGS__ROUTE_ENTRIES) != names, 0)) {
             tally_run(&t, names, run);
-            names = route & NAMES;
+            names = route & TIDINGS__ROUTE_ENTRIES;
             run = 0;
         }
         run++;
-        if (__builtin_expect((uint8_t)(route >> 24) & TIDINGS__RECORD_RETAIN, 0))
+        if (__builtin_expect(tidings__route_flags(route) & TIDINGS__RECORD_RETAIN, 0))
             t.retained_at[t.retained++] = position;
     }
     tally_run(&t, names, run);
@@ -222,7 +220,7 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
     for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0;
          position++) {
         if (position >= next) next = tidings__lossless_at(s, &living, position, &here);
-        tidings__cell *cell = tidings__cell_at(s, position);
+        const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state finding = tidings__slot_status(s, position);
         if (finding == TIDINGS__CLAIMED) {
             if (!revoked) tidings__revoke_all(s, position, start + length);
@@ -230,9 +228,9 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
             finding = tidings__slot_status(s, position);
         }
         if (finding != TIDINGS__VALID) continue;
-        uint64_t route = tidings__relaxed(&cell->route);
-        if (needed(s, &here, tidings__name_at(s, (uint32_t)route & 0xffffff), position, holder) ||
-            needed(s, &here, tidings__name_at(s, (uint32_t)(route >> 32) & 0xffffff), position, holder) ||
+        const uint64_t route = tidings__route(cell);
+        if (needed(s, &here, tidings__name_at(s, tidings__route_name(route)), position, holder) ||
+            needed(s, &here, tidings__name_at(s, tidings__route_name_subject(route)), position, holder) ||
             needed(s, &here, &s->names[TIDINGS__NAME_ALL], position, holder) ||
             needed_by_prefix(s, &here, position, holder))
             return position - start;

@@ -78,13 +78,14 @@ int tidings_publisher_place(tidings_center *center, const char *name, size_t nam
 void tidings_publisher_close(tidings_publisher *publisher) { free(publisher); }
 
 static bool has_entries(const tidings_publisher *publisher, uint64_t resolved) {
-    return (uint32_t)resolved != TIDINGS__NAME_NONE &&
+    return tidings__resolved_name(resolved) != TIDINGS__NAME_NONE &&
            (!publisher->key_subject.subject || tidings__resolved_subject(resolved) != TIDINGS__NAME_NONE);
 }
 
 bool tidings__publisher_registered(tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
-    return has_entries(publisher, resolved) && tidings__name_stays(s, (uint32_t)resolved, &publisher->key) &&
+    return has_entries(publisher, resolved) &&
+           tidings__name_stays(s, tidings__resolved_name(resolved), &publisher->key) &&
            (!publisher->key_subject.subject ||
             tidings__name_stays(s, tidings__resolved_subject(resolved), &publisher->key_subject));
 }

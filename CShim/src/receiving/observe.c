@@ -160,7 +160,7 @@ int tidings_observer_seek_after(tidings_observer *observer, uint64_t incarnation
 static bool is_of(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
     tidings__segment *s = &observer->center->segment;
     if (!subscription->prefix)
-        return tidings__route_includes(tidings__relaxed(&tidings__cell_at(s, position)->route),
+        return tidings__route_includes(tidings__route(tidings__cell_at(s, position)),
                                        observer->reader ? subscription->resolved : subscription->entry);
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;

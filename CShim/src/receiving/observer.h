@@ -226,12 +226,6 @@ static inline tidings__table *tidings__table_use(tidings_observer *observer) {
 }
 static inline void tidings__table_leave(tidings_observer *observer) { tidings__set_release(&observer->in_next, 0); }
 
-// True if a record with this route word belongs to the entry (NAME_ALL: always).
-static inline bool tidings__route_includes(uint64_t route, uint32_t entry) {
-    return entry != TIDINGS__NAME_NONE && (entry == TIDINGS__NAME_ALL || ((uint32_t)route & 0xffffff) == entry ||
-                                           ((uint32_t)(route >> 32) & 0xffffff) == entry);
-}
-
 // `tidings__advance` between `tidings__table_use` and `tidings__table_leave`.
 int tidings__look_for(tidings_observer *observer, uint64_t limit, tidings_delivery *delivery);
 // Call before any sleep: announces it, then checks all positions up to the frontier. NOTHING: the caller may sleep on

@@ -255,8 +255,7 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
             tidings__text_begins(name, length, tidings__subscription_name(in), in->name_length))
             o->matched[(*matched)++] = in;
     }
-    const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(&o->center->segment, position)->route) &
-                           0xffffff;
+    const uint32_t entry = tidings__route_name(tidings__route(tidings__cell_at(&o->center->segment, position)));
     return name && (entry == TIDINGS__NAME_NONE || !tidings__name_at(&o->center->segment, entry) ||
                     tidings__name_was(&o->center->segment, entry, position));
 }
@@ -384,9 +383,10 @@ static void publish_chunk(tidings_observer *o, uint32_t chunk) {
 static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, const tidings__table *t,
                                                             uint64_t position, uint32_t *matched) {
     const tidings__segment *s = &o->center->segment;
-    const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
-    match(o, t, (uint32_t)route & 0xffffff, position, matched);
-    if (route >> 32 & 0xffffff) match_more(o, t, (uint32_t)(route >> 32) & 0xffffff, position, matched);
+    const uint64_t route = tidings__route(tidings__cell_at(s, position));
+    match(o, t, tidings__route_name(route), position, matched);
+    const uint32_t with_subject = tidings__route_name_subject(route);
+    if (with_subject) match_more(o, t, with_subject, position, matched);
     // If the name is unreadable although the record is not evicted, a peer has damaged the name: go on without it.
     if (__builtin_expect(t->many, 0) && !match_many(o, t, position, matched) && evicted(s, position)) return false;
     if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, matched);

@@ -116,7 +116,7 @@ static bool count_records(const tidings_observer *o, const tidings__subscription
         const tidings__slot_state finding = tidings__slot_status(s, p);
         if (finding == TIDINGS__LAPPED || finding == TIDINGS__UNDECIDED) return false;
         if (finding != TIDINGS__VALID) continue;
-        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
+        const uint64_t route = tidings__route(tidings__cell_at(s, p));
         if (!tidings__slot_valid_after_copy(s, p)) return false;
         *count += tidings__route_includes(route, in->resolved);
     }
@@ -168,8 +168,8 @@ static void settle_valid(tidings_observer *o, const tidings__table *t, const tid
         if ((int64_t)(left->position - in->since) < 0 || (int64_t)(left->position - in->accounted) < 0 ||
             (int64_t)(left->position - in->settled) < 0)
             continue;
-        if (in->entry != TIDINGS__NAME_ALL && !is_of(s, in, (uint32_t)route & 0xffffff) &&
-            !is_of(s, in, (uint32_t)(route >> 32) & 0xffffff))
+        if (in->entry != TIDINGS__NAME_ALL && !is_of(s, in, tidings__route_name(route)) &&
+            !is_of(s, in, tidings__route_name_subject(route)))
             continue;
         in->missed++;
         in->passed++;
@@ -184,7 +184,7 @@ void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
         const tidings__slot_state finding = tidings__slot_status(s, left.position);
         bool settled = finding == TIDINGS__VOID;
         if (finding == TIDINGS__VALID) {
-            const uint64_t route = tidings__relaxed(&tidings__cell_at(s, left.position)->route);
+            const uint64_t route = tidings__route(tidings__cell_at(s, left.position));
             if (tidings__slot_valid_after_copy(s, left.position)) {
                 settle_valid(o, t, &left, route);
                 settled = true;

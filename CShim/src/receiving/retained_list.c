@@ -42,10 +42,10 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     if ((int64_t)(since - p) > (int64_t)s->shape.slots) p = since - s->shape.slots;
     for (; (int64_t)(since - p) > 0; p++) {
         if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
-        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
+        const uint64_t route = tidings__route(tidings__cell_at(s, p));
 #ifndef MUTANT_RING_VALUES_NOT_LISTED  // Found by: interleaving values_of_many_names
-        if (route >> 24 & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) &&
-            !note(l, (uint32_t)route & 0xffffff, p))
+        if (tidings__route_flags(route) & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) &&
+            !note(l, tidings__route_name(route), p))
             return false;
 #endif
     }

@@ -137,6 +137,15 @@ void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t 
     }
 }
 
+bool tidings__chunk_record(tidings__segment *s, uint32_t chunk, tidings__record *record) {
+    if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0) return false;
+    uint64_t capacity;
+    tidings__record_header header;
+    tidings__bytes_read(&header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
+    tidings__record_unpack(header, chunk, record);
+    return true;
+}
+
 bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t position) {
     if (chunk >= s->geometry.chunk_count) return false;
     tidings__fence_acquire();
