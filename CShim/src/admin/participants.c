@@ -75,7 +75,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     tidings__fence_acquire();
     // The entry was reused while it was read: there is no consistent description.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
-    info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
+    info->own = index == center->participant && tidings__center_joined(center, tidings__thread_self());
     info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
     return 0;
 }

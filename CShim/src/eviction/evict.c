@@ -141,7 +141,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     // from this lap.
     tidings__fence_acquire();
 #ifndef MUTANT_NO_EV_CHECK_BEFORE_COUNTING  // Found by: interleaving a_slow_hand
-    if (atomic_load_explicit(&s->header->eviction.word, memory_order_seq_cst) != ev) return 0;
+    if (tidings__seq_cst(&s->header->eviction.word) != ev) return 0;
 #endif
     // This load follows the load of EV in the single order of sequentially consistent operations. A participant that
     // added a prefix and then read EV (`tidings__join_name`) has seen this range, or its prefix is seen here.

@@ -52,7 +52,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     }
     observer->center = center;
     observer->flags = flags;
-    observer->fork_epoch = observer->sleeper.fork_epoch = center->fork_epoch;
+    observer->fork_epoch = observer->sleeper.fork_epoch = tidings__acquire(&center->fork_epoch);
     observer->sleeper.doorbell = observer->reader ? NULL : tidings__doorbell(s, observer->index);
     observer->spin_ns = TIDINGS__SPIN_ADAPTIVE;
     observer->last_wait_ns = UINT64_MAX;
@@ -288,7 +288,7 @@ static int begin_account(tidings_observer *observer, tidings__subscription *subs
         return tidings__fail(ENOMEM, "can't observe \"%s\": no memory for its history", subscription->name);
     }
     subscription->since = since;
-    subscription->fresh = true;
+    tidings__set_relaxed(&subscription->fresh, true);
     subscription->passed = count;
     subscription->history = listed.of;
     subscription->history_count = listed.count;
@@ -411,7 +411,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         pthread_mutex_unlock(&observer->lock);
         return error;
     }
-    bool retained = subscription->retained;
+    bool retained = tidings__relaxed(&subscription->retained);
     uint64_t since = subscription->since;
     *id = subscription->id;
     tidings__table_swap(observer, table);

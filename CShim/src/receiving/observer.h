@@ -45,6 +45,18 @@ typedef struct tidings__subscription {
     uint64_t settled;   // `passed` and `missed` include all skipped positions before this one
 } tidings__subscription;
 
+// The history that is still to be delivered: whether there is any, its first position, and the step to the next one.
+// Relaxed: one thread at a time uses it.
+static inline bool tidings__history_left(const tidings__subscription *subscription) {
+    return tidings__relaxed(&subscription->history_next) < subscription->history_count;
+}
+static inline uint64_t tidings__history_at(const tidings__subscription *subscription) {
+    return subscription->history[tidings__relaxed(&subscription->history_next)];
+}
+static inline void tidings__history_step(tidings__subscription *subscription) {
+    tidings__set_relaxed(&subscription->history_next, tidings__relaxed(&subscription->history_next) + 1);
+}
+
 // The subscriptions, indexed by entry. A change replaces the whole table (`tidings__table_swap`). The user of a table
 // may use it only while `in_next` is 1.
 typedef struct tidings__table {

@@ -166,8 +166,7 @@ static bool lapped(tidings_observer *o, const tidings__table *t) {
         // that is counted as missed here. Otherwise the later loss would be reported before the older history is
         // delivered.
         uint64_t gone = (int64_t)(in->accounted - o->cursor) > 0 ? in->accounted : o->cursor;
-        for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0;
-             in->history_next++)
+        for (; tidings__history_left(in) && (int64_t)(gone - tidings__history_at(in)) > 0; tidings__history_step(in))
             in->missed++;
         o->telling |= in->missed > 0;
     }
@@ -263,8 +262,7 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     for (uint32_t i = 0; i < t->count && *matched < o->matched_capacity; i++) {
         tidings__subscription *in = t->of[i];
-        if (in->history_next < in->history_count && in->history[in->history_next] == position)
-            o->matched[(*matched)++] = in;
+        if (tidings__history_left(in) && tidings__history_at(in) == position) o->matched[(*matched)++] = in;
     }
 }
 
@@ -354,13 +352,14 @@ static inline __attribute__((always_inline)) void describe_name(const tidings__s
 static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
     uint64_t from = o->cursor;
     for (uint32_t i = t->fresh_from; i < t->count; i++) {
-        if (!t->of[i]->fresh) continue;
+        if (!tidings__relaxed(&t->of[i]->fresh)) continue;
         if ((int64_t)(from - t->of[i]->since) > 0) from = t->of[i]->since;
     }
     for (uint32_t i = from != o->cursor ? 0 : t->fresh_from; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
-        if (!in->fresh && (int64_t)(o->cursor - in->replayed) > 0 && from != o->cursor) in->replayed = o->cursor;
-        in->fresh = false;
+        if (!tidings__relaxed(&in->fresh) && (int64_t)(o->cursor - in->replayed) > 0 && from != o->cursor)
+            in->replayed = o->cursor;
+        tidings__set_relaxed(&in->fresh, false);
         if (in->id > o->youngest) o->youngest = in->id;
     }
     tidings__set_relaxed(&t->fresh, false);
@@ -403,7 +402,7 @@ static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint
         if ((int64_t)(position - in->since) >= 0)
             in->passed++;
         else
-            in->history_next++;
+            tidings__history_step(in);
         if (lost) in->missed++, o->telling = true;
     }
 }

@@ -130,7 +130,7 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
         uint64_t count, end, between;
-        if (in->fresh) continue;
+        if (tidings__relaxed(&in->fresh)) continue;
         if (in->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) in->passed = 0;
         if (in->resolved == TIDINGS__NAME_NONE) continue;
         // `oldest` is read before the tally: all records evicted by then are in the tally. Between the tally's `end`

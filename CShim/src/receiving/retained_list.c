@@ -106,7 +106,7 @@ static bool begin_many(tidings_observer *o, tidings__subscription *in) {
     if (left > 0) qsort(l.of, left, sizeof l.of[0], by_position);
     in->kept = l.of;
     in->kept_count = (uint32_t)left;
-    in->retained = left > 0;
+    tidings__set_relaxed(&in->retained, left > 0);
     return true;
 }
 
@@ -124,8 +124,10 @@ bool tidings__kept_begin(tidings_observer *o, tidings__subscription *in) {
     tidings__record r;
     uint64_t position;
     uint32_t chunk;
-    in->retained = entry && tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) &&
-                   !listed(in, position);
+    const bool found = entry &&
+                       tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) &&
+                       !listed(in, position);
+    tidings__set_relaxed(&in->retained, found);
     return true;
 }
 
@@ -169,7 +171,7 @@ static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entr
 int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
-        if (!in->retained) continue;
+        if (!tidings__relaxed(&in->retained)) continue;
         // If the value was replaced since it was listed, the newer one is delivered as it was posted. For a reader, the
         // newer one may lie before `since`: it was still claimed when the list was made, and a reader can't revoke.
         while (in->kept_next < in->kept_count) {
@@ -178,7 +180,7 @@ int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_
                                        d);
             if (result != TIDINGS__NOTHING) return result;
         }
-        in->retained = false;
+        tidings__set_relaxed(&in->retained, false);
         const int result = in->many ? TIDINGS__NOTHING : deliver(o, in, entry_of(o, in), 0, in->since, d);
         if (result != TIDINGS__NOTHING) return result;
     }

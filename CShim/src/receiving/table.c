@@ -85,9 +85,9 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__subscrip
         for (uint32_t i = 0; i < t->count; i++) index_last(t, i);
         t->special = old->special;
     }
-    t->fresh = true;
+    tidings__set_relaxed(&t->fresh, true);
     t->fresh_from = fresh_from(old, at);
-    t->special += more->retained || more->history_count > 0;
+    t->special += tidings__relaxed(&more->retained) || more->history_count > 0;
     return t;
 }
 
@@ -108,7 +108,7 @@ tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, t
         t->of[t->count++] = old->of[i];
         index_last(t, t->count - 1);
     }
-    t->fresh = t->fresh_from < t->count;
+    tidings__set_relaxed(&t->fresh, t->fresh_from < t->count);
     t->special = old->special;
     return t;
 }
@@ -140,7 +140,7 @@ void tidings__subscription_retire(tidings_observer *observer, tidings__subscript
 }
 
 void tidings__subscriptions_free(tidings_observer *observer) {
-    tidings__subscription *subscription = atomic_exchange(&observer->removed, NULL);
+    tidings__subscription *subscription = tidings__exchange(&observer->removed, NULL);
     while (subscription) {
         tidings__subscription *next = subscription->next_removed;
         tidings__subscription_free(subscription);
