@@ -239,3 +239,11 @@ const char *tidings_path(const tidings_center *center) { return center->segment.
 void tidings_last_error_set(const char *line) { (void)tidings__fail(0, "%s", line); }
 
 const char *tidings_last_error(void) { return tidings__last_error(); }
+
+int tidings_last_error_holder(tidings_holder *holder) {
+    const tidings__error_holder found = tidings__last_error_holder();
+    *holder = (tidings_holder){.pid = found.pid, .participant = found.participant, .own = found.own};
+    if (found.known) return 0;
+    *holder = (tidings_holder){0};
+    return -ENOENT;
+}
