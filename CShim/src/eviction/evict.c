@@ -111,8 +111,8 @@ static int evict_range(tidings_center *center, uint64_t ev) {
         const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state finding = tidings__slot_status(s, position);
         if (finding == TIDINGS__CLAIMED) {
-            // Revokes all claims of the range, once. A position that is still claimed after that is damaged, and is not
-            // counted.
+            // Invariant E2: revokes all claims of the range, once, so each outcome is final. A position that is still
+            // claimed after that is damaged, and is not counted.
             if (!revoked) tidings__revoke_all(s, position, end);
             revoked = true;
             finding = tidings__slot_status(s, position);
@@ -137,14 +137,15 @@ static int evict_range(tidings_center *center, uint64_t ev) {
             t.retained_at[t.retained++] = position;
     }
     tally_run(&t, names, run);
-    // Slots of the range are not used again before EV has moved on. If EV is unchanged, all records above were read
-    // from this lap.
+    // Invariant E3: slots of the range are not used again before EV has moved on. If EV is unchanged, all records above
+    // were read from this lap.
     tidings__fence_acquire();
 #ifndef MUTANT_NO_EV_CHECK_BEFORE_COUNTING  // Found by: interleaving a_slow_hand
     if (tidings__seq_cst(&s->header->eviction.word) != ev) return 0;
 #endif
-    // This load follows the load of EV in the single order of sequentially consistent operations. A participant that
-    // added a prefix and then read EV (`tidings__join_name`) has seen this range, or its prefix is seen here.
+    // Invariant E7: this load follows the load of EV in the single order of sequentially consistent operations. A
+    // participant that added a prefix and then read EV (`tidings__join_name`) has seen this range, or its prefix is
+    // seen here.
     const tidings__prefix_walk prefixes = tidings__prefixes(s);
     if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
         // A signal handler may post, so errno is restored.
@@ -152,6 +153,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
         errno = saved;
         if (error) return error == FINISHED ? 0 : error;
     }
+    // Invariant E5: each valid record of the range counts for its entries. All threads found the same ones.
     for (uint32_t i = 0; i < t.used; i++) {
         tidings__name *name = tidings__name_at(s, t.of[i].entry);
 #ifndef MUTANT_EVICTION_COUNTS_NOTHING  // Found by: interleaving turning
@@ -160,16 +162,17 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     }
     if (t.valid) tidings__tally_add(&s->names[TIDINGS__NAME_ALL].tally, t.valid, end);
 #ifndef MUTANT_VALUE_NOT_PROMOTED  // Found by: interleaving values_evicted
+    // Invariant E8: promoted before EV leaves the range.
     for (uint32_t i = 0; i < t.retained; i++) tidings__retained_promote(s, t.retained_at[i]);
 #endif
     tidings__cas(&s->header->eviction.word, &ev, tidings__ev_idle(end, 0));
     return 0;
 }
 
-// True if a lossless observer still needs the record at `position`; `*holder` is its index. Such an observer is alive,
-// has not passed the position, and is a member of the record's name.
-// An observer that sleeps on other names holds no post back: it finds itself lapped when it wakes up, with no record
-// missed. An observer that began after `living` was read has changed EV's tag, so the caller's CAS fails.
+// Invariant E6: true if a lossless observer still needs the record at `position`; `*holder` is its index. Such an
+// observer is alive, has not passed the position, and is a member of the record's name. An observer that sleeps on
+// other names holds no post back: it finds itself lapped when it wakes up, with no record missed. An observer that
+// began after `living` was read has changed EV's tag, so the caller's CAS fails.
 static bool needed(const tidings__segment *s, const tidings__observer_set *living, tidings__name *name,
                    uint64_t position, uint32_t *holder) {
     for (uint32_t word = 0; name && word < TIDINGS__MAP_WORDS; word++) {
@@ -253,6 +256,7 @@ static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) 
         length = allowed(center, start, length, holder);
 #endif
         if (length == 0) return -EAGAIN;
+        // Invariant E1: the range begins at E.
         uint64_t evicting = tidings__ev_evicting(start, (uint32_t)length);
         if (!tidings__cas(word, &ev, evicting)) return 0;  // another thread changed EV; the caller checks again
         ev = evicting;

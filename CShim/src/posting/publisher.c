@@ -112,8 +112,8 @@ void tidings__publisher_wake_readers(const tidings_publisher *publisher) {
     _Atomic uint32_t *name_futex =
         &publisher->center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
     tidings__fetch_add(name_futex, 1);
-    // Always wakes: a reader cannot announce that it sleeps. The number is bounded: a reader that wakes up wakes more
-    // readers (tidings__reader_sleep), and hostile readers cost a poster no more than this.
+    // Always wakes: a reader cannot announce that it sleeps. Invariants W8 and A8: the number is bounded. A reader that
+    // wakes up wakes more readers (tidings__reader_sleep), and hostile readers cost a poster no more than this.
     tidings__futex_wake(name_futex, TIDINGS__NAME_FUTEX_WAKES);
 }
 

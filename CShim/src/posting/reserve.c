@@ -1,5 +1,5 @@
-// Reservations: chunks in which a caller builds its payload. Encoders are user code, so they run here, in a chunk that
-// this participant alone owns, and never inside a claim.
+// Reservations: chunks in which a caller builds its payload. Invariant R10: encoders are user code, so they run here,
+// in a chunk that this participant alone owns, and never inside a claim.
 #include <errno.h>
 #include <string.h>
 

@@ -130,8 +130,8 @@ bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_
 void tidings__account(const tidings__segment *s, tidings__subscription *in, uint32_t entry) {
     uint64_t count, end;
     tidings__tally_read(&s->names[entry].tally, &count, &end);
-    // If the count is no greater than `passed`, nothing is lost. The tally may not yet include all records that this
-    // subscription has read.
+    // Invariant E9: what was evicted and not passed is missed. If the count is no greater than `passed`, nothing is
+    // lost. The tally may not yet include all records that this subscription has read.
     if ((int64_t)(count - in->passed) <= 0) return;
     in->missed += count - in->passed;
     in->passed = count;

@@ -245,8 +245,8 @@ void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
 #endif
     tidings__futex_wait_any(values, count,
                             timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
-    // A poster wakes a bounded number of sleepers, so this reader wakes the next ones. It does so whatever has ended
-    // its own sleep: the poster's wake-up may have been spent on it.
+    // Invariant W9: a poster wakes a bounded number of sleepers, so this reader wakes the next ones. It does so
+    // whatever has ended its own sleep: the poster's wake-up may have been spent on it.
     for (uint32_t left = name_futexes, i = 0; left; left &= left - 1)
         ring_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);
 }

@@ -161,8 +161,8 @@ static int over(tidings_observer *o) {
     return tidings__end_doubted(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
 }
 
-// After a check of the ring that found nothing. If the center has ended, checks the ring again: a record that was
-// committed after the first check, and before the end, is delivered before -ESTALE.
+// Invariant A12. After a check of the ring that found nothing. If the center has ended, checks the ring again: a record
+// that was committed after the first check, and before the end, is delivered before -ESTALE.
 static int end_after_check(tidings_observer *o, tidings_delivery *d) {
     const int ended = over(o);
     if (__builtin_expect(ended == 0, 1)) return TIDINGS__NOTHING;
@@ -175,7 +175,8 @@ static int end_after_check(tidings_observer *o, tidings_delivery *d) {
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     *announced = 0;
-    // Our own futex first: a thread that interrupts, or that changes a reader's table, changes this futex afterwards.
+    // Invariant W7: each word before the last check. Our own futex first: a thread that interrupts, or that changes a
+    // reader's table, changes this futex afterwards.
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->sleeper.own_futex));
     if (o->reader) {
         const int found = tidings__reader_announce(o, d);

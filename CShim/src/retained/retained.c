@@ -8,6 +8,7 @@
 
 #define POSITION48 TIDINGS__CHUNK_NOWHERE
 
+// Invariant N7: the word of an entry takes a later position only.
 static bool newer(uint64_t retained, uint64_t position) {
     return (int64_t)((retained & ~UINT64_C(0xffff)) - (position << 16)) >= 0 && retained > TIDINGS__RETAINED_EXPECTED;
 }

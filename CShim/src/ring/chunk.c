@@ -97,6 +97,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             // If backing a chunk has failed once, only chunks that already have memory are tried. A class has up to 512
             // chunks, and asking for memory for each one would be slow.
             if (unbacked && !tidings__chunk_has_memory(s, candidate, size)) continue;
+            // Invariant R11: the CAS makes this participant the only one that writes the chunk.
             uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, participant, TIDINGS__CHUNK_OWNED);
             if (!tidings__cas(&s->chunk_words[candidate], &word, owned)) continue;
             int error = tidings__back_chunk(s, candidate, size);

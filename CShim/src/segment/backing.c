@@ -100,8 +100,8 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
             "can't use %llu bytes of chunk %u of center \"%s\": there is no such room; the center may be damaged",
             (unsigned long long)bytes, chunk, segment->name);
     }
-    // A writer checks before it reserves as well: another process may have reserved the memory, and the check is
-    // cheaper.
+    // Invariant A3: memory before the first touch. A writer checks before it reserves as well: another process may have
+    // reserved the memory, and the check is cheaper.
     if (tidings__chunk_has_memory(segment, chunk, bytes)) return 0;
     if (!segment->writable) {
         return tidings__fail(

@@ -154,6 +154,7 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
 
     segment->fd = tidings__file_create_unnamed(other);
     int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
+    // Invariant A1: the name is the last step.
     if (result == 0) result = tidings__file_publish(segment->fd, segment->path);
     if (result == -EOPNOTSUPP) {
         // This file system needs a name for each file, or can't name a file later.

@@ -120,6 +120,7 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags) {
     }
     tidings__identity identity;
     int result = tidings__segment_identify(segment, segment->fd, flags, "open", &identity);
+    // Invariant A2: nothing is mapped before.
     if (result == 0) result = tidings__segment_validate(segment, "open", &identity);
     if (result == 0) result = tidings__segment_map(segment, &identity);
     // Also set to false: an earlier attempt may have opened another center of this name, which was removed meanwhile.
