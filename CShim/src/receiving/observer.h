@@ -94,9 +94,12 @@ static inline bool tidings__due(const tidings__subscription *subscription, uint6
            (int64_t)(position - subscription->replayed) >= 0;
 }
 
+typedef struct tidings__observer_kind tidings__observer_kind;
+
 struct tidings_observer {
     tidings_center *center;
-    tidings__sleeper sleeper;  // woken when the center ends
+    const tidings__observer_kind *kind;  // member or reader: kind.h
+    tidings__sleeper sleeper;            // woken when the center ends
     uint32_t index, flags, fork_epoch;
     // The cursor: the next position to check. The thread in `tidings_next` owns it; before the first call, the thread
     // that sets the observer up owns it.
@@ -105,6 +108,7 @@ struct tidings_observer {
     uint64_t published, woken;
     uint32_t chunks_taken;  // since posters were last informed of a taken chunk
     bool lossless, telling;
+    bool matches;          // `kind` has a `match` of its own; here because each record needs to know
     uint32_t telling_at;   // table index of the subscription whose losses were last reported
     bool without_memory;   // the payload to be copied last found no memory
     _Atomic bool started;  // `tidings_next` has been called: no history can be added
@@ -143,7 +147,6 @@ struct tidings_observer {
     _Atomic uint64_t group_waits[TIDINGS__GROUP_WAITS];
 
     // For a reader (reader.h): the values of the name futexes read before sleeping.
-    bool reader;
     _Atomic uint32_t heard_name_futexes, heard[TIDINGS__NAME_FUTEXES];
     uint32_t skipped_count;
     uint32_t youngest;  // highest subscription id of any table used so far
@@ -193,24 +196,12 @@ void tidings__subscription_free(tidings__subscription *subscription);
 void tidings__subscription_retire(tidings_observer *observer, tidings__subscription *subscription);
 void tidings__subscriptions_free(tidings_observer *observer);
 
-// read.c
+// copy.c
 #define TIDINGS__BUFFER_LEAST 1024u  // more than the longest name and subject together need
 // Allocates the buffer that suffices for an observer without payloads. False: no memory.
 bool tidings__buffer_begin(tidings_observer *observer);
 // Frees the observer's own memory. Lent memory stays with its owner.
 void tidings__buffer_free(tidings_observer *observer);
-enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
-// Advances the cursor, to `limit` at most, until there is something to deliver.
-int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
-// Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.
-void tidings__account(const tidings__segment *segment, tidings__subscription *subscription, uint32_t entry);
-// Sets name and subject in `delivery` as they were posted. False: the name entry is unreadable, or serves another
-// name by now.
-bool tidings__describe_text(tidings_observer *observer, const tidings__record *record, uint64_t position,
-                            tidings_delivery *delivery);
-// Sets all other fields of `delivery`, for the first subscription in `matched`. `flags`: TIDINGS_DELIVERY_….
-void tidings__describe(tidings_observer *observer, const tidings__record *record, uint64_t position, uint32_t flags,
-                       tidings_delivery *delivery);
 // Copies a record's body. False: its lengths are impossible (a hostile record), its chunk was reused, or there is no
 // memory.
 bool tidings__record_copy(tidings_observer *observer, uint64_t position, const tidings__record *record);
@@ -219,12 +210,37 @@ bool tidings__record_copy(tidings_observer *observer, uint64_t position, const t
 bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length,
                           uint32_t *subject_length);
 
+// read.c
+enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
+// Advances the cursor, to `limit` at most, until there is something to deliver.
+int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
+
+// missed.c
+// Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.
+void tidings__account(const tidings__segment *segment, tidings__subscription *subscription, uint32_t entry);
+// The slot of the cursor is in use by a later lap. Continues at the oldest position, and counts the records between as
+// missed for each subscription, exactly. False: EV contradicts the lap.
+bool tidings__lapped(tidings_observer *observer, const tidings__table *table);
+// Delivers the losses of one subscription. False: no subscription has missed anything.
+bool tidings__tell_missed(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
+
+// describe.c
+// Sets name and subject in `delivery` as they were posted. False: the name entry is unreadable, or serves another
+// name by now.
+bool tidings__describe_text(tidings_observer *observer, const tidings__record *record, uint64_t position,
+                            tidings_delivery *delivery);
+// Sets all other fields of `delivery`, for the first subscription in `matched`. `flags`: TIDINGS_DELIVERY_….
+void tidings__describe(tidings_observer *observer, const tidings__record *record, uint64_t position, uint32_t flags,
+                       tidings_delivery *delivery);
+
 // retained_list.c
 // Determines the retained values to deliver first: those before `since` that the history does not list. False: no
 // memory.
 bool tidings__kept_begin(tidings_observer *observer, tidings__subscription *subscription);
 // Delivers the next retained value: TIDINGS__DELIVERED, with `delivery` set; -ENOMEM; TIDINGS__NOTHING: no subscription
 // has one left.
+// The entry of the subscription's name without a subject; TIDINGS__NAME_NONE: none.
+uint32_t tidings__kept_find_name(const tidings_observer *observer, const tidings__subscription *subscription);
 int tidings__kept_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 
 // wait.c

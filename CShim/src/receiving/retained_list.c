@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "receiving/observer.h"
+#include "receiving/kind.h"
 #include "retained/retained.h"
 #include "ring/verdict.h"
 
@@ -110,9 +110,7 @@ static bool begin_many(tidings_observer *o, tidings__subscription *in) {
     return true;
 }
 
-// The entry that holds the retained value: the name's. A subject has no value of its own.
-static uint32_t entry_of(const tidings_observer *o, const tidings__subscription *in) {
-    if (!in->with_subject && !o->reader) return in->entry;
+uint32_t tidings__kept_find_name(const tidings_observer *o, const tidings__subscription *in) {
     tidings__key plain;
     tidings__key_make(&plain, in->name, in->name_length, NULL, 0);
     return tidings__name_find(&o->center->segment, &plain);
@@ -120,7 +118,7 @@ static uint32_t entry_of(const tidings_observer *o, const tidings__subscription 
 
 bool tidings__kept_begin(tidings_observer *o, tidings__subscription *in) {
     if (in->many) return begin_many(o, in);
-    const uint32_t entry = entry_of(o, in);
+    const uint32_t entry = o->kind->value_entry(o, in);
     tidings__record r;
     uint64_t position;
     uint32_t chunk;
@@ -172,16 +170,14 @@ int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
         if (!tidings__relaxed(&in->retained)) continue;
-        // If the value was replaced since it was listed, the newer one is delivered as it was posted. For a reader, the
-        // newer one may lie before `since`: it was still claimed when the list was made, and a reader can't revoke.
+        // If the value was replaced since it was listed, the newer one is delivered as it was posted.
         while (in->kept_next < in->kept_count) {
             const tidings__kept *kept = &in->kept[in->kept_next++];
-            const int result = deliver(o, in, kept->entry, kept->position, o->reader ? in->since : kept->position + 1,
-                                       d);
+            const int result = deliver(o, in, kept->entry, kept->position, o->kind->value_limit(in, kept->position), d);
             if (result != TIDINGS__NOTHING) return result;
         }
         tidings__set_relaxed(&in->retained, false);
-        const int result = in->many ? TIDINGS__NOTHING : deliver(o, in, entry_of(o, in), 0, in->since, d);
+        const int result = in->many ? TIDINGS__NOTHING : deliver(o, in, o->kind->value_entry(o, in), 0, in->since, d);
         if (result != TIDINGS__NOTHING) return result;
     }
     return TIDINGS__NOTHING;
