@@ -428,6 +428,12 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
 /// Bound: a copy of the names that it observes, and as `tidings_observer_close` for this one. Waits for
 /// a `tidings_next` under way only while that reads the names.
 int tidings_observer_remove(tidings_observer *observer, uint32_t subscription);
+/// Ends `count` subscriptions together, or none of them. Costs one copy of the names that the observer observes, where
+/// `tidings_observer_remove` of each costs one copy each. -ENOENT: at least one number is no subscription of this
+/// observer, or occurs twice. -ENOMEM: no memory for the copy. After both, every subscription goes on.
+/// Bound: a copy of the names that it observes, a sort of the numbers, and as `tidings_observer_close` for these. Waits
+/// for a `tidings_next` under way only while that reads the names.
+int tidings_observer_remove_many(tidings_observer *observer, const uint32_t *subscriptions, size_t count);
 
 /// Moves the cursor: UINT64_MAX to the end, 0 to the oldest notification in the ring, otherwise to that sequence (or
 /// the oldest after it). Only before the first `tidings_observer_add`: -EBUSY later. -ERANGE: the sequence is beyond

@@ -14,11 +14,8 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     tidings__clear_error();
     tidings_center *center = observer->center;
     tidings__segment *s = &center->segment;
-    if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(
-            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
-            s->name);
-    int error = name ? tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX) : 0;
+    int error = tidings__observer_own(observer);
+    if (!error && name) error = tidings__check_text("notification name", name, name_length, 1, TIDINGS_NAME_MAX);
     if (!error && subject) error = tidings__check_text("subject", subject, subject_length, 0, TIDINGS_SUBJECT_MAX);
     if (!error) error = tidings__center_place(center);
     if (!error && tidings__end_known(center)) error = tidings__end_fail(center, "observe");
@@ -94,30 +91,73 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     return 0;
 }
 
-int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
-    tidings__clear_error();
+// Removes all of these subscriptions or none. The ids ascend. `gone` has room for `count`.
+static int remove_all(tidings_observer *observer, const uint32_t *ids, uint32_t count, tidings__subscription **gone) {
     tidings__segment *s = &observer->center->segment;
-    if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(
-            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
-            s->name);
     pthread_mutex_lock(&observer->lock);
-    tidings__subscription *gone;
-    tidings__table *table = tidings__table_without(tidings__relaxed(&observer->table), id, &gone);
+    const tidings__table *old = tidings__relaxed(&observer->table);
+    const bool found = tidings__table_select(old, ids, count, gone) == count;
+    tidings__table *table = found ? tidings__table_without(old, gone, count) : NULL;
     if (!table) {
         pthread_mutex_unlock(&observer->lock);
-        return gone
-                   ? tidings__fail(ENOMEM, "can't stop observing \"%s\": no memory for the change", gone->name)
-                   : tidings__fail(
-                         ENOENT, "can't remove interest %u of an observer of center \"%s\": it has none of that number",
-                         id, s->name);
+        if (found) return tidings__fail(ENOMEM, "can't stop observing \"%s\": no memory for the change", gone[0]->name);
+        return count == 1
+                   ? tidings__fail(ENOENT,
+                                   "can't remove subscription %u of an observer of center \"%s\": it has none of "
+                                   "that number",
+                                   ids[0], s->name)
+                   : tidings__fail(ENOENT,
+                                   "can't remove %u subscriptions of an observer of center \"%s\": at least one "
+                                   "of the numbers is none of its own, or given twice",
+                                   count, s->name);
     }
-    uint32_t others;
-    tidings__table_find(table, gone->entry, &others);
-    // The table first: after `leave`, the entry may serve another name, and no tally of it may be read here.
+    // The table first: after `leave`, an entry may serve another name, and no tally of it may be read here.
     tidings__table_swap(observer, table);
-    if (others == 0 && tidings__has_place(observer->center)) observer->kind->leave(observer, gone);
-    tidings__subscription_retire(observer, gone);
+    const bool ours = tidings__has_place(observer->center);
+    for (uint32_t i = 0; i < count; i++) {
+        // Subscriptions of one entry are adjacent. The last one that goes takes the membership along.
+        const bool last = i + 1 == count || gone[i + 1]->entry != gone[i]->entry;
+        uint32_t others = 0;
+        if (last) tidings__table_find(table, gone[i]->entry, &others);
+        if (last && others == 0 && ours) observer->kind->leave(observer, gone[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) tidings__subscription_retire(observer, gone[i]);
     pthread_mutex_unlock(&observer->lock);
     return 0;
+}
+
+int tidings_observer_remove(tidings_observer *observer, uint32_t id) {
+    tidings__clear_error();
+    tidings__subscription *gone;
+    const int error = tidings__observer_own(observer);
+    return error ? error : remove_all(observer, &id, 1, &gone);
+}
+
+static int ascending(const void *one, const void *other) {
+    const uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+    return (a > b) - (a < b);
+}
+
+int tidings_observer_remove_many(tidings_observer *observer, const uint32_t *ids, size_t count) {
+    tidings__clear_error();
+    int error = tidings__observer_own(observer);
+    if (error || count == 0) return error;
+    const char *name = observer->center->segment.name;
+    if (count > UINT32_MAX)
+        return tidings__fail(ENOENT,
+                             "can't remove %zu subscriptions of an observer of center \"%s\": it never had as many",
+                             count, name);
+    uint32_t *sorted = malloc(count * sizeof *sorted);
+    tidings__subscription **gone = malloc(count * sizeof *gone);
+    if (sorted && gone) {
+        memcpy(sorted, ids, count * sizeof *sorted);
+        qsort(sorted, count, sizeof *sorted, ascending);
+        error = remove_all(observer, sorted, (uint32_t)count, gone);
+    } else {
+        error = tidings__fail(ENOMEM, "can't remove %zu subscriptions of an observer of center \"%s\": no memory",
+                              count, name);
+    }
+    free(sorted);
+    free(gone);
+    return error;
 }

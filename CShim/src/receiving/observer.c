@@ -82,13 +82,17 @@ void tidings_observer_close(tidings_observer *observer) {
     free(observer);
 }
 
+int tidings__observer_of_parent(const tidings_observer *observer) {
+    return tidings__fail(
+        ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
+        observer->center->segment.name);
+}
+
 // `asked`: the sequence that the caller gave, for the error line.
 static int seek(tidings_observer *observer, uint64_t sequence, uint64_t asked) {
     tidings__segment *s = &observer->center->segment;
-    if (observer->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(
-            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
-            s->name);
+    const int forked = tidings__observer_own(observer);
+    if (forked) return forked;
     if (tidings__relaxed(&observer->started) || tidings__relaxed(&observer->table)->count > 0)
         return tidings__fail(
             EBUSY, "can't seek an observer of center \"%s\" that looks at names already; seek before adding", s->name);

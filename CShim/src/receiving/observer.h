@@ -156,6 +156,14 @@ struct tidings_observer {
     uint32_t next_id;
 };
 
+// observer.c. Fails in a forked child: 0, or -ECHILD with the line written.
+int tidings__observer_of_parent(const tidings_observer *observer);
+static inline int tidings__observer_own(const tidings_observer *observer) {
+    return __builtin_expect(observer->fork_epoch == tidings__thread_self()->fork_epoch, 1)
+               ? 0
+               : tidings__observer_of_parent(observer);
+}
+
 #define TIDINGS__SPIN_ADAPTIVE (UINT32_MAX - 1)
 #define TIDINGS__SPIN_FOREVER UINT32_MAX
 
@@ -163,7 +171,12 @@ struct tidings_observer {
 tidings__table *tidings__table_empty(void);
 void tidings__table_free(tidings__table *table);
 tidings__table *tidings__table_with(const tidings__table *old, tidings__subscription *more);
-tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__subscription **gone);
+// Finds the subscriptions with these `count` ids, which ascend; at least one. Returns how many there are. `selected`
+// receives them in the table's order, and has room for `count`.
+uint32_t tidings__table_select(const tidings__table *table, const uint32_t *ids, uint32_t count,
+                               tidings__subscription **selected);
+// The table without these subscriptions, which are in the table's order. NULL: no memory.
+tidings__table *tidings__table_without(const tidings__table *old, tidings__subscription *const *gone, uint32_t count);
 // Installs a new table, waits until the old one is unused, and frees it. The new table must derive from the old one.
 void tidings__table_swap(tidings_observer *observer, tidings__table *table);
 // First map slot to search for an entry (the caller masks it).

@@ -91,18 +91,36 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__subscrip
     return t;
 }
 
-tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__subscription **gone) {
-    *gone = NULL;
-    for (uint32_t i = 0; i < old->count; i++)
-        if (old->of[i]->id == id) *gone = old->of[i];
-    if (!*gone) return NULL;
-    tidings__table *t = make(old->count, old->prefix_count);
+// True if the ascending `ids` include this one.
+static bool includes(const uint32_t *ids, uint32_t count, uint32_t id) {
+    uint32_t from = 0;
+    while (count > 1) {
+        const uint32_t half = count / 2;
+        if (ids[from + half] <= id) from += half;
+        count -= half;
+    }
+    return ids[from] == id;
+}
+
+uint32_t tidings__table_select(const tidings__table *table, const uint32_t *ids, uint32_t count,
+                               tidings__subscription **selected) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < table->count; i++)
+        if (includes(ids, count, table->of[i]->id)) selected[found++] = table->of[i];
+    return found;
+}
+
+tidings__table *tidings__table_without(const tidings__table *old, tidings__subscription *const *gone, uint32_t count) {
+    tidings__table *t = make(old->count - count + 1, old->prefix_count);
     if (!t) return NULL;
     // Subscriptions that were new in the old table, and not activated yet, stay new in this one.
-    t->fresh_from = fresh_from(old, old->count);
+    const uint32_t fresh = fresh_from(old, old->count);
+    uint32_t left_out = 0;
+    t->fresh_from = fresh;
     for (uint32_t i = 0; i < old->count; i++) {
-        if (old->of[i] == *gone) {
-            if (i < t->fresh_from) t->fresh_from--;
+        if (left_out < count && old->of[i] == gone[left_out]) {
+            left_out++;
+            if (i < fresh) t->fresh_from--;
             continue;
         }
         t->of[t->count++] = old->of[i];

@@ -169,10 +169,8 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
 #ifdef MUTANT_SLOW_NEXT  // Found by: instructions next_64
     for (volatile int turns = 0; turns < 6; turns++) {}
 #endif
-    if (__builtin_expect(o->fork_epoch != tidings__thread_self()->fork_epoch, 0))
-        return tidings__fail(
-            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
-            o->center->segment.name);
+    const int forked = tidings__observer_own(o);
+    if (__builtin_expect(forked != 0, 0)) return forked;
     if (!tidings__relaxed(&o->started)) tidings__set_relaxed(&o->started, true);
     if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__subscriptions_free(o);
     if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);
