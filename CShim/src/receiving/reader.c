@@ -74,20 +74,22 @@ static int reader_enter(tidings_observer *o) {
     if (o->flags & TIDINGS_OBSERVE_LOSSLESS)
         return tidings__center_read_only(o->center, "observe without loss (which holds posters back)");
     if (s->observable) return 0;
-    return tidings__fail(EACCES,
-                         "can't observe center \"%s\" read-only: it was made for those who may post, and its posters "
-                         "wake nobody else; create it with mode 0640 or 0644",
-                         s->name);
+    return tidings__fail(
+        EACCES,
+        "can't observe center \"%s\" read-only: its mode admits no readers, so its posters wake none; create it "
+        "with mode 0640 or 0644",
+        s->name);
 }
 
 static void reader_exit(tidings_observer *o) { (void)o; }
 
 static int reader_join(tidings_observer *o, tidings__subscription *in) {
     if (in->prefix)
-        return tidings__fail(EACCES,
-                             "can't observe \"%s*\" in center \"%s\", which may only be read: nobody would count what "
-                             "is missed; observe all names",
-                             in->name, o->center->segment.name);
+        return tidings__fail(
+            EACCES,
+            "can't observe \"%s*\" in center \"%s\", which may only be read: no process would count what is missed; "
+            "observe all names",
+            in->name, o->center->segment.name);
     in->entry = in->key.name ? tidings__reader_number(&in->key) : TIDINGS__NAME_ALL;
     return 0;
 }
