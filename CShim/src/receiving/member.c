@@ -79,11 +79,11 @@ static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings_
     words[1] = (tidings__futex_value){(_Atomic uint32_t *)&o->sleeper.own_futex, tidings__relaxed(&o->own_heard)};
     for (uint32_t i = 0; i < TIDINGS__GROUP_WAITS; i++) {
         const uint64_t group_wait = tidings__relaxed(&o->group_waits[i]);
-#ifndef MUTANT_GROUP_LISTED_NOT_SLEPT_ON  // Found by: interleaving crowd
+#ifndef MUTANT_GROUP_LISTED_NOT_SLEPT_ON  // Found by: interleaving wake_group
         if (group_wait)
             words[count++] = (tidings__futex_value){&s->names[group_wait >> 32].wake_group, (uint32_t)group_wait};
 #endif
-#ifdef MUTANT_GROUP_FUTEX_READ_AFTER_CHECK  // Found by: interleaving crowd
+#ifdef MUTANT_GROUP_FUTEX_READ_AFTER_CHECK  // Found by: interleaving wake_group
         if (group_wait) words[count - 1].value = tidings__acquire(words[count - 1].word);
 #endif
     }

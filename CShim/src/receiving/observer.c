@@ -70,7 +70,7 @@ void tidings_observer_close(tidings_observer *observer) {
     tidings__subscriptions_free(observer);
     if (ours) observer->kind->exit(observer);
 #ifdef MUTANT_FORKED_CHILD_RELEASES_OBSERVER  // Found by: fuzz image
-    if (!ours)
+    if (!ours || observer->kind == &tidings__kind_reader)
         tidings__observer_release(&observer->center->segment,
                                   observer->index + observer->center->segment.shape.observers);
 #endif

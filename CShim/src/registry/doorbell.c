@@ -53,14 +53,14 @@ static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint
                             const uint32_t announced[64]) {
     // The count goes up before the wake-up: an observer that comes too late to be woken finds another value. The flags
     // are cleared last: if this poster dies before that, the next poster wakes the observers.
-#ifdef MUTANT_GROUP_COUNTED_AFTER_WAKE  // Found by: interleaving crowd
+#ifdef MUTANT_GROUP_COUNTED_AFTER_WAKE  // Found by: interleaving wake_group
     tidings__futex_wake(&name->wake_group, INT_MAX);
     tidings__fetch_add(&name->wake_group, TIDINGS__WAKE_GROUP_RUNG);
 #else
-#ifndef MUTANT_GROUP_WOKEN_NOT_COUNTED  // Found by: interleaving crowd
+#ifndef MUTANT_GROUP_WOKEN_NOT_COUNTED  // Found by: interleaving wake_group
     tidings__fetch_add(&name->wake_group, TIDINGS__WAKE_GROUP_RUNG);
 #endif
-#ifndef MUTANT_GROUP_COUNTED_NOT_WOKEN  // Found by: interleaving crowd
+#ifndef MUTANT_GROUP_COUNTED_NOT_WOKEN  // Found by: interleaving wake_group
     tidings__futex_wake(&name->wake_group, INT_MAX);
 #endif
 #endif
