@@ -251,6 +251,22 @@ int tidings_ended(tidings_center *center);
 /// Bound: constant. Never waits.
 const char *tidings_last_error(void);
 
+/// The process that held a post back: one of its lossless observers was a whole ring behind.
+typedef struct tidings_holder {
+    int32_t pid;           ///< its process id, in its own pid namespace; 0 if a peer has damaged its entry
+    uint32_t participant;  ///< its number, as in `tidings_delivery` and for `tidings_participant`
+    bool own;              ///< it is the calling process
+} tidings_holder;
+
+/// Tells which process held the last failed post of this thread back, after -EAGAIN or -ETIMEDOUT. 0, or -ENOENT: the
+/// thread's last failure has no holder, also if all places for payloads were being filled (-EAGAIN). `*holder` is zero
+/// then. Call it before the thread's next call of a tidings function.
+///
+/// Promise: changes neither `errno` nor the error line. The process may have ended by now. Not for signal handlers, as
+/// the error line isn't either.
+/// Bound: constant. Never waits.
+int tidings_last_error_holder(tidings_holder *holder);
+
 /// Replaces the error line of this thread. For libraries over this one, so that their callers read one error line.
 /// Bound: copy of the line. Never waits.
 void tidings_last_error_set(const char *line);
@@ -312,7 +328,8 @@ typedef struct tidings_post_options {
 /// - -EMSGSIZE: the payload is larger than the center's maximum.
 /// - -ENOSPC: no memory for a payload that does not fit a slot. In a center that readers may observe, also: no entry
 ///   for one more name.
-/// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`deadline_ns`).
+/// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`deadline_ns`); `tidings_last_error_holder` tells
+///   whose.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
 /// - -EBADMSG: a peer has damaged the center.
@@ -411,6 +428,12 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
 /// Bound: a copy of the names that it observes, and as `tidings_observer_close` for this one. Waits for
 /// a `tidings_next` under way only while that reads the names.
 int tidings_observer_remove(tidings_observer *observer, uint32_t subscription);
+/// Ends `count` subscriptions together, or none of them. Costs one copy of the names that the observer observes, where
+/// `tidings_observer_remove` of each costs one copy each. -ENOENT: at least one number is no subscription of this
+/// observer, or occurs twice. -ENOMEM: no memory for the copy. After both, every subscription goes on.
+/// Bound: a copy of the names that it observes, a sort of the numbers, and as `tidings_observer_close` for these. Waits
+/// for a `tidings_next` under way only while that reads the names.
+int tidings_observer_remove_many(tidings_observer *observer, const uint32_t *subscriptions, size_t count);
 
 /// Moves the cursor: UINT64_MAX to the end, 0 to the oldest notification in the ring, otherwise to that sequence (or
 /// the oldest after it). Only before the first `tidings_observer_add`: -EBUSY later. -ERANGE: the sequence is beyond

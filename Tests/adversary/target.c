@@ -160,6 +160,7 @@ static void observe(own *me, tidings_center *center) {
     }
     look(me, observer, 1 + below(me, 200));
     if (count && below(me, 2)) CALL(me, tidings_observer_remove(observer, subscriptions[0]));
+    if (count > 1 && below(me, 2)) CALL(me, tidings_observer_remove_many(observer, &subscriptions[1], count - 1));
     look(me, observer, 5);
     RUN(me, tidings_observer_close(observer));
 }

@@ -1,5 +1,6 @@
 // Very many registrations.
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #include "peer.h"
@@ -72,7 +73,54 @@ void a_hundred_thousand_registrations_are_canceled_in_a_second(void) {
         const long long ms = ((ended.tv_sec - begun.tv_sec) * 1000000000LL + ended.tv_nsec - begun.tv_nsec) / 1000000;
         printf("kind %d: %d cancellations take %lld ms of processor time\n", kind, COUNT, ms);
         fflush(stdout);
-        CHECK(SANITIZED || ms < 5000, "kind %d: %lld ms", kind, ms);
+        CHECK(SANITIZED || ms < 2000, "kind %d: %lld ms", kind, ms);
+    }
+    free(tokens);
+}
+
+// Processor time of canceling tokens of as many names, after so many posts. The tokens are asked, or told by a signal.
+// `set`: no other call has used these names, so no entry of the center serves one of them yet.
+static long long canceling_us(int set, int *tokens, int count, bool signals, int posted) {
+    char name[64];
+    struct timespec begun, ended;
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "com.example.%d.%d", set, i);
+        if (signals)
+            OK(notify_register_signal(name, SIGUSR1, &tokens[i]));
+        else
+            OK(notify_register_check(name, &tokens[i]));
+    }
+    int delivered;
+    const int descriptor = descriptor_of("com.example.kept", &delivered);
+    for (int i = 0; i < posted; i++) OK(notify_post("com.example.noise"));
+    // What the posts themselves cost is no part of the figure: both observers have passed them.
+    OK(notify_post("com.example.kept"));
+    (void)read_token(descriptor);
+    (void)is_new(tokens[0]);
+    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begun) == 0, "errno %d", errno);
+    for (int i = 0; i < count; i++) OK(notify_cancel(tokens[i]));
+    // The delivering thread removes names too: when it delivers the next post, it has done so.
+    OK(notify_post("com.example.kept"));
+    (void)read_token(descriptor);
+    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ended) == 0, "errno %d", errno);
+    OK(notify_cancel(delivered));
+    return (ended.tv_sec - begun.tv_sec) * 1000000LL + (ended.tv_nsec - begun.tv_nsec) / 1000;
+}
+
+// Names that go must not cost a walk along the ring for each name that stays: that took five times as long as the same
+// without posts. Compared in one process, because other processes take the caches.
+void canceling_very_many_registrations_takes_no_longer_after_posts(void) {
+    enum { COUNT = SANITIZED ? 2000 : 30000, POSTS = 2 * 4096 };
+    int *tokens = calloc(COUNT, sizeof *tokens);
+    CHECK(signal(SIGUSR1, SIG_IGN) != SIG_ERR, "errno %d", errno);
+    for (int signals = 0; signals < 2; signals++) {
+        const long long without = canceling_us(2 * signals, tokens, COUNT, signals, 0);
+        const long long after = canceling_us(2 * signals + 1, tokens, COUNT, signals, POSTS);
+        printf("%s: %d cancellations take %lld us of processor time, after %d posts %lld us\n",
+               signals ? "signals" : "checks", COUNT, without, POSTS, after);
+        fflush(stdout);
+        CHECK(SANITIZED || after < 2 * without + 40000, "%s: %lld us after posts, %lld us without",
+              signals ? "signals" : "checks", after, without);
     }
     free(tokens);
 }
@@ -167,7 +215,57 @@ void every_post_counts_once_while_very_many_names_go(void) {
     CHECK(after - before == posts, "%u counted, %llu posted", after - before, (unsigned long long)posts);
 }
 
+static _Atomic uint32_t counted_so_far;
+static void *posts_and_noise_without_a_lap(void *argument) {
+    (void)argument;
+    while (!stop) {
+        if (posts - counted_so_far > 1000) {
+            sched_yield();
+            continue;
+        }
+        OK(notify_post("com.example.counted"));
+        posts++;
+        OK(notify_post("com.example.noise"));
+    }
+    return NULL;
+}
+
+// A center of 2,048 names: the process observes all names, and its own names again once most of them have gone. In the
+// midst of posts, none of which is lapped: the names that share the subscription to all names can't be told apart then.
+void every_post_counts_once_while_a_subscription_to_all_names_goes(void) {
+    enum { COUNT = 3000 };
+    static int tokens[COUNT];
+    const tidings_configuration small = {.names = 2048};
+    tidings_center *center;
+    tidings_statistics statistics;
+    pthread_t thread;
+    uint32_t before = 0, after;
+    CHECK(tidings_open("default", &small, &center) == 0, "no center");
+    for (int round = 0; round < (SANITIZED ? 2 : 8); round++) {
+        for (int i = 0; i < COUNT; i++) tokens[i] = check_of_number(i);
+        const int counted = check_of("com.example.counted");
+        OK(notify_peek(counted, &before));
+        stop = false, posts = 0, counted_so_far = 0;
+        CHECK(pthread_create(&thread, NULL, posts_and_noise_without_a_lap, NULL) == 0, "no thread");
+        for (int i = 0; i < COUNT; i++) {
+            OK(notify_cancel(tokens[i]));
+            OK(notify_peek(counted, &after));
+            counted_so_far = after - before;
+        }
+        stop = true;
+        pthread_join(thread, NULL);
+        OK(notify_peek(counted, &after));
+        CHECK(after - before == posts, "%u counted, %llu posted, round %d", after - before, (unsigned long long)posts,
+              round);
+        CHECK(tidings_statistics_get(center, &statistics) == 0 && statistics.observers == 1, "%u observers",
+              statistics.observers);
+        OK(notify_cancel(counted));
+    }
+    tidings_close(center);
+}
+
 static pid_t whom;
+static int lapped_names[3] = {1999, 7, 5000};
 static void laps(void) {
     int status;
     CHECK(kill(whom, SIGSTOP) == 0, "errno %d", errno);
@@ -180,9 +278,7 @@ static void laps(void) {
         fclose(file);
         status = sscanf(strrchr(line, ')'), ") %c", &state);
     } while (status != 1 || state != 'T');
-    post_number(1999);
-    post_number(7);
-    post_number(5000);
+    for (int i = 0; i < 3; i++) post_number(lapped_names[i]);
     for (int i = 0; i < 20000; i++) OK(notify_post("com.example.noise"));
     CHECK(kill(whom, SIGCONT) == 0, "errno %d", errno);
 }
@@ -244,5 +340,40 @@ void others_find_room_for_names_beside_very_many(void) {
         CHECK(!is_new(tokens[i]), "once");
     }
     tidings_observer_close(observer);
+    tidings_close(center);
+}
+
+// As above, and then most of the names go: the names that are left get subscriptions of their own, and a lap is told
+// apart by name again.
+void names_are_told_apart_again_once_there_is_room_for_them(void) {
+    enum { COUNT = 10000, GONE = 8500 };
+    static int tokens[COUNT];
+    const tidings_configuration small = {.names = 8192};
+    tidings_center *center;
+    int last;
+    CHECK(tidings_open("default", &small, &center) == 0, "no center");
+    int descriptor = descriptor_of("com.example.last", &last);
+    for (int i = 0; i < COUNT; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "com.example.%d", i);
+        OK(notify_register_file_descriptor(name, &descriptor, NOTIFY_REUSE, &tokens[i]));
+        CHECK(is_new(tokens[i]), "first");
+    }
+    for (int i = 0; i < GONE; i++) OK(notify_cancel(tokens[i]));
+    // The delivering thread removes names after a delivery: the second one follows that.
+    for (int i = 0; i < 2; i++) {
+        OK(notify_post("com.example.last"));
+        CHECK(read_token(descriptor) == last, "the last");
+    }
+    whom = getpid();
+    lapped_names[0] = GONE, lapped_names[1] = COUNT - 1, lapped_names[2] = 1;
+    ends_well(start(laps));
+    OK(notify_post("com.example.last"));
+    int told = 0;
+    for (int one; (one = read_token(descriptor)) != last; told++)
+        CHECK(one == tokens[GONE] || one == tokens[COUNT - 1], "%d, which no process has posted", one);
+    CHECK(told == 2, "%d", told);
+    for (int i = GONE; i < COUNT; i++)
+        CHECK(is_new(tokens[i]) == (i == GONE || i == COUNT - 1), "%d is new, or is not", i);
     tidings_close(center);
 }

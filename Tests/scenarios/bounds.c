@@ -129,7 +129,8 @@ static void observing_with(uint32_t flags) {
     for (int i = 0; i < 3; i++) BOUNDED(tidings_next(observer, 0, &delivery));
     BOUNDED(tidings_observer_position(observer));
     BOUNDED(tidings_nothing_since(center, tidings_observer_position(observer)));
-    for (int i = 0; i < 4; i++) BOUNDED(tidings_observer_remove(observer, subscription[i]));
+    for (int i = 0; i < 2; i++) BOUNDED(tidings_observer_remove(observer, subscription[i]));
+    BOUNDED(tidings_observer_remove_many(observer, &subscription[2], 2));
     BOUNDED(tidings_next(observer, 0, &delivery));
     BOUNDED(tidings_observer_interrupt(observer));
     BOUNDED(tidings_next(observer, -1, &delivery));

@@ -47,6 +47,12 @@ static void fill(tidings_publisher *publisher) {
     CHECK(result == -EAGAIN && posted <= 256, "%d after %d", result, posted);
 }
 
+static void by_this_process(void) {
+    tidings_holder holder;
+    OK(tidings_last_error_holder(&holder));
+    CHECK(holder.own && holder.pid == getpid(), "by process %d", (int)holder.pid);
+}
+
 void held_back_posts_are_told_so_and_post_nothing(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME);
@@ -55,11 +61,14 @@ void held_back_posts_are_told_so_and_post_nothing(void) {
     const uint64_t posted = statistics_of(center).posted;
     static uint8_t large[100000];
     CHECK(tidings_post(publisher, "x", 1, NULL, NULL) == -EAGAIN, "at once");
+    by_this_process();
     CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT,
           "by a deadline");
+    by_this_process();
     CHECK(tidings_post(publisher_of(center, "other"), "x", 1, NULL, NULL) == -EAGAIN,
           "whatever the name: what would have to go is the observer's");
     CHECK(tidings_post(publisher, large, sizeof large, NULL, NULL) == -EAGAIN, "large, at once");
+    by_this_process();
     CHECK(tidings_post(publisher, large, sizeof large, &(tidings_post_options){.deadline_ns = 2000000}, NULL) ==
               -ETIMEDOUT,
           "large, by a deadline");
@@ -67,6 +76,8 @@ void held_back_posts_are_told_so_and_post_nothing(void) {
           "retained");
     size_t size = 0;
     CHECK(tidings_state_get(publisher, NULL, &size, NULL, NULL) == -ENOENT, "nothing is retained");
+    tidings_holder holder;
+    CHECK(tidings_last_error_holder(&holder) == -ENOENT && holder.pid == 0, "this failure has no holder");
     CHECK(statistics_of(center).posted == posted && statistics_of(center).chunks_used == 0,
           "nothing was posted, no chunk is taken");
     const account account = drain(observer);

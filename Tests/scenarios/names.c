@@ -1,4 +1,5 @@
 // Names without an observer make room; half-made names of dead participants are freed.
+#include "center/center.h"
 #include "peer.h"
 #include "receiving/observer.h"
 #include "registry/name_table.h"
@@ -61,6 +62,69 @@ void retained_posts_that_failed_leave_no_name(void) {
     CHECK(statistics_of(center).names == 0, "%u names are left, without an observer or a retained value",
           statistics_of(center).names);
     for (uint32_t i = 0; i < 200; i++) observe_once(center, i);
+}
+
+static uint64_t members_of(tidings_center *center, const char *name) {
+    tidings__key key;
+    tidings__key_make(&key, name, strlen(name), NULL, 0);
+    const uint32_t entry = tidings__name_find(&center->segment, &key);
+    return entry == TIDINGS__NAME_NONE ? 0 : tidings__name_members(&center->segment.names[entry]);
+}
+
+// Subscriptions that go together: all of them or none, and the others receive as before.
+void many_subscriptions_go_together_or_none_does(void) {
+    enum { COUNT = 200 };
+    tidings_center *center = join_center(1024);
+    tidings_observer *observer = observer_of_nothing(center);
+    uint32_t subscriptions[COUNT], again, gone[COUNT], count = 0;
+    tidings_publisher *publishers[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "of many.%u", i);
+        OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscriptions[i]));
+        publishers[i] = publisher_of(center, name);
+    }
+    // A second subscription to a name whose first one goes.
+    OK(tidings_observer_add(observer, "of many.0", 9, NULL, 0, 0, &again));
+    for (uint32_t i = COUNT; i-- > 0;)
+        if (i % 3 == 0) gone[count++] = subscriptions[i];
+    OK(tidings_observer_remove_many(observer, NULL, 0));
+    gone[count] = again + 1;
+    CHECK(tidings_observer_remove_many(observer, gone, count + 1) == -ENOENT, "one of them is none");
+    gone[count] = gone[0];
+    CHECK(tidings_observer_remove_many(observer, gone, count + 1) == -ENOENT, "one of them twice");
+    for (uint32_t i = 0; i < COUNT; i++) post_number(publishers[i], i);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == i, "%u, though none was removed", stamp_of(&delivery).number);
+        CHECK(delivery.subscription_count == (i == 0 ? 2 : 1), "%zu of %u", delivery.subscription_count, i);
+    }
+    // Posted before the removal: what the subscriptions that stay had not received yet.
+    for (uint32_t i = 0; i < COUNT; i++) post_number(publishers[i], i);
+    OK(tidings_observer_remove_many(observer, gone, count));
+    CHECK(tidings_observer_remove_many(observer, gone, count) == -ENOENT, "twice");
+    for (uint32_t i = 0; i < COUNT; i++) post_number(publishers[i], i);
+    for (uint32_t i = 0; i < 2 * COUNT; i++) {
+        if (i % COUNT % 3 == 0 && i % COUNT > 0) continue;
+        const tidings_delivery delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == i % COUNT, "%u, not %u", stamp_of(&delivery).number, i % COUNT);
+        CHECK(delivery.subscriptions[0] == (i % COUNT == 0 ? again : subscriptions[i % COUNT]), "%u of %u",
+              delivery.subscriptions[0], i);
+    }
+    CHECK(drain(observer).received == 0, "more than was posted to them");
+    CHECK(members_of(center, "of many.0") == 1 && members_of(center, "of many.1") == 1, "those that stay");
+    CHECK(members_of(center, "of many.3") == 0, "%llu members", (unsigned long long)members_of(center, "of many.3"));
+    // A lap counts for those that stay, and for no other.
+    for (uint32_t i = 0; i < 5 * COUNT; i++) post_number(publishers[i % 5], i);
+    for (uint32_t i = 0; i < 1024; i++) post_number(publishers[3], i);
+    uint64_t missed[5] = {0};
+    tidings_delivery delivery;
+    while (tidings_next(observer, 0, &delivery) == 0) {
+        CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED, "%s was evicted", delivery.name);
+        missed[atoi(strchr(delivery.name, '.') + 1) % 5] += delivery.missed;
+    }
+    for (uint32_t i = 0; i < 5; i++)
+        CHECK(missed[i] == (i == 3 ? 0 : COUNT), "%llu missed of %u", (unsigned long long)missed[i], i);
 }
 
 // One that leaves when a newcomer turns it back, one that is gone and comes again by another number while the ring may

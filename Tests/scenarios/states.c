@@ -162,7 +162,7 @@ void finishes_an_eviction_that_was_left_half_way(void) {
         const uint32_t entries[2] = {tidings__name_find(s, &publisher->key), tidings__name_find(s, &other->key)};
         for (uint64_t p = start; p < start + length; p++) {
             if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
-            const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(s, p)->route) & 0xffffff;
+            const uint32_t entry = tidings__route_name(tidings__route(tidings__cell_at(s, p)));
             for (int i = 0; i < 2; i++) counts[i] += entry == entries[i];
             valid++;
         }

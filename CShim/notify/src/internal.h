@@ -64,11 +64,11 @@ struct notify__name {
     uint64_t hash;
     notify__text text;
     uint32_t pull, push;  // subscriptions; 0: none of its own
-    uint32_t moved;       // its subscription in the observer that is to replace another
+    uint32_t moved;       // its subscription to be, while `notify__view_narrow` runs
     uint32_t token_count;
     notify__token *deliveries;  // tokens with a signal, pipe or handler
     notify__name *idle_next, *idle_previous;
-    bool idle, doomed;
+    bool idle;
     // The cached state, valid at position `state_at` of the center. `state_guard` is odd during a write.
     _Atomic uint32_t state_guard;
     _Atomic uint64_t state, state_at;
@@ -78,11 +78,10 @@ struct notify__name {
 typedef enum notify__kind { NOTIFY__SYSTEM, NOTIFY__USER, NOTIFY__SELF } notify__kind;
 
 // An observer and its subscriptions: one for each of `names` names. If the center has no room for more names, also one
-// to all names (`all`).
+// to all names (`all`; 0: none).
 typedef struct notify__view {
     tidings_observer *observer;
-    uint32_t names;
-    bool all;
+    uint32_t names, all;
 } notify__view;
 
 struct notify__domain {
@@ -178,10 +177,13 @@ void notify__names_each(notify__domain *domain, void (*each)(notify__name *name)
 int notify__look_at(notify__domain *domain, notify__view *view, const notify__name *name, uint32_t flags,
                     uint32_t *subscription);
 bool notify__look_away(notify__view *view, uint32_t *subscription);  // false: too many names; removed later, together
-// Passes to `hand` each delivery that `from` still has, up to the position where `to` begins. Each observer reports its
-// own misses. Nothing is reported twice, and nothing is lost. False: no memory, or posters lapped `from` in each round.
-bool notify__view_move(notify__domain *domain, notify__view *from, notify__view *to,
-                       void (*hand)(notify__domain *domain, const tidings_delivery *delivery));
+// Removes these subscriptions of names together. False: no memory; they all stay.
+bool notify__look_away_many(notify__view *view, const uint32_t *subscriptions, uint32_t count);
+// If the view has a subscription to all names, and the center has room for its names by now: subscribes to each name
+// that has tokens (for the push view: deliveries) and no subscription, and ends the subscription to all names. Passes
+// what the observer has meanwhile to `hand`: nothing is lost. Only the thread that may call `tidings_next` calls this.
+void notify__view_narrow(notify__domain *domain, notify__view *view,
+                         void (*hand)(notify__domain *domain, const tidings_delivery *delivery));
 
 // MARK: Tokens
 

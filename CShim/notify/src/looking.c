@@ -1,12 +1,13 @@
-// The subscriptions of the two observers of a domain. Names are added one by one. To remove one name takes time in
-// proportion to the observer's names. An observer with few names removes them one by one. An observer with many is
-// replaced when three quarters are unused: the new observer subscribes to the last quarter.
+// The subscriptions of the two observers of a domain. Names are added one by one. A removal takes time in proportion to
+// the observer's names, however many it removes. An observer with few names removes them one by one. An observer with
+// many removes them together, when three quarters are unused.
 #include <errno.h>
+#include <stdlib.h>
 
 #include "internal.h"
 
 #define FEW 4096u   // below this the center's limit of names is not read
-#define ROUNDS 100  // tries to move while posters lap the old observer each time; then the old one stays
+#define ROUNDS 100  // waits for unfinished posts, a few milliseconds each, after which a view stays as it is
 
 // A process with very many names leaves an eighth of a center's name entries to other processes.
 static uint32_t names_most(notify__domain *domain) {
@@ -29,11 +30,8 @@ int notify__look_at(notify__domain *domain, notify__view *view, const notify__na
     if (error == 0) view->names++;
     if (error != -ENOSPC) return error;
     // No room in the center: subscribe to all names, and filter by this process's table of names.
-    uint32_t any;
     *subscription = 0;
-    error = tidings_observer_add(view->observer, NULL, 0, NULL, 0, flags, &any);
-    view->all = error == 0;
-    return error;
+    return tidings_observer_add(view->observer, NULL, 0, NULL, 0, flags, &view->all);
 }
 
 bool notify__look_away(notify__view *view, uint32_t *subscription) {
@@ -44,28 +42,87 @@ bool notify__look_away(notify__view *view, uint32_t *subscription) {
     return true;
 }
 
-bool notify__view_move(notify__domain *domain, notify__view *from, notify__view *to,
-                       void (*hand)(notify__domain *domain, const tidings_delivery *delivery)) {
-    tidings_delivery delivery;
-    for (int round = 0; round < ROUNDS; round++) {
-        // Discard what the new observer has: all deliveries and misses before its cursor are the old observer's to
-        // report.
-        int error;
-        while ((error = tidings_next(to->observer, 0, &delivery)) == 0) continue;
-        if (error != -EAGAIN) return false;
-        const uint64_t border = tidings_observer_position(to->observer);
-        bool beyond = false;
-        while ((error = tidings_next(from->observer, 0, &delivery)) == 0 || error == -EINTR) {
-            if (error != 0) continue;  // the observer may be interrupted more than once
-            const bool missed = delivery.kind == TIDINGS_DELIVERY_MISSED;
-            if (!missed && !beyond && delivery.sequence >= border) return true;
-            // The missed posts may lie on both sides of the border: posts go on while the misses of all names are
-            // counted. Repeat with a later border.
-            beyond |= missed;
-            hand(domain, &delivery);
+bool notify__look_away_many(notify__view *view, const uint32_t *subscriptions, uint32_t count) {
+    if (tidings_observer_remove_many(view->observer, subscriptions, count) != 0) return false;
+    view->names -= count;
+    return true;
+}
+
+// MARK: From all names to each
+
+static bool is_push(const notify__domain *domain, const notify__view *view) { return view == &domain->push; }
+
+static bool is_wanted(const notify__domain *domain, const notify__view *view, const notify__name *name) {
+    if (is_push(domain, view)) return name->push == 0 && name->deliveries;
+    return name->pull == 0 && name->token_count > 0;
+}
+
+static uint32_t count_wanted(const notify__domain *domain, const notify__view *view) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < domain->bucket_count; i++)
+        for (const notify__name *name = domain->buckets[i]; name; name = name->next)
+            count += is_wanted(domain, view, name);
+    return count;
+}
+
+// Adds a subscription for each wanted name. Stops at the first that fails. Returns how many there are.
+static uint32_t add_wanted(const notify__domain *domain, const notify__view *view, uint32_t *subscriptions) {
+    uint32_t added = 0;
+    for (uint32_t i = 0; i < domain->bucket_count; i++) {
+        for (notify__name *name = domain->buckets[i]; name; name = name->next) {
+            if (!is_wanted(domain, view, name)) continue;
+            if (tidings_observer_add(view->observer, name->text.bytes, name->text.length, NULL, 0, 0, &name->moved) !=
+                0)
+                return added;
+            subscriptions[added++] = name->moved;
         }
-        if (error != -EAGAIN) return false;
-        if (!beyond) return true;
+    }
+    return added;
+}
+
+// Passes to `hand` all deliveries and misses up to the center's end as of now. False: no memory, or a post stays
+// unfinished.
+static bool catch_up(notify__domain *domain, notify__view *view,
+                     void (*hand)(notify__domain *domain, const tidings_delivery *delivery)) {
+    tidings_statistics now;
+    if (tidings_statistics_get(atomic_load_explicit(&domain->center, memory_order_relaxed), &now) != 0) return false;
+    for (int round = 0; round < ROUNDS;) {
+        tidings_delivery delivery;
+        const int error = tidings_next(view->observer, 0, &delivery);
+        if (error == -EINTR) continue;
+        if (error != 0 && error != -EAGAIN) return false;
+        if (error == 0) hand(domain, &delivery);
+        // An observer reports all that it missed before it delivers a message. So after a message, or with nothing
+        // left, all before its position was handed over.
+        const bool reported = error != 0 || delivery.kind == TIDINGS_DELIVERY_MESSAGE;
+        if (reported && (int64_t)(tidings_observer_position(view->observer) - now.posted) >= 0) return true;
+        round += error != 0;
     }
     return false;
+}
+
+void notify__view_narrow(notify__domain *domain, notify__view *view,
+                         void (*hand)(notify__domain *domain, const tidings_delivery *delivery)) {
+    const uint32_t wanted = view->all ? count_wanted(domain, view) : 0;
+    if (view->all == 0 || view->names + wanted > names_most(domain)) return;
+    uint32_t *subscriptions = malloc((wanted + 1) * sizeof *subscriptions);
+    if (!subscriptions) return;
+    const uint32_t added = add_wanted(domain, view, subscriptions);
+    // Until the observer has passed the beginnings of the new subscriptions, a loss of the subscription to all names
+    // may be one of these names. So each name keeps the subscription 0 until then.
+    const bool well = added == wanted && catch_up(domain, view, hand) &&
+                      tidings_observer_remove(view->observer, view->all) == 0;
+    // Without memory these subscriptions stay. Each delivery is handed over once, however many subscriptions match.
+    if (!well && added > 0) (void)tidings_observer_remove_many(view->observer, subscriptions, added);
+    free(subscriptions);
+    if (well) {
+        view->all = 0;
+        view->names += added;
+    }
+    for (uint32_t i = 0; i < domain->bucket_count; i++) {
+        for (notify__name *name = domain->buckets[i]; name; name = name->next) {
+            if (well && name->moved != 0) *(is_push(domain, view) ? &name->push : &name->pull) = name->moved;
+            name->moved = 0;
+        }
+    }
 }

@@ -127,7 +127,7 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     if (!name) return notify__fail_memory("register a name");
     name->text = *text;
     name->hash = notify__hash(text->bytes, text->length);
-    name->pull = name->push = 0;
+    name->pull = name->push = name->moved = 0;
     name->token_count = 1;
     name->deliveries = NULL;
     name->idle = false;
@@ -170,45 +170,30 @@ static void drop_idle(notify__domain *domain, uint32_t most) {
     }
 }
 
-// Called when three quarters of very many names have no tokens: another observer takes the names that are left. The
-// cost is one subscription for each name left: at most a third as many as names were dropped, in any order of
-// cancellation.
-static void leave_behind(notify__domain *domain) {
-    notify__view more = {0};
-    const uint32_t dropped = domain->idle_count - NOTIFY__IDLE_MOST;
-    notify__name *last = domain->idle_first;
-    for (uint32_t i = 0; i < dropped; i++, last = last->idle_next) last->doomed = true;
-    bool well = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE,
-                                      &more.observer) == 0;
-    for (uint32_t i = 0; i < domain->bucket_count && well; i++) {
-        for (notify__name *name = domain->buckets[i]; name && well; name = name->next) {
-            name->moved = 0;
-            if (!name->doomed) well = notify__look_at(domain, &more, name, 0, &name->moved) == 0;
-        }
-    }
-    well = well && notify__view_move(domain, &domain->pull, &more, notify__count);
-    tidings_observer *closed = more.observer;
-    if (well) {
-        closed = domain->pull.observer;
-        domain->pull = more;
-        for (uint32_t i = 0; i < domain->bucket_count; i++)
-            for (notify__name *name = domain->buckets[i]; name; name = name->next) name->pull = name->moved;
-        atomic_store_explicit(&domain->position, tidings_observer_position(more.observer), memory_order_release);
-    }
-    tidings_observer_close(closed);
+// Removes the oldest names without tokens, together, until `most` are left. Called when three quarters of very many
+// names have no tokens. The cost is in proportion to all names, so at most to four thirds of those that go.
+static void drop_many_idle(notify__domain *domain, uint32_t most) {
+    const uint32_t dropped = domain->idle_count - most;
+    uint32_t count = 0, *subscriptions = malloc(dropped * sizeof *subscriptions);
     notify__name *name = domain->idle_first;
-    for (uint32_t i = 0; i < dropped; i++) {
+    for (uint32_t i = 0; i < dropped && subscriptions; i++, name = name->idle_next)
+        if (name->pull != 0) subscriptions[count++] = name->pull;
+    const bool well = subscriptions && notify__look_away_many(&domain->pull, subscriptions, count);
+    free(subscriptions);
+    name = domain->idle_first;
+    for (uint32_t i = 0; i < dropped && well; i++) {
         notify__name *next = name->idle_next;
-        name->doomed = false;
-        if (well && name->push == 0) {
+        name->pull = 0;
+        if (name->push == 0) {
             idle_end(domain, name);
             drop(domain, name);
         }
         name = next;
     }
-    // If idle names stay: the dispatcher still observes them, or there was no memory or no observer entry. Try again
-    // when there are twice as many.
-    domain->idle_most = domain->idle_count > NOTIFY__IDLE_MOST ? 2 * domain->idle_count : 0;
+    if (well) notify__view_narrow(domain, &domain->pull, notify__count);
+    // If idle names stay: the dispatcher still observes them, or there was no memory. Try again when there are twice as
+    // many.
+    domain->idle_most = domain->idle_count > most ? 2 * domain->idle_count : 0;
 }
 
 void notify__name_leave(notify__name *name) {
@@ -222,7 +207,7 @@ void notify__name_leave(notify__name *name) {
     if (few)
         drop_idle(domain, NOTIFY__IDLE_MOST);
     else
-        leave_behind(domain);
+        drop_many_idle(domain, NOTIFY__IDLE_MOST);
     notify__take(domain);
     notify__reading_end(domain);
 }

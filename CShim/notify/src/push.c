@@ -55,32 +55,24 @@ static uint32_t idle_most(const notify__domain *domain) {
     return most > domain->push_idle_most ? most : domain->push_idle_most;
 }
 
-// Called when three quarters of very many names have no deliveries any more: another observer takes the names that are
-// left.
-static void leave_behind(dispatcher *d) {
-    notify__domain *domain = d->domain;
-    notify__view more = {0};
-    bool well = tidings_observer_open(atomic_load_explicit(&domain->center, memory_order_relaxed), TIDINGS_OBSERVE_BARE,
-                                      &more.observer) == 0;
-    for (uint32_t i = 0; i < domain->bucket_count && well; i++) {
-        for (notify__name *name = domain->buckets[i]; name && well; name = name->next) {
-            name->moved = 0;
-            if (name->deliveries) well = notify__look_at(domain, &more, name, 0, &name->moved) == 0;
-        }
-    }
-    well = well && notify__view_move(domain, &domain->push, &more, hand);
+// Called when three quarters of very many names have no deliveries any more: removes these names together.
+static void drop_undelivered(notify__domain *domain) {
+    uint32_t count = 0, *subscriptions = malloc(domain->push_idle * sizeof *subscriptions);
+    for (uint32_t i = 0; i < domain->bucket_count && subscriptions; i++)
+        for (const notify__name *name = domain->buckets[i]; name; name = name->next)
+            if (name->push != 0 && !name->deliveries && count < domain->push_idle) subscriptions[count++] = name->push;
+    const bool well = subscriptions && notify__look_away_many(&domain->push, subscriptions, count);
+    free(subscriptions);
     if (!well) {
-        tidings_observer_close(more.observer);
         domain->push_idle_most = 2 * domain->push_idle;
         return;
     }
-    tidings_observer_close(d->observer);
-    domain->push = more;
-    d->observer = more.observer;
+    for (uint32_t i = 0; i < domain->bucket_count; i++)
+        for (notify__name *name = domain->buckets[i]; name; name = name->next)
+            if (!name->deliveries) name->push = 0;
     domain->push_idle = domain->push_idle_most = 0;
     domain->idle_most = 0;  // names that only the push view kept can be removed now
-    for (uint32_t i = 0; i < domain->bucket_count; i++)
-        for (notify__name *name = domain->buckets[i]; name; name = name->next) name->push = name->moved;
+    notify__view_narrow(domain, &domain->push, hand);
 }
 
 static void *run(void *argument) {
@@ -96,7 +88,7 @@ static void *run(void *argument) {
             break;
         }
         if (error == 0) hand(domain, &delivery);
-        if (domain->push_idle > idle_most(domain)) leave_behind(d);
+        if (domain->push_idle > idle_most(domain)) drop_undelivered(domain);
         // The observer failed: for example, the program closed the center's descriptor, so the participant entry is
         // lost. A renewal opens another observer, and starts another thread for it; this one then ends.
         const bool ended = error != 0 && error != -EINTR && error != -ENOMEM;

@@ -48,9 +48,9 @@ static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
     for (uint64_t position = oldest; (int64_t)(end - position) > 0; position++) {
         if (position >= next) next = tidings__lossless_at(s, all, position, &here);
         if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
-        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
-        if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, (uint32_t)route & 0xffffff) ||
-            one_looks_at(s, &here, (uint32_t)(route >> 32) & 0xffffff) ||
+        const uint64_t route = tidings__route(tidings__cell_at(s, position));
+        if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, tidings__route_name(route)) ||
+            one_looks_at(s, &here, tidings__route_name_subject(route)) ||
             one_looks_by_prefix(s, &here, position, &left))
             return end - position;
     }
@@ -75,7 +75,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     tidings__fence_acquire();
     // The entry was reused while it was read: there is no consistent description.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
-    info->own = index == center->participant && center->fork_epoch == tidings__thread_self()->fork_epoch;
+    info->own = index == center->participant && tidings__center_joined(center, tidings__thread_self());
     info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
     return 0;
 }

@@ -102,8 +102,8 @@ static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
     for (uint64_t p = end; p > oldest && p-- > 0;) {
         if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
-        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
-        const uint32_t name = (uint32_t)route & 0xffffff, flags = (uint32_t)(route >> 24);
+        const uint64_t route = tidings__route(tidings__cell_at(s, p));
+        const uint32_t name = tidings__route_name(route), flags = tidings__route_flags(route);
         if (!(flags & TIDINGS__RECORD_RETAIN) || name >= s->shape.names || !tidings__slot_valid_after_copy(s, p))
             continue;
         const uint64_t bit = UINT64_C(1) << name % 64;
@@ -113,14 +113,11 @@ static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
     }
     for (uint32_t chunk = 0; chunk < s->geometry.chunk_count; chunk++) {
         const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED ||
-            tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0)
+        tidings__record record;
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED || !tidings__chunk_record(s, chunk, &record))
             continue;
-        uint64_t capacity, header[4];
-        tidings__bytes_read(header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
-        const uint32_t name = (uint32_t)header[3] & 0xffffff;
-        if (name >= s->shape.names || seen[name / 64] >> name % 64 & 1) continue;
-        tidings__name *entry = tidings__name_at(s, name);
+        if (record.name >= s->shape.names || seen[record.name / 64] >> record.name % 64 & 1) continue;
+        tidings__name *entry = tidings__name_at(s, record.name);
         // A peer may have reused the chunk while its header was read. The entry's word decides.
         values += entry && tidings__relaxed(&entry->retained) == (tidings__chunk_position(word) << 16 | (chunk + 1));
     }

@@ -80,8 +80,13 @@ int tidings__center_read_only(const tidings_center *center, const char *what);
 
 // Joins if this is a forked child's first use. Returns 0 or the error of joining.
 int tidings__center_rejoin(tidings_center *center);
+// True if this process has joined: false in a forked child that has not used the center yet. Acquire: pairs with the
+// store that ends joining, in another thread.
+static inline bool tidings__center_joined(const tidings_center *center, const tidings__thread *thread) {
+    return tidings__acquire(&center->fork_epoch) == thread->fork_epoch;
+}
 static inline int tidings__center_check(tidings_center *center, const tidings__thread *thread) {
-    if (__builtin_expect(center->fork_epoch == thread->fork_epoch, 1)) return 0;
+    if (__builtin_expect(tidings__center_joined(center, thread), 1)) return 0;
     return tidings__center_rejoin(center);
 }
 

@@ -54,13 +54,14 @@ bool tidings__end_look(tidings_center *center) {
     if (tidings__end_known(center)) return true;
     if (s->sealed) return false;
     struct stat file;
-    // A file without a link never gets a name again, so the end is final. All processes that have it open can be
-    // informed at once.
+    // Invariant A9: a file without a link never gets a name again, so the end is final. All processes that have it open
+    // can be informed at once.
     const bool nameless = tidings__file_status(s->fd, &file) == 0 && file.st_dev == s->device &&
                           file.st_ino == s->inode && file.st_nlink == 0;
     if (!nameless && !path_lost(center)) return false;
     if (nameless && s->writable) tidings__set_relaxed(&s->header->removed.word, 1);
-    // Release: a thread that reads this and then checks the ring finds all that was posted before.
+    // Invariant A10: a lost path is noted here only. Invariant A11: never taken back. Release: a thread that reads this
+    // and then checks the ring finds all that was posted before.
     tidings__set_release(&center->ended, 1);
     tidings__set_relaxed(&center->window, 0);  // each post asks from now on
     return true;

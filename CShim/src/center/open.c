@@ -80,7 +80,7 @@ static int join(tidings_center *center) {
         // A reader has no entry and no lock: no other process knows of it.
         center->participant = UINT32_MAX;
         center->pid = (uint64_t)tidings__process_id() << 32;
-        center->fork_epoch = tidings__thread_self()->fork_epoch;
+        tidings__set_release(&center->fork_epoch, tidings__thread_self()->fork_epoch);
         return 0;
     }
     bool orphans = false;
@@ -98,7 +98,7 @@ static int join(tidings_center *center) {
     center->in_creation_pid_namespace = namespace != 0 && namespace == s->home_namespace;
     center->poster = tidings__user_id() | (uint64_t)index << 32;
     center->pid = (uint64_t)tidings__process_id() << 32;
-    center->fork_epoch = thread->fork_epoch;
+    tidings__set_release(&center->fork_epoch, thread->fork_epoch);
     return 0;
 }
 
@@ -172,7 +172,7 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 void tidings_close(tidings_center *center) {
     if (!center) return;
     tidings__end_forget(center);
-    if (center->segment.writable && center->fork_epoch == tidings__thread_self()->fork_epoch &&
+    if (center->segment.writable && tidings__center_joined(center, tidings__thread_self()) &&
         tidings__has_place(center)) {
         // Frees the chunks of reservations that were never posted or abandoned.
         const tidings__participant_set own = tidings__participant_only(center->participant);
@@ -185,7 +185,7 @@ void tidings_close(tidings_center *center) {
 int tidings__center_rejoin(tidings_center *center) {
     pthread_mutex_lock(&center->lock);
     int error = 0;
-    if (center->fork_epoch != tidings__thread_self()->fork_epoch) {
+    if (!tidings__center_joined(center, tidings__thread_self())) {
         if (center->segment.writable && tidings__segment_locks(&center->segment) < 0)
             error = tidings__fail(ECHILD,
                                   "can't use center \"%s\" in this forked process: its file could not be opened anew; "
@@ -240,3 +240,11 @@ const char *tidings_path(const tidings_center *center) { return center->segment.
 void tidings_last_error_set(const char *line) { (void)tidings__fail(0, "%s", line); }
 
 const char *tidings_last_error(void) { return tidings__last_error(); }
+
+int tidings_last_error_holder(tidings_holder *holder) {
+    const tidings__error_holder found = tidings__last_error_holder();
+    *holder = (tidings_holder){.pid = found.pid, .participant = found.participant, .own = found.own};
+    if (found.known) return 0;
+    *holder = (tidings_holder){0};
+    return -ENOENT;
+}

@@ -1,5 +1,5 @@
 // Reclaims what dead participants left. If the lock of an entry that still describes a participant can be taken, that
-// participant is dead. Each step can be repeated.
+// participant is dead. Invariant A6: each step can be repeated.
 #include "center/center.h"
 #include "platform/lock.h"
 #include "registry/observers.h"
@@ -29,6 +29,7 @@ int tidings__reclaim_dead(tidings_center *center) {
     tidings__participant_set dead = {0};
     int count = 0;
     for (uint32_t i = 0; i < s->shape.participants; i++) {
+        // Invariant A5: the lock, while the entry still describes its owner, is the proof.
         if (!tidings__participant_dead(s, i, center->participant) || tidings__lock_try(fd, i, true) != 0) continue;
         if (tidings__acquire(&s->participants[i].instance) == 0) {
             tidings__lock_release(fd, i);

@@ -17,11 +17,23 @@ uint64_t tidings__deadline(const tidings_post_options *options) {
     return now + (uint64_t)options->deadline_ns < now ? UINT64_MAX - 1 : now + (uint64_t)options->deadline_ns;
 }
 
-static uint32_t process_of(const tidings__segment *s, uint32_t owner) {
+// The participant of an observer entry's `owner` word, and its process. A hostile word gives participant 0.
+static uint32_t participant_of(const tidings__segment *s, uint32_t owner) {
 #ifdef MUTANT_OWNER_NUMBER_UNCHECKED  // Found by: fuzz image
-    return tidings__relaxed(&s->participants[owner - 1].pid);
+    return owner - 1;
 #endif
-    return tidings__relaxed(&s->participants[owner - 1 < s->shape.participants ? owner - 1 : 0].pid);
+    return owner - 1 < s->shape.participants ? owner - 1 : 0;
+}
+
+static uint32_t process_of(const tidings__segment *s, uint32_t owner) {
+    return tidings__relaxed(&s->participants[participant_of(s, owner)].pid);
+}
+
+// Adds the holder to a failure whose line is written. Returns `error`.
+static int held_by(const tidings_center *center, uint32_t owner, int error) {
+    const uint32_t participant = participant_of(&center->segment, owner);
+    return tidings__error_held_by(error, participant, process_of(&center->segment, owner),
+                                  owner - 1 == center->participant);
 }
 
 #define PASSED_MOST 64u
@@ -49,16 +61,18 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
         return 0;
     if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
     if (deadline == 0)
-        return tidings__fail(EAGAIN,
-                             "can't post to center \"%s\": a lossless observer (process %u) is a whole ring behind; "
-                             "give a deadline, or let it catch up",
-                             s->name, process_of(s, owner));
+        return held_by(center, owner,
+                       tidings__fail(EAGAIN,
+                                     "can't post to center \"%s\": a lossless observer (process %u) is a whole ring "
+                                     "behind; give a deadline, or let it catch up",
+                                     s->name, process_of(s, owner)));
     // Checked before the cursor: a cursor that moves to and fro must not hold the post beyond its deadline.
     if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
-        return tidings__fail(ETIMEDOUT,
-                             "can't post to center \"%s\": a lossless observer (process %u) stayed a whole ring behind "
-                             "until the deadline; let it catch up",
-                             s->name, process_of(s, owner));
+        return held_by(center, owner,
+                       tidings__fail(ETIMEDOUT,
+                                     "can't post to center \"%s\": a lossless observer (process %u) stayed a whole "
+                                     "ring behind until the deadline; let it catch up",
+                                     s->name, process_of(s, owner)));
     uint64_t cursor = tidings__acquire(&entry->cursor);
     // The cursor usually moves within a microsecond, so poll it before sleeping. Not on a single processor, which the
     // observer needs for its progress.

@@ -38,11 +38,9 @@ static void tally(tallies *t, uint32_t entry, uint32_t more) {
     t->of[t->used++].count = more;
 }
 
-#define NAMES UINT64_C(0x00ffffff00ffffff)  // of a route word: entry of the name, entry of name and subject
-
 static void tally_run(tallies *t, uint64_t names, uint32_t run) {
-    tally(t, (uint32_t)names, run);
-    tally(t, (uint32_t)(names >> 32), run);
+    tally(t, tidings__route_name(names), run);
+    tally(t, tidings__route_name_subject(names), run);
 }
 
 static int cannot_read(const tidings__segment *s) {
@@ -68,7 +66,7 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
         uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // consecutive records often have the same name
         for (uint64_t position = start; position < end; position++) {
             if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
-            const uint32_t name = (uint32_t)tidings__relaxed(&tidings__cell_at(s, position)->route) & 0xffffff;
+            const uint32_t name = tidings__route_name(tidings__route(tidings__cell_at(s, position)));
             if (name == TIDINGS__NAME_NONE || name != last) {
                 _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
                 uint32_t length;
@@ -110,11 +108,11 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     uint32_t run = 0;
     bool revoked = false;
     for (uint64_t position = start; position < end; position++) {
-        tidings__cell *cell = tidings__cell_at(s, position);
+        const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state finding = tidings__slot_status(s, position);
         if (finding == TIDINGS__CLAIMED) {
-            // Revokes all claims of the range, once. A position that is still claimed after that is damaged, and is not
-            // counted.
+            // Invariant E2: revokes all claims of the range, once, so each outcome is final. A position that is still
+            // claimed after that is damaged, and is not counted.
             if (!revoked) tidings__revoke_all(s, position, end);
             revoked = true;
             finding = tidings__slot_status(s, position);
@@ -127,26 +125,27 @@ static int evict_range(tidings_center *center, uint64_t ev) {
                 EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
         }
         if (finding != TIDINGS__VALID) continue;
-        uint64_t route = tidings__relaxed(&cell->route);
+        const uint64_t route = tidings__route(cell);
         t.valid++;
-        if (__builtin_expect((route & NAMES) != names, 0)) {
+        if (__builtin_expect((route & TIDINGS__ROUTE_ENTRIES) != names, 0)) {
             tally_run(&t, names, run);
-            names = route & NAMES;
+            names = route & TIDINGS__ROUTE_ENTRIES;
             run = 0;
         }
         run++;
-        if (__builtin_expect((uint8_t)(route >> 24) & TIDINGS__RECORD_RETAIN, 0))
+        if (__builtin_expect(tidings__route_flags(route) & TIDINGS__RECORD_RETAIN, 0))
             t.retained_at[t.retained++] = position;
     }
     tally_run(&t, names, run);
-    // Slots of the range are not used again before EV has moved on. If EV is unchanged, all records above were read
-    // from this lap.
+    // Invariant E3: slots of the range are not used again before EV has moved on. If EV is unchanged, all records above
+    // were read from this lap.
     tidings__fence_acquire();
 #ifndef MUTANT_NO_EV_CHECK_BEFORE_COUNTING  // Found by: interleaving a_slow_hand
-    if (atomic_load_explicit(&s->header->eviction.word, memory_order_seq_cst) != ev) return 0;
+    if (tidings__seq_cst(&s->header->eviction.word) != ev) return 0;
 #endif
-    // This load follows the load of EV in the single order of sequentially consistent operations. A participant that
-    // added a prefix and then read EV (`tidings__join_name`) has seen this range, or its prefix is seen here.
+    // Invariant E7: this load follows the load of EV in the single order of sequentially consistent operations. A
+    // participant that added a prefix and then read EV (`tidings__join_name`) has seen this range, or its prefix is
+    // seen here.
     const tidings__prefix_walk prefixes = tidings__prefixes(s);
     if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
         // A signal handler may post, so errno is restored.
@@ -154,6 +153,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
         errno = saved;
         if (error) return error == FINISHED ? 0 : error;
     }
+    // Invariant E5: each valid record of the range counts for its entries. All threads found the same ones.
     for (uint32_t i = 0; i < t.used; i++) {
         tidings__name *name = tidings__name_at(s, t.of[i].entry);
 #ifndef MUTANT_EVICTION_COUNTS_NOTHING  // Found by: interleaving turning
@@ -162,16 +162,17 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     }
     if (t.valid) tidings__tally_add(&s->names[TIDINGS__NAME_ALL].tally, t.valid, end);
 #ifndef MUTANT_VALUE_NOT_PROMOTED  // Found by: interleaving values_evicted
+    // Invariant E8: promoted before EV leaves the range.
     for (uint32_t i = 0; i < t.retained; i++) tidings__retained_promote(s, t.retained_at[i]);
 #endif
     tidings__cas(&s->header->eviction.word, &ev, tidings__ev_idle(end, 0));
     return 0;
 }
 
-// True if a lossless observer still needs the record at `position`; `*holder` is its index. Such an observer is alive,
-// has not passed the position, and is a member of the record's name.
-// An observer that sleeps on other names holds no post back: it finds itself lapped when it wakes up, with no record
-// missed. An observer that began after `living` was read has changed EV's tag, so the caller's CAS fails.
+// Invariant E6: true if a lossless observer still needs the record at `position`; `*holder` is its index. Such an
+// observer is alive, has not passed the position, and is a member of the record's name. An observer that sleeps on
+// other names holds no post back: it finds itself lapped when it wakes up, with no record missed. An observer that
+// began after `living` was read has changed EV's tag, so the caller's CAS fails.
 static bool needed(const tidings__segment *s, const tidings__observer_set *living, tidings__name *name,
                    uint64_t position, uint32_t *holder) {
     for (uint32_t word = 0; name && word < TIDINGS__MAP_WORDS; word++) {
@@ -222,7 +223,7 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
     for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0;
          position++) {
         if (position >= next) next = tidings__lossless_at(s, &living, position, &here);
-        tidings__cell *cell = tidings__cell_at(s, position);
+        const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state finding = tidings__slot_status(s, position);
         if (finding == TIDINGS__CLAIMED) {
             if (!revoked) tidings__revoke_all(s, position, start + length);
@@ -230,9 +231,9 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
             finding = tidings__slot_status(s, position);
         }
         if (finding != TIDINGS__VALID) continue;
-        uint64_t route = tidings__relaxed(&cell->route);
-        if (needed(s, &here, tidings__name_at(s, (uint32_t)route & 0xffffff), position, holder) ||
-            needed(s, &here, tidings__name_at(s, (uint32_t)(route >> 32) & 0xffffff), position, holder) ||
+        const uint64_t route = tidings__route(cell);
+        if (needed(s, &here, tidings__name_at(s, tidings__route_name(route)), position, holder) ||
+            needed(s, &here, tidings__name_at(s, tidings__route_name_subject(route)), position, holder) ||
             needed(s, &here, &s->names[TIDINGS__NAME_ALL], position, holder) ||
             needed_by_prefix(s, &here, position, holder))
             return position - start;
@@ -255,6 +256,7 @@ static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) 
         length = allowed(center, start, length, holder);
 #endif
         if (length == 0) return -EAGAIN;
+        // Invariant E1: the range begins at E.
         uint64_t evicting = tidings__ev_evicting(start, (uint32_t)length);
         if (!tidings__cas(word, &ev, evicting)) return 0;  // another thread changed EV; the caller checks again
         ev = evicting;

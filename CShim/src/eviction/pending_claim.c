@@ -46,8 +46,8 @@ static uint32_t members_by_prefix(tidings__segment *s) {
 // the other ones. Otherwise the poster would claim again without end.
 uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position) {
     // The claimed record may not be written yet, or the route word may be an earlier record's: this is only a hint.
-    uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
-    uint64_t asked = members(s, (uint32_t)route & 0xffffff) + members(s, (uint32_t)(route >> 32) & 0xffffff) +
+    const uint64_t route = tidings__route(tidings__cell_at(s, position));
+    uint64_t asked = members(s, tidings__route_name(route)) + members(s, tidings__route_name_subject(route)) +
                      members(s, TIDINGS__NAME_ALL) + members_by_prefix(s);
     uint64_t longest = REVOKE_TIMEOUT_NS + asked * REVOKE_TIMEOUT_PER_MEMBER_NS +
                        (s->observable ? REVOKE_TIMEOUT_FOR_READERS_NS : 0);

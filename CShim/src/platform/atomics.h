@@ -1,5 +1,6 @@
-// Every atomic access and every barrier of the project. One file thus lists what the processor is asked for, and a test
-// can replace this file to run the protocols under a scheduler.
+// Every atomic access and every barrier of the core. One file thus lists what the processor is asked for, and a test
+// can replace this file to run the protocols under a scheduler. `.ci/check-layers` refuses atomic operations elsewhere,
+// also C's operators on an `_Atomic` object: these are sequentially consistent, and do not say so.
 #ifndef TIDINGS__ATOMICS_H
 #define TIDINGS__ATOMICS_H
 
@@ -9,13 +10,23 @@
 
 #define tidings__relaxed(word) atomic_load_explicit((word), memory_order_relaxed)
 #define tidings__acquire(word) atomic_load_explicit((word), memory_order_acquire)
+#define tidings__seq_cst(word) atomic_load_explicit((word), memory_order_seq_cst)
 #define tidings__set_relaxed(word, value) atomic_store_explicit((word), (value), memory_order_relaxed)
 #define tidings__set_release(word, value) atomic_store_explicit((word), (value), memory_order_release)
+#define tidings__set_seq_cst(word, value) atomic_store_explicit((word), (value), memory_order_seq_cst)
+#define tidings__exchange(word, value) atomic_exchange_explicit((word), (value), memory_order_seq_cst)
 #define tidings__cas(word, expected, desired)                                                                          \
     atomic_compare_exchange_strong_explicit((word), (expected), (desired), memory_order_seq_cst, memory_order_acquire)
 #define tidings__fetch_add(word, value) atomic_fetch_add_explicit((word), (value), memory_order_seq_cst)
+#define tidings__fetch_add_relaxed(word, value) atomic_fetch_add_explicit((word), (value), memory_order_relaxed)
 #define tidings__fetch_or(word, value) atomic_fetch_or_explicit((word), (value), memory_order_seq_cst)
 #define tidings__fetch_and(word, value) atomic_fetch_and_explicit((word), (value), memory_order_seq_cst)
+
+// Touches the page of this word and changes nothing, although a peer may write there: an atomic "or" with 0. Volatile:
+// otherwise clang leaves it out.
+static inline void tidings__touch(void *word) {
+    atomic_fetch_or_explicit((volatile _Atomic uint64_t *)word, 0, memory_order_relaxed);
+}
 
 // Follows a sequentially consistent read-modify-write: no later load may be satisfied before it. On x86 the locked
 // instruction already is that barrier, and a fence would cost 15 ns. On other processors a fence is needed: ARM's CASAL

@@ -31,12 +31,12 @@ static bool membarrier(int command) {
 
 static void enlist(void) {
     const bool done = membarrier(COMMAND_REGISTER_GLOBAL_EXPEDITED);
-    atomic_store_explicit(&tidings__barrier_state, done ? 1 : 2, memory_order_relaxed);
+    tidings__set_relaxed(&tidings__barrier_state, done ? 1 : 2);
 }
 
 void tidings__barrier_register(void) {
     tidings__at_fork_child(enlist);
-    if (atomic_load_explicit(&tidings__barrier_state, memory_order_relaxed) == 0) enlist();
+    if (tidings__relaxed(&tidings__barrier_state) == 0) enlist();
 }
 
 #if __has_include(<sys/single_threaded.h>)
@@ -49,8 +49,8 @@ __attribute__((constructor)) static void enlist_early(void) {
 #endif
 
 void tidings__heavy_barrier(void) {
-    atomic_thread_fence(memory_order_seq_cst);
+    tidings__fence_full();
     if (membarrier(COMMAND_GLOBAL_EXPEDITED)) return;
     tidings__nap(DRAIN_NS);
-    atomic_thread_fence(memory_order_seq_cst);
+    tidings__fence_full();
 }

@@ -3,9 +3,10 @@
 #ifndef TIDINGS__BARRIER_H
 #define TIDINGS__BARRIER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "platform/atomics.h"
 
 // Registers this process, so that a heavy barrier of any process reaches it. Called once per process, at its first
 // open. A forked child registers again by itself.
@@ -16,9 +17,7 @@ extern _Atomic uint32_t tidings__barrier_state;  // 0: not tried; 1: registered;
 // Posters check this in each post to decide whether they may leave out the fence. A relaxed load suffices: at worst it
 // reads "false" too long. "True" is stored only after the kernel has answered, and the kernel answers once every
 // running thread of the process is covered.
-static inline bool tidings__barrier_registered(void) {
-    return atomic_load_explicit(&tidings__barrier_state, memory_order_relaxed) == 1;
-}
+static inline bool tidings__barrier_registered(void) { return tidings__relaxed(&tidings__barrier_state) == 1; }
 
 // After this call, for each registered process: either its store before the omitted fence is visible here, or its next
 // load sees ours. Also a full fence for the caller. Takes about 1 µs; where the call is forbidden, 2 ms.

@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <time.h>
+
+#include "platform/atomics.h"
 
 static uint64_t read_clock(clockid_t clock) {
     struct timespec now;
@@ -50,11 +51,11 @@ uint32_t tidings__processors_refresh(void) {
     if (sched_getaffinity(0, sizeof sets, sets) == 0) count = (uint32_t)CPU_COUNT_S(sizeof sets, sets);
     errno = saved;
     if (count == 0) count = 1;
-    atomic_store_explicit(&processors, count, memory_order_relaxed);
+    tidings__set_relaxed(&processors, count);
     return count;
 }
 
 uint32_t tidings__processors(void) {
-    const uint32_t count = atomic_load_explicit(&processors, memory_order_relaxed);
+    const uint32_t count = tidings__relaxed(&processors);
     return count ? count : tidings__processors_refresh();
 }

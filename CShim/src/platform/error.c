@@ -11,6 +11,7 @@
 // Not in the initial-exec block of thread.h: half a kilobyte would use up what the loader reserves for libraries that
 // are loaded late. Slower access is acceptable for an error.
 static _Thread_local char line[LINE_SIZE];
+static _Thread_local tidings__error_holder holder;
 
 // The index at which the UTF-8 character that contains the byte at `at` begins. Returns `at` if no character begins in
 // the four bytes up to there.
@@ -54,13 +55,24 @@ int tidings__fail(int error, const char *format, ...) {
     size_t length = wanted < 0 ? 0 : (size_t)wanted;
     if (length > sizeof text - 1) length = sizeof text - 1;
     store(text, length);
+    holder.known = false;
     errno = saved;
     return -error;
 }
 
 const char *tidings__last_error(void) { return line; }
 
-void tidings__clear_error(void) { line[0] = 0; }
+void tidings__clear_error(void) {
+    line[0] = 0;
+    holder.known = false;
+}
+
+int tidings__error_held_by(int error, uint32_t participant, uint32_t pid, bool own) {
+    holder = (tidings__error_holder){.known = true, .own = own, .participant = participant, .pid = (int32_t)pid};
+    return error;
+}
+
+tidings__error_holder tidings__last_error_holder(void) { return holder; }
 
 const char *tidings__amount(uint64_t bytes, char text[TIDINGS__AMOUNT_SIZE]) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -3,11 +3,22 @@
 #ifndef TIDINGS__ERROR_H
 #define TIDINGS__ERROR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // Stores the line and returns -error. Control characters are replaced; a line longer than 511 bytes loses its middle.
 // Leaves errno alone. Arguments may point into the present line, so a caller may wrap the line of a deeper layer.
 int tidings__fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The process that the failure named in this thread's line was waiting for. `known`: the last failure named one.
+typedef struct tidings__error_holder {
+    bool known, own;
+    uint32_t participant;
+    int32_t pid;
+} tidings__error_holder;
+// Call after `tidings__fail`, which forgets the holder of an earlier failure. Returns `error`.
+int tidings__error_held_by(int error, uint32_t participant, uint32_t pid, bool own);
+tidings__error_holder tidings__last_error_holder(void);
 
 const char *tidings__last_error(void);
 void tidings__clear_error(void);

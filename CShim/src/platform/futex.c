@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "platform/atomics.h"
+
 // Every function here leaves errno alone: a signal handler may post, and the interrupted code may be about to read
 // errno.
 
@@ -39,7 +41,7 @@ enum { UNKNOWN, THERE, MISSING };
 static _Atomic int waitv;
 
 static int wait_vector(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
-    if (atomic_load_explicit(&waitv, memory_order_relaxed) == MISSING) return -ENOSYS;
+    if (tidings__relaxed(&waitv) == MISSING) return -ENOSYS;
     const int saved = errno;
     waiter waiters[TIDINGS__FUTEX_WORDS] = {{0}};
     for (uint32_t i = 0; i < count; i++) {
@@ -58,14 +60,14 @@ static int wait_vector(const tidings__futex_value *values, uint32_t count, int64
     const int error = result < 0 ? errno : 0;
     errno = saved;
     if (error != ENOSYS && error != EPERM) return -error;  // a filter may answer EPERM for ENOSYS
-    atomic_store_explicit(&waitv, MISSING, memory_order_relaxed);
+    tidings__set_relaxed(&waitv, MISSING);
     return -ENOSYS;
 }
 
 // Without FUTEX_WAITV: sleeps on the first word for a short time. A change of the other words doesn't end this sleep.
 static int wait_first(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     for (uint32_t i = 1; i < count; i++) {
-        if (atomic_load_explicit(values[i].word, memory_order_relaxed) != values[i].value) return -EAGAIN;
+        if (tidings__relaxed(values[i].word) != values[i].value) return -EAGAIN;
     }
     return tidings__futex_wait(values[0].word, values[0].value,
                                timeout_ns >= 0 && timeout_ns < WITHOUT_WAITV_NS ? timeout_ns : WITHOUT_WAITV_NS);
@@ -88,13 +90,13 @@ int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t coun
 }
 
 bool tidings__futex_takes_several(void) {
-    int known = atomic_load_explicit(&waitv, memory_order_relaxed);
+    int known = tidings__relaxed(&waitv);
     if (known == UNKNOWN) {
         const int saved = errno;
         // A kernel that has the call refuses an empty list with EINVAL.
         known = syscall(WAITV, NULL, 0, 0, NULL, 0) < 0 && errno == EINVAL ? THERE : MISSING;
         errno = saved;
-        atomic_store_explicit(&waitv, known, memory_order_relaxed);
+        tidings__set_relaxed(&waitv, known);
     }
     return known == THERE;
 }

@@ -3,7 +3,6 @@
 #ifndef TIDINGS__FUTEX_H
 #define TIDINGS__FUTEX_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "platform/atomics.h"
 #include "platform/file.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -90,7 +91,5 @@ int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved) {
 void tidings__map_touch_each(uint8_t *bytes, uint64_t length) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint8_t *first = bytes - (uintptr_t)bytes % page;
-    // An atomic "or" with 0 in each page, because a peer may write there. Volatile: otherwise clang removes the loop.
-    for (uint8_t *at = first; at < bytes + length; at += page)
-        __atomic_fetch_or((volatile uint64_t *)(void *)at, 0, __ATOMIC_RELAXED);
+    for (uint8_t *at = first; at < bytes + length; at += page) tidings__touch(at);
 }

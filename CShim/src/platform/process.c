@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/atomics.h"
 #include "platform/clock.h"
 
 #define HOOKS 8
@@ -26,12 +27,11 @@ static pthread_once_t watching = PTHREAD_ONCE_INIT;
 
 static void in_child(void) {
     const int saved = errno;
-    atomic_store_explicit(&own_pid, (uint32_t)getpid(), memory_order_relaxed);
-    atomic_store_explicit(&namespace_known, 0,
-                          memory_order_relaxed);  // unshare(CLONE_NEWPID) takes effect at the next fork
-    atomic_fetch_add_explicit(&tidings__fork_epoch, 1, memory_order_relaxed);
+    tidings__set_relaxed(&own_pid, (uint32_t)getpid());
+    tidings__set_relaxed(&namespace_known, 0);  // unshare(CLONE_NEWPID) takes effect at the next fork
+    tidings__fetch_add_relaxed(&tidings__fork_epoch, 1);
     for (uint32_t i = 0; i < HOOKS; i++) {
-        void (*hook)(void) = atomic_load_explicit(&hooks[i], memory_order_acquire);
+        void (*hook)(void) = tidings__acquire(&hooks[i]);
         if (!hook) break;
         hook();
     }
@@ -49,17 +49,17 @@ void tidings__at_fork_child(void (*hook)(void)) {
     tidings__fork_watch();
     for (uint32_t i = 0; i < HOOKS; i++) {
         void (*there)(void) = NULL;
-        if (atomic_compare_exchange_strong(&hooks[i], &there, hook) || there == hook) return;
+        if (tidings__cas(&hooks[i], &there, hook) || there == hook) return;
     }
     __builtin_trap();  // a ninth hook is a defect of this library, found by its first run
 }
 
 uint32_t tidings__process_id(void) {
-    uint32_t pid = atomic_load_explicit(&own_pid, memory_order_relaxed);
+    uint32_t pid = tidings__relaxed(&own_pid);
     if (__builtin_expect(pid == 0, 0)) {
         tidings__fork_watch();
         pid = (uint32_t)getpid();
-        atomic_store_explicit(&own_pid, pid, memory_order_relaxed);
+        tidings__set_relaxed(&own_pid, pid);
     }
     return pid;
 }
@@ -80,16 +80,16 @@ bool tidings__user_known(uint32_t user) {
 }
 
 uint64_t tidings__pid_namespace(void) {
-    if (atomic_load_explicit(&namespace_known, memory_order_acquire)) {
-        return atomic_load_explicit(&own_namespace, memory_order_relaxed);
+    if (tidings__acquire(&namespace_known)) {
+        return tidings__relaxed(&own_namespace);
     }
     tidings__fork_watch();
     const int saved = errno;
     struct stat status;
     const uint64_t number = stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
     errno = saved;
-    atomic_store_explicit(&own_namespace, number, memory_order_relaxed);
-    atomic_store_explicit(&namespace_known, 1, memory_order_release);
+    tidings__set_relaxed(&own_namespace, number);
+    tidings__set_release(&namespace_known, 1);
     return number;
 }
 
@@ -127,7 +127,7 @@ uint64_t tidings__random(void) {
         // Early boot, or the call is filtered. The number must differ from others, but need not be unguessable. Time,
         // process and call count make it differ; the remaining steps (splitmix64) spread the bits over the word.
         number = tidings__realtime_ns() ^ tidings__monotonic_ns() << 20 ^ (uint64_t)getpid() << 40;
-        number += (atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        number += (tidings__fetch_add_relaxed(&calls, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
         number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
         number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
         number ^= number >> 31;

@@ -2,7 +2,6 @@
 #ifndef TIDINGS__PROCESS_H
 #define TIDINGS__PROCESS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

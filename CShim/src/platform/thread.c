@@ -30,8 +30,8 @@ tidings__thread *tidings__thread_refresh(void) {
     // `inside` stays: a fork inside a signal handler that interrupted a post returns into that post, in the child as
     // well.
     // The epoch is stored last, behind a signal fence: a handler that runs in between does all of this itself.
-    atomic_signal_fence(memory_order_seq_cst);
-    thread->fork_epoch = atomic_load_explicit(&tidings__fork_epoch, memory_order_relaxed);
+    tidings__fence_compiler();
+    thread->fork_epoch = tidings__relaxed(&tidings__fork_epoch);
     errno = saved;
     return thread;
 }

@@ -2,9 +2,9 @@
 #ifndef TIDINGS__THREAD_H
 #define TIDINGS__THREAD_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
+#include "platform/atomics.h"
 #include "platform/process.h"
 
 typedef struct tidings__thread {
@@ -31,8 +31,7 @@ tidings__thread *tidings__thread_refresh(void) __attribute__((cold));
 static inline tidings__thread *tidings__thread_self(void) {
     tidings__thread *thread = &tidings__thread_state;
     // Relaxed: the epoch only changes in a newly forked child, which has one thread.
-    if (__builtin_expect(thread->fork_epoch == atomic_load_explicit(&tidings__fork_epoch, memory_order_relaxed), 1))
-        return thread;
+    if (__builtin_expect(thread->fork_epoch == tidings__relaxed(&tidings__fork_epoch), 1)) return thread;
     return tidings__thread_refresh();
 }
 

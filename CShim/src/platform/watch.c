@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/inotify.h>
@@ -14,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/atomics.h"
 #include "platform/event.h"
 #include "platform/file.h"
 #include "platform/futex.h"
@@ -56,7 +56,7 @@ static void *body(void *argument) {
     // that pipes and sockets end when the program closes them. The starting thread doesn't wait for that: a close may
     // wait for a file server.
     const bool apart = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && is_ours((int)fd);
-    atomic_store_explicit(&state, apart ? RUNNING : REFUSED, memory_order_release);
+    tidings__set_release(&state, apart ? RUNNING : REFUSED);
     tidings__futex_wake(&state, 1);
     if (apart) (void)syscall(SYS_close_range, 0, fd - 1, 0u);
     _Alignas(struct inotify_event) char events[4096];
@@ -64,7 +64,7 @@ static void *body(void *argument) {
         const ssize_t size = read((int)fd, events, sizeof events);
         if (size < 0 && errno == EINTR) continue;
         if (size <= 0) break;
-        void (*changed)(int32_t) = atomic_load_explicit(&on_change, memory_order_acquire);
+        void (*changed)(int32_t) = tidings__acquire(&on_change);
         for (ssize_t at = 0; at < size;) {
             const struct inotify_event *event = (const void *)&events[at];
             at += (ssize_t)sizeof *event + event->len;
@@ -79,7 +79,7 @@ static void *body(void *argument) {
 static void in_forked_child(void) {
     if (is_ours(inotify)) (void)close(inotify);
     inotify = -1;
-    atomic_store_explicit(&state, FORKED, memory_order_relaxed);
+    tidings__set_relaxed(&state, FORKED);
 }
 
 static int start(void) {
@@ -89,28 +89,27 @@ static int start(void) {
     if (fd < 0) return fd;
     int error = fcntl(fd, F_SETSIG, MARK) < 0 ? errno : 0;
     inotify = fd;
-    atomic_store_explicit(&state, STARTING, memory_order_relaxed);
+    tidings__set_relaxed(&state, STARTING);
     pthread_t thread;
     if (!error) error = tidings__thread_start(&thread, body, (void *)(intptr_t)fd);
     if (!error) {
         (void)pthread_detach(thread);
-        while (atomic_load_explicit(&state, memory_order_acquire) == STARTING)
-            tidings__futex_wait(&state, STARTING, -1);
-        if (atomic_load_explicit(&state, memory_order_acquire) == RUNNING) return 0;
+        while (tidings__acquire(&state) == STARTING) tidings__futex_wait(&state, STARTING, -1);
+        if (tidings__acquire(&state) == RUNNING) return 0;
         error = ENOSYS;
     }
     (void)close(fd);
     inotify = -1;
     // A process may have room for a descriptor or a thread later. Without an own table for the thread, this kernel
     // offers no way.
-    atomic_store_explicit(&state, error == ENOSYS ? REFUSED : NONE, memory_order_relaxed);
+    tidings__set_relaxed(&state, error == ENOSYS ? REFUSED : NONE);
     return -error;
 }
 
 static int32_t ready(void (*changed)(int32_t)) {
-    atomic_store_explicit(&on_change, changed, memory_order_release);
-    int32_t result = atomic_load_explicit(&state, memory_order_acquire) == REFUSED ? -ENOSYS : 0;
-    if (result == 0 && atomic_load_explicit(&state, memory_order_acquire) != RUNNING) result = start();
+    tidings__set_release(&on_change, changed);
+    int32_t result = tidings__acquire(&state) == REFUSED ? -ENOSYS : 0;
+    if (result == 0 && tidings__acquire(&state) != RUNNING) result = start();
     // The program has closed the descriptor, and its number may belong to another file. Existing watches stay.
     if (result == 0 && !is_ours(inotify)) result = -EBADF;
     return result;

@@ -140,15 +140,17 @@ static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t
         center->segment.name);
 }
 
-// The arguments of a post into a cell.
+// The arguments of a post.
 typedef struct posting {
     tidings_publisher *publisher;
     tidings__thread *thread;
     const void *payload;
+    uint8_t *chunk_bytes;  // the chunk that holds payload and text, if the post has one
     size_t size;
     uint64_t deadline, time;
     uint32_t owner;
-    uint8_t format;
+    uint32_t chunk;  // TIDINGS__NO_CHUNK: the payload goes into the cell
+    uint8_t flags, format;
 } posting;
 
 // The claim was revoked or abandoned: the caller claims another position.
@@ -188,25 +190,64 @@ static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
 }
 #endif
 
-// One try to post. Returns 0, AGAIN or an error. Inlined with constant `observable` and NULL `before`: this is the path
-// of every post.
-static inline __attribute__((always_inline)) int attempt(const posting p, bool observable, int *anew,
-                                                         resolution *before, tidings__claim *claim, uint32_t *rung) {
-    tidings_publisher *publisher = p.publisher;
+// What the tries of one post pass on. `entry`: of a retained record, the entry that it needs.
+typedef struct progress {
+    tidings__claim claim;
+    uint32_t rung, entry;
+    int anew;
+    resolution before;
+} progress;
+
+// Invariant N8: a record that needs its entry is committed only if the entry is still the name's after the claim. If it
+// is not, abandons the position, adds the entry again, and returns AGAIN. A retained record needs the entry that
+// eviction moves its value to; in an observable center each record needs the entry that counts it.
+static __attribute__((noinline)) int keep_entries(const posting *p, progress *at, uint64_t *resolved) {
+    tidings_publisher *publisher = p->publisher;
     tidings_center *center = publisher->center;
+    tidings__segment *s = &center->segment;
+    const bool retain = p->flags & TIDINGS__RECORD_RETAIN;
+    if (!retain || tidings__name_stays(s, at->entry, &publisher->key)) {
+        if (retain) *resolved = (*resolved & ~UINT64_C(0xffffffff)) | at->entry;
+        if (!s->observable || tidings__publisher_registered(publisher, *resolved)) return 0;
+    }
+    int error = give_up(center, &at->claim, p->owner, p->thread, &at->anew);
+    if (!error && retain) error = tidings__join_name(center, &publisher->key, TIDINGS__TO_RETAIN, &at->entry);
+    if (!error && s->observable) error = tidings__publisher_register(publisher);
+    return error ? error : AGAIN;
+}
+
+// Writes the header's copy into the chunk, and gives the chunk its position. The caller has written payload and text.
+static void fill_chunk(const posting *p, const tidings__claim *claim, const tidings__record_header *header) {
+    tidings_center *center = p->publisher->center;
+    tidings__set_relaxed(&claim->cell->body[0], p->chunk);
+    memcpy(p->chunk_bytes, header, sizeof *header);
+    tidings__chunk_claimed(&center->segment, center->participant, p->chunk, claim->position);
+}
+
+// One try to post: claim, write, wake, commit. Returns 0, AGAIN or an error. Inlined twice. With a constant `plain` it
+// is the path of most posts: into a cell, without flags, in a center that is not observable.
+static inline __attribute__((always_inline)) int attempt(const posting *p, bool plain, progress *at) {
+    tidings_publisher *publisher = p->publisher;
+    tidings_center *center = publisher->center;
+    tidings__claim *claim = &at->claim;
+    const bool in_chunk = !plain && p->chunk != TIDINGS__NO_CHUNK;
     // Relaxed, and possibly stale: used only as a prefetch hint.
     const bool followed = tidings__relaxed(&publisher->resolved) != 0;
-    int error = claim_position(center, p.owner, p.thread, p.deadline, followed, claim);
+    int error = claim_position(center, p->owner, p->thread, p->deadline, followed, claim);
     if (__builtin_expect(error != 0, 0)) return error;
-    // The claim was a full barrier: an observer that registers after this load of G finds our claim, and begins after
-    // it.
-    uint64_t resolved = before ? resolved_again(publisher, before) : tidings__resolved(publisher);
-    if (observable && !tidings__publisher_registered(publisher, resolved)) {
-        error = give_up(center, claim, p.owner, p.thread, anew);
-        if (!error) error = tidings__publisher_register(publisher);
-        return error ? error : AGAIN;
+    if (in_chunk && (claim->position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {
+        // In a chunk word this position reads "not claimed yet", and the chunk would never be free again. Happens once
+        // in 2^48 positions.
+        tidings__abandon(claim, p->owner, p->thread);
+        return AGAIN;
     }
-    uint32_t name = (uint32_t)resolved;
+    // Invariant N2: the claim was a full barrier. An observer that registers after this load of G finds our claim, and
+    // begins after it.
+    uint64_t resolved = plain ? tidings__resolved(publisher) : resolved_again(publisher, &at->before);
+    if (!plain && (p->flags & TIDINGS__RECORD_RETAIN || center->segment.observable) &&
+        (error = keep_entries(p, at, &resolved)) != 0)
+        return error;
+    const uint32_t name = tidings__resolved_name(resolved);
     tidings__cell *cell = claim->cell;
 #ifdef MUTANT_COMMIT_BEFORE_RECORD  // Found by: interleaving one_post; fault-injection a_small_post
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
@@ -214,72 +255,78 @@ static inline __attribute__((always_inline)) int attempt(const posting p, bool o
     // Release fence: orders the claim before the record's first word. A reader of the previous lap that sees one of our
     // words also sees our claim.
     tidings__fence_release();
-    tidings__set_relaxed(&cell->time, p.time);
-    tidings__set_relaxed(&cell->size_pid, center->pid | p.size);
-    tidings__set_relaxed(&cell->route, tidings__route_word(name, tidings__resolved_subject(resolved), 0, p.format));
-    _Atomic uint64_t *body = cell->body;
-#ifndef MEASURE_WITHOUT_PAYLOAD  // Measured by: Benchmarks/Regressions/without
-    tidings__body_write(body, p.payload, p.size);
-#endif
-    body += tidings__round8(p.size) / 8;
-    if (name == TIDINGS__NAME_NONE) {
-        tidings__set_relaxed(&cell->poster, center->poster | publisher->poster);
-#ifndef MEASURE_WITHOUT_NAME  // Measured by: Benchmarks/Regressions/without
-        tidings__text_write(body, publisher->text, publisher->name_words + publisher->subject_words);
-#endif
+    // Invariant N3: the record carries the number of its name's entry. Its text is left out then; a chunk has it
+    // always.
+    const bool named = in_chunk || name == TIDINGS__NAME_NONE;
+    const tidings__record_header header = {
+        p->time, center->pid | p->size, center->poster | (named ? publisher->poster : publisher->poster & WITHOUT_NAME),
+        tidings__route_word(name, tidings__resolved_subject(resolved), plain ? 0 : p->flags, p->format)};
+    tidings__header_write(cell, header);
+    if (in_chunk) {
+        fill_chunk(p, claim, &header);
     } else {
-        tidings__set_relaxed(&cell->poster, center->poster | (publisher->poster & WITHOUT_NAME));
-        tidings__text_write(body, &publisher->text[publisher->name_words], publisher->subject_words);
+        _Atomic uint64_t *body = cell->body;
+#ifndef MEASURE_WITHOUT_PAYLOAD  // Measured by: Benchmarks/Regressions/without
+        tidings__body_write(body, p->payload, p->size);
+#endif
+        body += tidings__round8(p->size) / 8;
+        if (named) {
+#ifndef MEASURE_WITHOUT_NAME  // Measured by: Benchmarks/Regressions/without
+            tidings__text_write(body, publisher->text, publisher->name_words + publisher->subject_words);
+#endif
+        } else {
+            tidings__text_write(body, &publisher->text[publisher->name_words], publisher->subject_words);
+        }
     }
 #ifdef MUTANT_RING_AFTER_COMMIT  // Found by: interleaving dead_poster; fault-injection a_small_post
-    const bool committed = tidings__commit(claim, p.owner, p.thread);
-    if (resolved) *rung = ring(publisher, resolved);
+    const bool committed = tidings__commit(claim, p->owner, p->thread);
+    if (resolved) at->rung = ring(publisher, resolved);
     return committed ? 0 : AGAIN;
 #endif
-    // Wakes before the commit. If this poster dies before its commit, no record is owed; if it dies after it, all
-    // observers have been woken.
-    if (resolved) *rung = ring(publisher, resolved);
-    if (observable) tidings__publisher_wake_readers(publisher);
-    return __builtin_expect(tidings__commit(claim, p.owner, p.thread), 1) ? 0 : AGAIN;
+    // Invariant W2: wakes before the commit. If this poster dies before its commit, no record is owed; if it dies after
+    // it, all observers have been woken.
+    if (resolved) at->rung = ring(publisher, resolved);
+    if (!plain && center->segment.observable) tidings__publisher_wake_readers(publisher);
+    return __builtin_expect(tidings__commit(claim, p->owner, p->thread), 1) ? 0 : AGAIN;
 }
 
-// Claims again until the post is committed, at most REVOKED_MOST times. For revoked posts, and for observable centers.
-static __attribute__((noinline)) int post_anew(const posting *p, uint64_t *sequence) {
-    tidings_publisher *publisher = p->publisher;
-    tidings_center *center = publisher->center;
-    const bool observable = center->segment.observable;
-    tidings__claim claim;
-    uint32_t rung = 0;
-    resolution before = {0};
-    int anew = 0, result = AGAIN;
-    for (int tries = 0; result == AGAIN && tries < REVOKED_MOST; tries++)
-        result = attempt(*p, observable, &anew, &before, &claim, &rung);
+// Claims again until the post is committed, at most REVOKED_MOST times. For revoked posts, and for all posts that are
+// not plain. `entry`: see `progress`.
+static __attribute__((noinline)) int post_anew(const posting *p, uint32_t entry, uint64_t *sequence) {
+    tidings_center *center = p->publisher->center;
+    progress at = {.entry = entry};
+    int result = AGAIN;
+    for (int tries = 0; result == AGAIN && tries < REVOKED_MOST; tries++) result = attempt(p, false, &at);
     if (result == AGAIN) result = revoked_again(center);
     tidings__fence_compiler();
     p->thread->inside--;
     if (result) return result;
-    if (observable)
-        watch_for_readers(center, claim.position);
+    if (p->chunk != TIDINGS__NO_CHUNK)
+        tidings__chunk_publish(&center->segment, center->participant, p->chunk, at.claim.position);
+    if (center->segment.observable)
+        watch_for_readers(center, at.claim.position);
     else
-        wake_claim_waiters(&claim, rung);
-    if (sequence) *sequence = claim.position;
+        wake_claim_waiters(&at.claim, at.rung);
+    if (sequence) *sequence = at.claim.position;
     return 0;
 }
 
+// The arguments of a post without a chunk and flags. From here on, this thread is inside a post.
 static inline posting begun(tidings_publisher *publisher, tidings__thread *thread, const void *payload, size_t size,
                             const tidings_post_options *options, uint64_t time) {
     tidings_center *center = publisher->center;
     const uint64_t deadline = options && options->deadline_ns ? tidings__deadline(options) : 0;
     thread->inside++;
     tidings__fence_compiler();
-    return (posting){publisher,
-                     thread,
-                     payload,
-                     size,
-                     deadline,
-                     time,
-                     tidings__owner(center, thread),
-                     options ? options->format : 0};
+    return (posting){.publisher = publisher,
+                     .thread = thread,
+                     .payload = payload,
+                     .size = size,
+                     .deadline = deadline,
+                     .time = time,
+                     .owner = tidings__owner(center, thread),
+                     .chunk = TIDINGS__NO_CHUNK,
+                     .format = options ? options->format : 0};
 }
 
 // Slow path: payloads in chunks, options, read-only or observable centers, and errors.
@@ -293,7 +340,7 @@ static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher
         const uint64_t time = tidings__stamp(thread);
         if (tidings__end_due(center, thread) && (error = tidings__end_ask(center, thread)) != 0) return error;
         const posting p = begun(publisher, thread, payload, size, options, time);
-        return post_anew(&p, sequence);
+        return post_anew(&p, TIDINGS__NAME_NONE, sequence);
     }
     // If the name fits a cell, clearing a value takes no chunk. Otherwise no value could be cleared once retained
     // values fill all chunks.
@@ -323,25 +370,24 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     if (__builtin_expect(tidings__end_due(center, thread), 0) && (error = tidings__end_ask(center, thread)) != 0)
         return error;
     const posting p = begun(publisher, thread, payload, size, options, time);
-    tidings__claim claim = {0};
-    uint32_t rung = 0;
+    progress at = {0};
 #ifdef MUTANT_POSTERS_SHARE_A_LOCK
     for (uint64_t free = 0; !tidings__cas(shared_lock(&center->segment), &free, 1); free = 0) {}
 #endif
-    error = attempt(p, false, NULL, NULL, &claim, &rung);
+    error = attempt(&p, true, &at);
 #ifdef MUTANT_POSTERS_SHARE_A_LOCK
     tidings__set_release(shared_lock(&center->segment), 0);
 #endif
     if (__builtin_expect(error == AGAIN, 0)) {
         // Only this copy has its address taken: `p` can stay in registers.
         const posting again = p;
-        return post_anew(&again, sequence);
+        return post_anew(&again, TIDINGS__NAME_NONE, sequence);
     }
     tidings__fence_compiler();
     thread->inside--;
     if (__builtin_expect(error != 0, 0)) return error;
-    wake_claim_waiters(&claim, rung);
-    if (sequence) *sequence = claim.position;
+    wake_claim_waiters(&at.claim, at.rung);
+    if (sequence) *sequence = at.claim.position;
     return 0;
 }
 
@@ -363,80 +409,20 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
     } else if (s->observable) {
         error = tidings__publisher_prepare(publisher);
     }
-    uint64_t deadline = tidings__deadline(options);
-    uint64_t time = tidings__stamp(thread);
+    const uint64_t time = tidings__stamp(thread);
     if (tidings__end_due(center, thread) && !error) error = tidings__end_ask(center, thread);
-    uint64_t capacity;
-    uint8_t *bytes = in_chunk ? tidings__chunk_bytes(s, chunk, &capacity) : NULL;
-    if (in_chunk)
-        memcpy(bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), publisher->text, tidings__text_size(publisher));
-
-    thread->inside++;
-    tidings__fence_compiler();
-    uint32_t owner = tidings__owner(center, thread);
-    tidings__claim claim;
-    resolution before = {0};
-    uint32_t rung = 0;
-    bool done = false;
-    for (int anew = 0, tries = 0; !error && !done; tries++) {
-        if (tries == REVOKED_MOST) error = revoked_again(center);
-        if (error) break;
-        error = claim_position(center, owner, thread, deadline, true, &claim);
-        if (error) break;
-        if ((claim.position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {
-            // In a chunk word this position reads "not claimed yet", and the chunk would never be free again. Happens
-            // once in 2^48 positions.
-            tidings__abandon(&claim, owner, thread);
-            continue;
-        }
-        uint64_t resolved = resolved_again(publisher, &before);
-        if (flags & TIDINGS__RECORD_RETAIN) {
-            if (!tidings__name_stays(s, entry, &publisher->key)) {
-                // The entry was taken out of a full table between the join and the claim. Without an entry, the value
-                // would be lost when its position is evicted.
-                error = give_up(center, &claim, owner, thread, &anew);
-                if (!error) error = tidings__join_name(center, &publisher->key, TIDINGS__TO_RETAIN, &entry);
-                continue;
-            }
-            resolved = (resolved & ~UINT64_C(0xffffffff)) | entry;
-        }
-        if (s->observable && !tidings__publisher_registered(publisher, resolved)) {
-            error = give_up(center, &claim, owner, thread, &anew);
-            if (!error) error = tidings__publisher_register(publisher);
-            continue;
-        }
-        tidings__cell *cell = claim.cell;
-        tidings__fence_release();
-        uint64_t header[4] = {time, center->pid | size,
-                              center->poster | (in_chunk ? publisher->poster : publisher->poster & WITHOUT_NAME),
-                              tidings__route_word((uint32_t)resolved, tidings__resolved_subject(resolved), flags,
-                                                  options ? options->format : 0)};
-        tidings__set_relaxed(&cell->time, header[0]);
-        tidings__set_relaxed(&cell->size_pid, header[1]);
-        tidings__set_relaxed(&cell->poster, header[2]);
-        tidings__set_relaxed(&cell->route, header[3]);
+    if (!error) {
+        posting p = begun(publisher, thread, "", size, options, time);
+        p.chunk = chunk;
+        p.flags = flags;
+        uint64_t capacity;
         if (in_chunk) {
-            tidings__set_relaxed(&cell->body[0], chunk);
-            memcpy(bytes, header, sizeof header);
-            tidings__chunk_claimed(s, center->participant, chunk, claim.position);
-        } else {
-            tidings__text_write(cell->body, &publisher->text[publisher->name_words], publisher->subject_words);
+            p.chunk_bytes = tidings__chunk_bytes(s, chunk, &capacity);
+            memcpy(p.chunk_bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), publisher->text,
+                   tidings__text_size(publisher));
         }
-        if (resolved) rung = ring(publisher, resolved);
-        if (s->observable) tidings__publisher_wake_readers(publisher);
-        done = tidings__commit(&claim, owner, thread);
+        error = post_anew(&p, entry, sequence);
     }
-    tidings__fence_compiler();
-    thread->inside--;
-    if (error) {
-        if (in_chunk) tidings__chunk_release(s, center->participant, chunk);
-        return error;
-    }
-    if (in_chunk) tidings__chunk_publish(s, center->participant, chunk, claim.position);
-    if (s->observable)
-        watch_for_readers(center, claim.position);
-    else
-        wake_claim_waiters(&claim, rung);
-    if (sequence) *sequence = claim.position;
-    return 0;
+    if (error && in_chunk) tidings__chunk_release(s, center->participant, chunk);
+    return error;
 }

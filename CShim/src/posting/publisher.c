@@ -78,13 +78,14 @@ int tidings_publisher_place(tidings_center *center, const char *name, size_t nam
 void tidings_publisher_close(tidings_publisher *publisher) { free(publisher); }
 
 static bool has_entries(const tidings_publisher *publisher, uint64_t resolved) {
-    return (uint32_t)resolved != TIDINGS__NAME_NONE &&
+    return tidings__resolved_name(resolved) != TIDINGS__NAME_NONE &&
            (!publisher->key_subject.subject || tidings__resolved_subject(resolved) != TIDINGS__NAME_NONE);
 }
 
 bool tidings__publisher_registered(tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
-    return has_entries(publisher, resolved) && tidings__name_stays(s, (uint32_t)resolved, &publisher->key) &&
+    return has_entries(publisher, resolved) &&
+           tidings__name_stays(s, tidings__resolved_name(resolved), &publisher->key) &&
            (!publisher->key_subject.subject ||
             tidings__name_stays(s, tidings__resolved_subject(resolved), &publisher->key_subject));
 }
@@ -111,8 +112,8 @@ void tidings__publisher_wake_readers(const tidings_publisher *publisher) {
     _Atomic uint32_t *name_futex =
         &publisher->center->segment.header->name_futexes[tidings__name_futex_of(&publisher->key)].word;
     tidings__fetch_add(name_futex, 1);
-    // Always wakes: a reader cannot announce that it sleeps. The number is bounded: a reader that wakes up wakes more
-    // readers (tidings__reader_sleep), and hostile readers cost a poster no more than this.
+    // Always wakes: a reader cannot announce that it sleeps. Invariants W8 and A8: the number is bounded. A reader that
+    // wakes up wakes more readers (tidings__reader_sleep), and hostile readers cost a poster no more than this.
     tidings__futex_wake(name_futex, TIDINGS__NAME_FUTEX_WAKES);
 }
 

@@ -32,7 +32,9 @@ struct tidings_publisher {
 #define TIDINGS__RESOLVED_AT_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
 #define TIDINGS__RESOLVED_PREFIX (UINT64_C(1) << 62)
-static inline uint32_t tidings__resolved_subject(uint64_t resolved) { return (uint32_t)(resolved >> 32) & 0xffffff; }
+// No mask: the bits 31…24 of `resolved` are 0.
+static inline uint32_t tidings__resolved_name(uint64_t resolved) { return (uint32_t)resolved; }
+static inline uint32_t tidings__resolved_subject(uint64_t resolved) { return tidings__route_name_subject(resolved); }
 
 // True if the name (and name with subject) has an entry that stays. In an observable center each posted name has one:
 // readers cannot add entries, and without one nothing would count the records that they miss.

@@ -1,5 +1,5 @@
-// Reservations: chunks in which a caller builds its payload. Encoders are user code, so they run here, in a chunk that
-// this participant alone owns, and never inside a claim.
+// Reservations: chunks in which a caller builds its payload. Invariant R10: encoders are user code, so they run here,
+// in a chunk that this participant alone owns, and never inside a claim.
 #include <errno.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity) {
     if (capacity <= reservation->capacity) return 0;
     tidings__segment *s = &center->segment;
-    if (center->fork_epoch != tidings__thread_self()->fork_epoch)
+    if (!tidings__center_joined(center, tidings__thread_self()))
         return tidings__fail(
             ECHILD, "can't go on with a reservation of center \"%s\" that was made before a fork; reserve anew",
             s->name);
@@ -115,7 +115,7 @@ void tidings_abandon(tidings_center *center, tidings_reservation *reservation) {
     reservation->bytes = NULL;
     reservation->capacity = 0;
 #ifndef MUTANT_ABANDONED_CHUNK_KEPT  // Found by: interleaving reserving
-    if (center->fork_epoch == tidings__thread_self()->fork_epoch)
+    if (tidings__center_joined(center, tidings__thread_self()))
         tidings__chunk_release(&center->segment, center->participant, (uint32_t)reservation->internal);
 #endif
 }

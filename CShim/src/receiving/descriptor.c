@@ -54,10 +54,8 @@ static void *helper(void *argument) {
 int tidings_observer_descriptor(tidings_observer *o, int *fd) {
     tidings__clear_error();
     *fd = -1;
-    if (o->fork_epoch != tidings__thread_self()->fork_epoch)
-        return tidings__fail(
-            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
-            o->center->segment.name);
+    const int forked = tidings__observer_own(o);
+    if (forked) return forked;
     if (!o->descriptor) {
         tidings__descriptor *descriptor = calloc(1, sizeof *descriptor);
         if (!descriptor)

@@ -45,6 +45,18 @@ typedef struct tidings__subscription {
     uint64_t settled;   // `passed` and `missed` include all skipped positions before this one
 } tidings__subscription;
 
+// The history that is still to be delivered: whether there is any, its first position, and the step to the next one.
+// Relaxed: one thread at a time uses it.
+static inline bool tidings__history_left(const tidings__subscription *subscription) {
+    return tidings__relaxed(&subscription->history_next) < subscription->history_count;
+}
+static inline uint64_t tidings__history_at(const tidings__subscription *subscription) {
+    return subscription->history[tidings__relaxed(&subscription->history_next)];
+}
+static inline void tidings__history_step(tidings__subscription *subscription) {
+    tidings__set_relaxed(&subscription->history_next, tidings__relaxed(&subscription->history_next) + 1);
+}
+
 // The subscriptions, indexed by entry. A change replaces the whole table (`tidings__table_swap`). The user of a table
 // may use it only while `in_next` is 1.
 typedef struct tidings__table {
@@ -82,9 +94,12 @@ static inline bool tidings__due(const tidings__subscription *subscription, uint6
            (int64_t)(position - subscription->replayed) >= 0;
 }
 
+typedef struct tidings__observer_kind tidings__observer_kind;
+
 struct tidings_observer {
     tidings_center *center;
-    tidings__sleeper sleeper;  // woken when the center ends
+    const tidings__observer_kind *kind;  // member or reader: kind.h
+    tidings__sleeper sleeper;            // woken when the center ends
     uint32_t index, flags, fork_epoch;
     // The cursor: the next position to check. The thread in `tidings_next` owns it; before the first call, the thread
     // that sets the observer up owns it.
@@ -93,6 +108,7 @@ struct tidings_observer {
     uint64_t published, woken;
     uint32_t chunks_taken;  // since posters were last informed of a taken chunk
     bool lossless, telling;
+    bool matches;          // `kind` has a `match` of its own; here because each record needs to know
     uint32_t telling_at;   // table index of the subscription whose losses were last reported
     bool without_memory;   // the payload to be copied last found no memory
     _Atomic bool started;  // `tidings_next` has been called: no history can be added
@@ -131,7 +147,6 @@ struct tidings_observer {
     _Atomic uint64_t group_waits[TIDINGS__GROUP_WAITS];
 
     // For a reader (reader.h): the values of the name futexes read before sleeping.
-    bool reader;
     _Atomic uint32_t heard_name_futexes, heard[TIDINGS__NAME_FUTEXES];
     uint32_t skipped_count;
     uint32_t youngest;  // highest subscription id of any table used so far
@@ -141,6 +156,14 @@ struct tidings_observer {
     uint32_t next_id;
 };
 
+// observer.c. Fails in a forked child: 0, or -ECHILD with the line written.
+int tidings__observer_of_parent(const tidings_observer *observer);
+static inline int tidings__observer_own(const tidings_observer *observer) {
+    return __builtin_expect(observer->fork_epoch == tidings__thread_self()->fork_epoch, 1)
+               ? 0
+               : tidings__observer_of_parent(observer);
+}
+
 #define TIDINGS__SPIN_ADAPTIVE (UINT32_MAX - 1)
 #define TIDINGS__SPIN_FOREVER UINT32_MAX
 
@@ -148,7 +171,12 @@ struct tidings_observer {
 tidings__table *tidings__table_empty(void);
 void tidings__table_free(tidings__table *table);
 tidings__table *tidings__table_with(const tidings__table *old, tidings__subscription *more);
-tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__subscription **gone);
+// Finds the subscriptions with these `count` ids, which ascend; at least one. Returns how many there are. `selected`
+// receives them in the table's order, and has room for `count`.
+uint32_t tidings__table_select(const tidings__table *table, const uint32_t *ids, uint32_t count,
+                               tidings__subscription **selected);
+// The table without these subscriptions, which are in the table's order. NULL: no memory.
+tidings__table *tidings__table_without(const tidings__table *old, tidings__subscription *const *gone, uint32_t count);
 // Installs a new table, waits until the old one is unused, and frees it. The new table must derive from the old one.
 void tidings__table_swap(tidings_observer *observer, tidings__table *table);
 // First map slot to search for an entry (the caller masks it).
@@ -181,24 +209,12 @@ void tidings__subscription_free(tidings__subscription *subscription);
 void tidings__subscription_retire(tidings_observer *observer, tidings__subscription *subscription);
 void tidings__subscriptions_free(tidings_observer *observer);
 
-// read.c
+// copy.c
 #define TIDINGS__BUFFER_LEAST 1024u  // more than the longest name and subject together need
 // Allocates the buffer that suffices for an observer without payloads. False: no memory.
 bool tidings__buffer_begin(tidings_observer *observer);
 // Frees the observer's own memory. Lent memory stays with its owner.
 void tidings__buffer_free(tidings_observer *observer);
-enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
-// Advances the cursor, to `limit` at most, until there is something to deliver.
-int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
-// Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.
-void tidings__account(const tidings__segment *segment, tidings__subscription *subscription, uint32_t entry);
-// Sets name and subject in `delivery` as they were posted. False: the name entry is unreadable, or serves another
-// name by now.
-bool tidings__describe_text(tidings_observer *observer, const tidings__record *record, uint64_t position,
-                            tidings_delivery *delivery);
-// Sets all other fields of `delivery`, for the first subscription in `matched`. `flags`: TIDINGS_DELIVERY_….
-void tidings__describe(tidings_observer *observer, const tidings__record *record, uint64_t position, uint32_t flags,
-                       tidings_delivery *delivery);
 // Copies a record's body. False: its lengths are impossible (a hostile record), its chunk was reused, or there is no
 // memory.
 bool tidings__record_copy(tidings_observer *observer, uint64_t position, const tidings__record *record);
@@ -207,12 +223,37 @@ bool tidings__record_copy(tidings_observer *observer, uint64_t position, const t
 bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length,
                           uint32_t *subject_length);
 
+// read.c
+enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
+// Advances the cursor, to `limit` at most, until there is something to deliver.
+int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
+
+// missed.c
+// Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.
+void tidings__account(const tidings__segment *segment, tidings__subscription *subscription, uint32_t entry);
+// The slot of the cursor is in use by a later lap. Continues at the oldest position, and counts the records between as
+// missed for each subscription, exactly. False: EV contradicts the lap.
+bool tidings__lapped(tidings_observer *observer, const tidings__table *table);
+// Delivers the losses of one subscription. False: no subscription has missed anything.
+bool tidings__tell_missed(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
+
+// describe.c
+// Sets name and subject in `delivery` as they were posted. False: the name entry is unreadable, or serves another
+// name by now.
+bool tidings__describe_text(tidings_observer *observer, const tidings__record *record, uint64_t position,
+                            tidings_delivery *delivery);
+// Sets all other fields of `delivery`, for the first subscription in `matched`. `flags`: TIDINGS_DELIVERY_….
+void tidings__describe(tidings_observer *observer, const tidings__record *record, uint64_t position, uint32_t flags,
+                       tidings_delivery *delivery);
+
 // retained_list.c
 // Determines the retained values to deliver first: those before `since` that the history does not list. False: no
 // memory.
 bool tidings__kept_begin(tidings_observer *observer, tidings__subscription *subscription);
 // Delivers the next retained value: TIDINGS__DELIVERED, with `delivery` set; -ENOMEM; TIDINGS__NOTHING: no subscription
 // has one left.
+// The entry of the subscription's name without a subject; TIDINGS__NAME_NONE: none.
+uint32_t tidings__kept_find_name(const tidings_observer *observer, const tidings__subscription *subscription);
 int tidings__kept_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 
 // wait.c
@@ -225,12 +266,6 @@ static inline tidings__table *tidings__table_use(tidings_observer *observer) {
     return tidings__acquire(&observer->table);
 }
 static inline void tidings__table_leave(tidings_observer *observer) { tidings__set_release(&observer->in_next, 0); }
-
-// True if a record with this route word belongs to the entry (NAME_ALL: always).
-static inline bool tidings__route_includes(uint64_t route, uint32_t entry) {
-    return entry != TIDINGS__NAME_NONE && (entry == TIDINGS__NAME_ALL || ((uint32_t)route & 0xffffff) == entry ||
-                                           ((uint32_t)(route >> 32) & 0xffffff) == entry);
-}
 
 // `tidings__advance` between `tidings__table_use` and `tidings__table_leave`.
 int tidings__look_for(tidings_observer *observer, uint64_t limit, tidings_delivery *delivery);

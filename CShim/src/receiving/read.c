@@ -1,228 +1,21 @@
-// Advances the cursor: reads the slot status, finds the matching subscriptions, and copies the record.
+// Advances the cursor: reads the slot status, finds the matching subscriptions, and delivers the record.
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "center/record_name.h"
-#include "receiving/observer.h"
+#include "receiving/copy.h"
+#include "receiving/describe.h"
+#include "receiving/kind.h"
 #include "receiving/reader.h"
-#include "registry/observers.h"
 #include "registry/prefixes.h"
-#include "registry/tally.h"
-#include "ring/chunk.h"
 #include "ring/verdict.h"
-
-#define BUFFER_STEP 4096u
-
-void tidings__buffer_free(tidings_observer *o) {
-    if (!o->lent) free(o->buffer);
-    o->buffer = NULL;
-    o->capacity = 0;
-    o->lent = false;
-}
-
-static bool room_for(tidings_observer *o, size_t size) {
-    if (size <= o->capacity) return true;
-    size_t capacity = TIDINGS__BUFFER_LEAST;
-    while (capacity < size && capacity < BUFFER_STEP) capacity *= 2;
-    // A payload's buffer is at most 12 % and a page larger than the payload. A sixteenth more than asked, so that
-    // slowly growing payloads don't need a new buffer each.
-    if (capacity < size) capacity = (size + size / 16 + BUFFER_STEP - 1) & ~((size_t)BUFFER_STEP - 1);
-    // The old buffer holds nothing that is still needed. It is freed first, so that two never exist at a time.
-    tidings__buffer_free(o);
-    o->buffer = aligned_alloc(64, capacity);
-    if (!o->buffer) {
-        o->without_memory = true;
-        return false;
-    }
-    o->capacity = capacity;
-    return true;
-}
-
-// Memory of the program for one payload and its text (`tidings_observer_lend`).
-static bool lend(tidings_observer *o, size_t size) {
-    tidings__buffer_free(o);
-    o->buffer = o->allocate(o->allocate_context, size);
-    o->lent = o->buffer != NULL;
-    o->without_memory |= !o->lent;
-    return o->lent;
-}
-
-bool tidings__buffer_begin(tidings_observer *o) { return room_for(o, TIDINGS__BUFFER_LEAST); }
-
-// Offset of the text in the buffer: after the payload. A bare observer doesn't copy the payload.
-static uint64_t text_at(const tidings_observer *o, const tidings__record *r) {
-    return o->flags & TIDINGS_OBSERVE_BARE ? 0 : tidings__round8(r->size);
-}
-
-static __attribute__((noinline)) bool chunk_copy(tidings_observer *o, uint64_t position, const tidings__record *r,
-                                                 uint64_t total, uint64_t skipped) {
-    tidings__segment *s = &o->center->segment;
-    uint64_t capacity;
-    const uint8_t *bytes = tidings__chunk_bytes(s, r->chunk, &capacity);
-    if (!bytes) return false;
-    uint64_t end = total + TIDINGS__CHUNK_HEADER;
-#ifdef MUTANT_CHUNK_SIZE_UNCHECKED  // Found by: fuzz image
-    end = TIDINGS__CHUNK_HEADER;
-#endif
-    if (end > capacity) return false;
-    if (!tidings__chunk_holds(s, r->chunk, position)) return false;
-    // Without its payload a record is small, whatever its `size` is, so no memory is lent for it.
-    const bool lends = r->size >= o->lent_from && skipped == 0;
-    if (!(lends ? lend(o, total) : room_for(o, total - skipped + 8)) || tidings__back_chunk(s, r->chunk, end) != 0)
-        return false;
-    tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
-#ifdef MUTANT_CHUNK_NOT_CHECKED_AFTER_COPY  // Found by: interleaving large
-    return true;
-#endif
-    return tidings__chunk_holds(s, r->chunk, position);
-}
-
-// The record is passed by value, here and in `describe`, so that the caller's variable stays in registers.
-static inline __attribute__((always_inline)) bool record_copy(tidings_observer *o, uint64_t position,
-                                                              const tidings__record r) {
-    tidings__segment *s = &o->center->segment;
-    if (r.size > s->shape.maximum_payload) return false;
-    uint64_t total = tidings__round8(r.size);
-#ifndef MUTANT_RECORD_TEXT_BEYOND_BODY  // Found by: fuzz image
-    total += tidings__round8(r.name_length);
-    total += tidings__round8(r.subject_length);
-#endif
-    const uint64_t skipped = text_at(o, &r) == 0 ? tidings__round8(r.size) : 0;
-    if (__builtin_expect(r.flags & TIDINGS__RECORD_CHUNK, 0)) {
-        const tidings__record in_memory = r;
-        return chunk_copy(o, position, &in_memory, total, skipped);
-    }
-#ifndef MUTANT_RECORD_SIZE_UNCHECKED  // Found by: fuzz image
-    if (total > TIDINGS__BODY_SIZE) return false;
-#endif
-    if (!room_for(o, TIDINGS__BODY_SIZE + 16)) return false;
-#ifdef MUTANT_RECORD_SIZE_READ_TWICE  // Found by: fuzz image
-    tidings__record again;
-    tidings__record_read(tidings__cell_at(s, position), &again);
-    total = tidings__round8(again.size) + tidings__round8(again.name_length) + tidings__round8(again.subject_length);
-#endif
-    tidings__body_read(tidings__cell_at(s, position)->body + skipped / 8, o->buffer, total - skipped);
-    return true;
-}
-
-bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r) {
-    return record_copy(o, position, *r);
-}
-
-bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_t *name_length,
-                          uint32_t *subject_length) {
-    const uint8_t *text = o->buffer + text_at(o, r);
-    *name_length = r->name_length;
-    if (r->name_length == 0) {
-        if (!tidings__name_text(&o->center->segment, r->name, o->name, name_length, NULL, NULL)) return false;
-    } else {
-        memcpy(o->name, text, r->name_length);
-        o->name[r->name_length] = 0;
-        text += tidings__round8(r->name_length);
-    }
-    *subject_length = r->subject_length;
-    memcpy(o->subject, text, r->subject_length);
-    o->subject[r->subject_length] = 0;
-    return true;
-}
-
-void tidings__account(const tidings__segment *s, tidings__subscription *in, uint32_t entry) {
-    uint64_t count, end;
-    tidings__tally_read(&s->names[entry].tally, &count, &end);
-    // If the count is no greater than `passed`, nothing is lost. The tally may not yet include all records that this
-    // subscription has read.
-    if ((int64_t)(count - in->passed) <= 0) return;
-    in->missed += count - in->passed;
-    in->passed = count;
-#ifndef MUTANT_JUMP_FORGETS_COUNTED_END  // Found by: interleaving one_lap
-    in->accounted = end;
-#endif
-}
-
-// The slot of the cursor is in use by a later lap. Continues at the oldest position, and counts the records between as
-// missed for each subscription, exactly. False: EV contradicts the lap.
-static bool lapped(tidings_observer *o, const tidings__table *t) {
-    tidings__segment *s = &o->center->segment;
-    uint64_t oldest = tidings__oldest(s), was = o->cursor;
-    bool evicted = (int64_t)(oldest - o->cursor) > 0;
-    if (evicted) {
-        o->cursor = oldest;
-    } else {
-        // An honest ring evicts a position before its slot is reused. This one is damaged: continue at its apparent
-        // end.
-        uint64_t frontier = tidings__frontier(s, oldest);
-        o->cursor = (int64_t)(frontier - o->cursor) > 0 ? frontier : o->cursor + 1;
-    }
-    // The tally also counts the positions that a reader skipped.
-    if (evicted) o->skipped_count = 0;
-    for (uint32_t i = 0; i < t->count; i++) {
-        tidings__subscription *in = t->of[i];
-        if (!o->reader)
-            tidings__account(s, in, in->entry);
-        else if (evicted)
-            tidings__reader_lapped(o, in, was);  // only then: otherwise each call would resolve each name again
-        // An unfinished eviction may already have counted records beyond the cursor, up to `accounted`. History before
-        // that is counted as missed here. Otherwise the later loss would be reported before the older history is
-        // delivered.
-        uint64_t gone = (int64_t)(in->accounted - o->cursor) > 0 ? in->accounted : o->cursor;
-        for (; in->history_next < in->history_count && (int64_t)(gone - in->history[in->history_next]) > 0;
-             in->history_next++)
-            in->missed++;
-        o->telling |= in->missed > 0;
-    }
-    return evicted;
-}
-
-// Limits `missed`, whatever a hostile writer has made of a tally. False: nothing is left to report.
-// Each missed notification has its own position, which was counted as evicted. So it lies before the oldest position,
-// or in the range that is being evicted. The cursor alone is no bound: EV may have moved between our reading of EV and
-// of the tally. All that is ever reported for one subscription stays below 2^53, so a caller's sum can't overflow.
-// Not inlined: it runs after a loss only. Without it, `tidings_next` of posted records takes 0.7 % fewer instructions.
-static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, tidings__subscription *in) {
-    const uint64_t oldest = tidings__oldest(&o->center->segment),
-                   end = (oldest > o->cursor ? oldest : o->cursor) + TIDINGS__EV_LENGTH_MAX;
-    const uint64_t most = end > in->told ? end - in->told : 0;
-    if (in->missed > most) in->missed = most;
-    in->told += in->missed;
-    return in->missed != 0;
-}
-
-static void describe_missed(const tidings_observer *o, tidings__subscription *in, tidings_delivery *d) {
-    memset(d, 0, sizeof *d);
-    d->kind = TIDINGS_DELIVERY_MISSED;
-    d->sequence = o->cursor;
-    d->missed = in->missed;
-    d->subscriptions = &in->id;
-    d->subscription_count = 1;
-    d->name = in->name;
-    d->name_length = in->name_length;
-    d->subject = in->subject;
-    d->subject_length = in->subject_length;
-    d->payload = "";
-    in->missed = 0;
-}
-
-static bool tell_missed(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
-    // Continue after the subscription reported last, as there may be a hundred thousand. Then once from the beginning,
-    // as earlier ones may have missed something since.
-    for (int rounds = o->telling_at ? 2 : 1; rounds > 0; rounds--, o->telling_at = 0) {
-        for (; o->telling_at < t->count; o->telling_at++) {
-            if (t->of[o->telling_at]->missed == 0 || !bound_missed(o, t->of[o->telling_at])) continue;
-            describe_missed(o, t->of[o->telling_at], d);
-            return true;
-        }
-    }
-    o->telling = false;
-    return false;
-}
 
 // Adds the subscriptions of this entry that a record at this position matches to `o->matched`.
 static inline __attribute__((always_inline)) void match(tidings_observer *o, const tidings__table *t, uint32_t entry,
                                                         uint64_t position, uint32_t *matched) {
     if (entry == TIDINGS__NAME_NONE) return;
-    if (__builtin_expect(o->reader, 0) && entry != TIDINGS__NAME_ALL) {
-        tidings__reader_match(o, t, entry, position, matched);
+    if (__builtin_expect(o->matches, 0) && entry != TIDINGS__NAME_ALL) {
+        o->kind->match(o, t, entry, position, matched);
         return;
     }
     uint32_t count;
@@ -255,8 +48,7 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
             tidings__text_begins(name, length, tidings__subscription_name(in), in->name_length))
             o->matched[(*matched)++] = in;
     }
-    const uint32_t entry = (uint32_t)tidings__relaxed(&tidings__cell_at(&o->center->segment, position)->route) &
-                           0xffffff;
+    const uint32_t entry = tidings__route_name(tidings__route(tidings__cell_at(&o->center->segment, position)));
     return name && (entry == TIDINGS__NAME_NONE || !tidings__name_at(&o->center->segment, entry) ||
                     tidings__name_was(&o->center->segment, entry, position));
 }
@@ -264,9 +56,12 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     for (uint32_t i = 0; i < t->count && *matched < o->matched_capacity; i++) {
         tidings__subscription *in = t->of[i];
-        if (in->history_next < in->history_count && in->history[in->history_next] == position)
-            o->matched[(*matched)++] = in;
+        if (tidings__history_left(in) && tidings__history_at(in) == position) o->matched[(*matched)++] = in;
     }
+}
+
+static inline bool evicted(const tidings__segment *s, uint64_t position) {
+    return (int64_t)(tidings__oldest(s) - position) > 0;
 }
 
 static bool room_to_match(tidings_observer *o, uint32_t count) {
@@ -290,64 +85,6 @@ static bool room_to_match(tidings_observer *o, uint32_t count) {
     return true;
 }
 
-static inline bool evicted(const tidings__segment *s, uint64_t position) {
-    return (int64_t)(tidings__oldest(s) - position) > 0;
-}
-
-// For a subscription to many names, or a record with a subject.
-__attribute__((noinline)) bool tidings__describe_text(tidings_observer *o, const tidings__record *r, uint64_t position,
-                                                      tidings_delivery *d) {
-    uint32_t name_length = 0, subject_length = 0;
-    const bool there = tidings__record_text(o, r, &name_length, &subject_length);
-    if (!there) o->name[0] = o->subject[0] = 0, name_length = subject_length = 0;
-    d->name = o->name;
-    d->name_length = name_length;
-    d->subject = o->subject;
-    d->subject_length = subject_length;
-    return there && (r->name_length != 0 || tidings__name_was(&o->center->segment, r->name, position));
-}
-
-// Converts the two record flags that observers see.
-static inline uint32_t flags_told(uint32_t flags) {
-    return (flags & TIDINGS__RECORD_IMMEDIATE ? TIDINGS_DELIVERY_IMMEDIATE : 0) |
-           (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0);
-}
-
-// Sets all fields but the text.
-static inline __attribute__((always_inline)) void describe(tidings_observer *o, const tidings__record r,
-                                                           uint64_t position, uint32_t matched, uint32_t flags,
-                                                           tidings_delivery *d) {
-    tidings_center *center = o->center;
-    d->kind = TIDINGS_DELIVERY_MESSAGE;
-    d->flags = flags | flags_told(r.flags);
-    if (r.participant == (uint16_t)center->participant && r.pid == (uint32_t)(center->pid >> 32))
-        d->flags |= TIDINGS_DELIVERY_OWN;
-    d->sequence = position;
-    d->missed = 0;
-    d->subscriptions = o->matched_ids;
-    d->subscription_count = matched;
-    d->payload = o->flags & TIDINGS_OBSERVE_BARE ? (const uint8_t *)"" : o->buffer;
-    d->size = r.size;
-    d->posted_at_ns = r.time;
-    d->pid = (int32_t)r.pid;
-    d->uid = r.uid;
-    d->participant = r.participant;
-    d->format = r.format;
-}
-
-void tidings__describe(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t flags,
-                       tidings_delivery *d) {
-    describe(o, *r, position, 1, flags, d);
-}
-
-// The usual case: the subscription's own copy of the name suffices.
-static inline __attribute__((always_inline)) void describe_name(const tidings__subscription *in, tidings_delivery *d) {
-    d->name = in->name;
-    d->name_length = in->name_length;
-    d->subject = "";
-    d->subject_length = 0;
-}
-
 // Runs at the first use of a table that has new subscriptions. The old table may have been used since they were added,
 // so the cursor may lie beyond their beginning. Then the cursor goes back for them alone; `replayed` records that the
 // older subscriptions have passed up to here. If the cursor stays, the older subscriptions aren't visited: there may be
@@ -355,13 +92,14 @@ static inline __attribute__((always_inline)) void describe_name(const tidings__s
 static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
     uint64_t from = o->cursor;
     for (uint32_t i = t->fresh_from; i < t->count; i++) {
-        if (!t->of[i]->fresh) continue;
+        if (!tidings__relaxed(&t->of[i]->fresh)) continue;
         if ((int64_t)(from - t->of[i]->since) > 0) from = t->of[i]->since;
     }
     for (uint32_t i = from != o->cursor ? 0 : t->fresh_from; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
-        if (!in->fresh && (int64_t)(o->cursor - in->replayed) > 0 && from != o->cursor) in->replayed = o->cursor;
-        in->fresh = false;
+        if (!tidings__relaxed(&in->fresh) && (int64_t)(o->cursor - in->replayed) > 0 && from != o->cursor)
+            in->replayed = o->cursor;
+        tidings__set_relaxed(&in->fresh, false);
         if (in->id > o->youngest) o->youngest = in->id;
     }
     tidings__set_relaxed(&t->fresh, false);
@@ -384,9 +122,10 @@ static void publish_chunk(tidings_observer *o, uint32_t chunk) {
 static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, const tidings__table *t,
                                                             uint64_t position, uint32_t *matched) {
     const tidings__segment *s = &o->center->segment;
-    const uint64_t route = tidings__relaxed(&tidings__cell_at(s, position)->route);
-    match(o, t, (uint32_t)route & 0xffffff, position, matched);
-    if (route >> 32 & 0xffffff) match_more(o, t, (uint32_t)(route >> 32) & 0xffffff, position, matched);
+    const uint64_t route = tidings__route(tidings__cell_at(s, position));
+    match(o, t, tidings__route_name(route), position, matched);
+    const uint32_t with_subject = tidings__route_name_subject(route);
+    if (with_subject) match_more(o, t, with_subject, position, matched);
     // If the name is unreadable although the record is not evicted, a peer has damaged the name: go on without it.
     if (__builtin_expect(t->many, 0) && !match_many(o, t, position, matched) && evicted(s, position)) return false;
     if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, matched);
@@ -403,7 +142,7 @@ static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint
         if ((int64_t)(position - in->since) >= 0)
             in->passed++;
         else
-            in->history_next++;
+            tidings__history_step(in);
         if (lost) in->missed++, o->telling = true;
     }
 }
@@ -425,7 +164,7 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     }
     tidings__record r;
     tidings__record_read(tidings__cell_at(s, position), &r);
-    const bool copied = record_copy(o, position, r);
+    const bool copied = tidings__record_copy_of(o, position, r);
     const bool with_text = o->matched[0]->many || r.subject_length != 0;
     const bool named = __builtin_expect(!with_text || !copied, 1) || tidings__describe_text(o, &r, position, d);
 #ifndef MUTANT_NO_LAP_CHECK_AFTER_COPY  // Found by: interleaving turning
@@ -437,12 +176,12 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     // reported as missed.
     pass(o, position, matched, !copied);
     if (!copied) {
-        if (!o->without_memory) return tell_missed(o, t, d) ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
+        if (!o->without_memory) return tidings__tell_missed(o, t, d) ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
         o->without_memory = false;
         return -ENOMEM;
     }
-    describe(o, r, position, matched, 0, d);
-    if (__builtin_expect(!with_text, 1)) describe_name(o->matched[0], d);
+    tidings__describe_record(o, r, position, matched, 0, d);
+    if (__builtin_expect(!with_text, 1)) tidings__describe_name(o->matched[0], d);
     if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK)
         publish_chunk(o, r.chunk);
     else if (o->lossless && o->cursor - o->published >= step)
@@ -454,7 +193,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     tidings__segment *s = &o->center->segment;
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
     if (__builtin_expect(o->skipped_count != 0, 0)) tidings__reader_settle(o, t);
-    if (__builtin_expect(o->telling, 0) && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
+    if (__builtin_expect(o->telling, 0) && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
     const int kept = __builtin_expect(t->special != 0, 0) ? tidings__kept_deliver(o, t, d) : TIDINGS__NOTHING;
     if (__builtin_expect(kept != TIDINGS__NOTHING, 0)) return kept;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
@@ -490,8 +229,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         if (finding == TIDINGS__LAPPED) {
             // A few contradictions may be transient. Give up after 64: a hostile peer could extend the walk without
             // end.
-            if (!lapped(o, t) && ++contradictions > 64) return TIDINGS__NOTHING;
-            if (o->telling && tell_missed(o, t, d)) return TIDINGS__DELIVERED;
+            if (!tidings__lapped(o, t) && ++contradictions > 64) return TIDINGS__NOTHING;
+            if (o->telling && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
         }
         if (finding == TIDINGS__UNDECIDED) return TIDINGS__NOTHING;
         if (finding == TIDINGS__CLAIMED) return TIDINGS__IN_FLIGHT;

@@ -1,14 +1,18 @@
-// Readers: matching and counting without a name entry of their own, skipping claimed positions, and sleeping on name
-// futexes. design/5-access.md.
+// Readers: matching and counting without a name entry of their own, and sleeping on name futexes. design/5-access.md.
 #include "receiving/reader.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "platform/error.h"
 #include "platform/futex.h"
+#include "receiving/account.h"
+#include "receiving/kind.h"
 #include "registry/doorbell.h"
 #include "registry/tally.h"
 #include "ring/verdict.h"
 
 #define LONGEST_SLEEP_NS 1000000000
-#define UNFINISHED_SLEEP_NS 10000000
 
 uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *in) {
     tidings__segment *s = &o->center->segment;
@@ -17,8 +21,8 @@ uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *in)
     return in->resolved;
 }
 
-void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position,
-                           uint32_t *matched) {
+static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position,
+                         uint32_t *matched) {
     tidings__segment *s = &o->center->segment;
     tidings__name *name = tidings__name_at(s, entry);
     if (!name) return;
@@ -41,7 +45,8 @@ void tidings__reader_match(tidings_observer *o, const tidings__table *t, uint32_
     }
 }
 
-void tidings__reader_lapped(tidings_observer *o, tidings__subscription *in, uint64_t was) {
+static void reader_lapped(tidings_observer *o, tidings__subscription *in, uint64_t was, bool evicted) {
+    if (!evicted) return;  // otherwise each call would resolve each name again
     tidings__segment *s = &o->center->segment;
     const uint32_t entry = in->resolved;
     if (entry == TIDINGS__NAME_NONE) {
@@ -64,8 +69,79 @@ void tidings__reader_lapped(tidings_observer *o, tidings__subscription *in, uint
 #endif
 }
 
+static int reader_enter(tidings_observer *o) {
+    const tidings__segment *s = &o->center->segment;
+    if (o->flags & TIDINGS_OBSERVE_LOSSLESS)
+        return tidings__center_read_only(o->center, "observe without loss (which holds posters back)");
+    if (s->observable) return 0;
+    return tidings__fail(
+        EACCES,
+        "can't observe center \"%s\" read-only: its mode admits no readers, so its posters wake none; create it "
+        "with mode 0640 or 0644",
+        s->name);
+}
+
+static void reader_exit(tidings_observer *o) { (void)o; }
+
+static int reader_join(tidings_observer *o, tidings__subscription *in) {
+    if (in->prefix)
+        return tidings__fail(
+            EACCES,
+            "can't observe \"%s*\" in center \"%s\", which may only be read: no process would count what is missed; "
+            "observe all names",
+            in->name, o->center->segment.name);
+    in->entry = in->key.name ? tidings__reader_number(&in->key) : TIDINGS__NAME_ALL;
+    return 0;
+}
+
+static void reader_leave(tidings_observer *o, const tidings__subscription *in) {
+    (void)o;
+    (void)in;
+}
+
+// A reader becomes a member of no entry; it only looks the name up. It looks again after the pass over the ring: an
+// entry that is still missing then has no record up to here.
+static int reader_account(tidings_observer *observer, tidings__subscription *subscription, bool history) {
+    tidings__segment *s = &observer->center->segment;
+    tidings__account_wait wait = {0};
+    for (int round = 0; round < 100; round++) {
+        tidings__reader_resolve(observer, subscription);
+        const uint32_t resolved = subscription->resolved;
+        const uint64_t birth = subscription->birth;
+        free(subscription->history);
+        subscription->history = NULL;
+        const int error = tidings__account_begin(observer, subscription, history, &wait);
+        if (error) return error;
+        if (tidings__reader_resolve(observer, subscription) == resolved &&
+            (resolved == TIDINGS__NAME_NONE || subscription->birth == birth))
+            return 0;
+    }
+    return tidings__fail(EBADMSG,
+                         "can't observe \"%s\" in center \"%s\": its table of names is damaged; remove the center",
+                         subscription->name, s->name);
+}
+
+// The observer may be asleep without listening to this name's futex.
+static void reader_added(tidings_observer *o, uint64_t since, bool retained) {
+    (void)since;
+    (void)retained;
+    tidings__nudge(&o->sleeper);
+}
+
+static uint32_t reader_entry(const tidings__subscription *in) { return in->resolved; }
+
+static uint32_t reader_value_entry(const tidings_observer *o, const tidings__subscription *in) {
+    return tidings__kept_find_name(o, in);
+}
+
+// A newer value may lie before `since`: it was still claimed when the list was made, and a reader can't revoke.
+static uint64_t reader_value_limit(const tidings__subscription *in, uint64_t listed) {
+    (void)listed;
+    return in->since;
+}
+
 // Reads the name futexes of the subscribed names.
-static void hear(tidings_observer *o) {
+void tidings__reader_hear(tidings_observer *o) {
     const tidings__segment *s = &o->center->segment;
     const uint32_t name_futexes = tidings__table_use(o)->name_futexes;
     tidings__table_leave(o);
@@ -76,135 +152,25 @@ static void hear(tidings_observer *o) {
     tidings__set_relaxed(&o->heard_name_futexes, name_futexes);
 }
 
-// MARK: What its poster doesn't finish
-
-bool tidings__reader_pass(tidings_observer *o, bool sleep) {
-    tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->sleeper.own_futex));
-    hear(o);
-    // Skip only if a later position has been claimed. Otherwise the stopped poster may be the only one, and skipping
-    // would lose its post for no gain. At most TIDINGS__SKIPPED_MAX positions are skipped.
-    const bool more = (int64_t)(tidings__frontier(&o->center->segment, o->cursor) - o->cursor) > 1;
-    if (more && o->skipped_count < TIDINGS__SKIPPED_MAX) {
-        uint32_t older = 0;
-        for (uint32_t i = 0; i < o->skipped_count; i++)
-            if (o->skipped[i].position == o->cursor && o->skipped[i].youngest > older) older = o->skipped[i].youngest;
-        o->skipped[o->skipped_count++] = (tidings__skipped){o->cursor++, older, o->youngest};
-        return true;
-    }
-    // Later posts change a name futex. This one has changed it already, and its commit does not.
-    if (sleep && tidings__slot_status(&o->center->segment, o->cursor) == TIDINGS__CLAIMED)
-        tidings__reader_sleep(o, UNFINISHED_SLEEP_NS);
-    return false;
-}
-
-static bool was_skipped(const tidings_observer *o, const tidings__subscription *in, uint64_t position) {
-    for (uint32_t i = 0; i < o->skipped_count; i++)
-        if (o->skipped[i].position == position && in->id > o->skipped[i].older && in->id <= o->skipped[i].youngest)
-            return true;
-    return false;
-}
-
-// Counts the ring's records of a subscription in a range. Skipped positions are left out: they are not in `passed`.
-// False: part of the range has been evicted.
-static bool count_records(const tidings_observer *o, const tidings__subscription *in, uint64_t from, uint64_t to,
-                          uint64_t *count) {
-    const tidings__segment *s = &o->center->segment;
-    *count = 0;
-    if (to - from > s->shape.slots) return false;
-    for (uint64_t p = from; p != to; p++) {
-        if (was_skipped(o, in, p)) continue;
-        const tidings__slot_state finding = tidings__slot_status(s, p);
-        if (finding == TIDINGS__LAPPED || finding == TIDINGS__UNDECIDED) return false;
-        if (finding != TIDINGS__VALID) continue;
-        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
-        if (!tidings__slot_valid_after_copy(s, p)) return false;
-        *count += tidings__route_includes(route, in->resolved);
-    }
-    return true;
-}
-
-// Evicted before its outcome was known: missed = evicted count − passed. The tally counts all records before its `end`;
-// `passed` counts all but the skipped ones. False: retry later.
-static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
-    tidings__segment *s = &o->center->segment;
-    for (uint32_t i = 0; i < t->count; i++) {
-        tidings__subscription *in = t->of[i];
-        uint64_t count, end, between;
-        if (in->fresh) continue;
-        if (in->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) in->passed = 0;
-        if (in->resolved == TIDINGS__NAME_NONE) continue;
-        // `oldest` is read before the tally: all records evicted by then are in the tally. Between the tally's `end`
-        // and `oldest` lies no record of this name, and its slots may be reused.
-        const uint64_t oldest = tidings__oldest(s);
-        tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
-#ifndef MUTANT_READER_WALKS_EVICTED_RANGE  // Found by: interleaving lapped_readers
-        if ((int64_t)(oldest - end) > 0) end = oldest;
-#endif
-        // How far this subscription has got: it may be ahead of a cursor that went back for newer ones.
-        const uint64_t at = (int64_t)(in->replayed - o->cursor) > 0 ? in->replayed : o->cursor;
-        const bool behind = (int64_t)(at - end) >= 0;
-        if (!count_records(o, in, behind ? end : at, behind ? at : end, &between)) return false;
-        const uint64_t passed = behind ? in->passed - between : in->passed + between;
-        in->settled = end;
-        if ((int64_t)(count - passed) <= 0) continue;
-        in->missed += count - passed;
-        in->passed += count - passed;
-        o->telling = true;
-    }
-    return true;
-}
-
-static bool is_of(tidings__segment *s, const tidings__subscription *in, uint32_t entry) {
-    const tidings__name *name = entry == TIDINGS__NAME_NONE ? NULL : tidings__name_at(s, entry);
-    return name && tidings__name_same(name, &in->key);
-}
-
-// The skipped position was committed after all: count it as missed for each subscription that skipped it.
-static void settle_valid(tidings_observer *o, const tidings__table *t, const tidings__skipped *left, uint64_t route) {
-    tidings__segment *s = &o->center->segment;
-    for (uint32_t i = 0; i < t->count; i++) {
-        tidings__subscription *in = t->of[i];
-        if (in->id <= left->older || in->id > left->youngest) continue;
-        if ((int64_t)(left->position - in->since) < 0 || (int64_t)(left->position - in->accounted) < 0 ||
-            (int64_t)(left->position - in->settled) < 0)
-            continue;
-        if (in->entry != TIDINGS__NAME_ALL && !is_of(s, in, (uint32_t)route & 0xffffff) &&
-            !is_of(s, in, (uint32_t)(route >> 32) & 0xffffff))
-            continue;
-        in->missed++;
-        in->passed++;
-        o->telling = true;
-    }
-}
-
-void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
-    tidings__segment *s = &o->center->segment;
-    for (uint32_t i = 0; i < o->skipped_count; i++) {
-        const tidings__skipped left = o->skipped[i];
-        const tidings__slot_state finding = tidings__slot_status(s, left.position);
-        bool settled = finding == TIDINGS__VOID;
-        if (finding == TIDINGS__VALID) {
-            const uint64_t route = tidings__relaxed(&tidings__cell_at(s, left.position)->route);
-            if (tidings__slot_valid_after_copy(s, left.position)) {
-                settle_valid(o, t, &left, route);
-                settled = true;
-            }
-        } else if (finding == TIDINGS__LAPPED) {
-            settled = settle_by_tally(o, t);
-        }
-        // Remove it at once: from now on it counts as passed.
-        if (settled) o->skipped[i--] = o->skipped[--o->skipped_count];
-    }
-}
-
 // MARK: Sleeping
 
-int tidings__reader_announce(tidings_observer *o, tidings_delivery *d) {
-    hear(o);
+static int reader_hear(tidings_observer *o, uint32_t *announced) {
+    (void)announced;
+    tidings__reader_hear(o);
+    return 0;
+}
+
+// The poster increments a name futex after its claim. So either this check sees the claim, or the futex differs from
+// the value read.
+static int reader_look(tidings_observer *o, tidings_delivery *d) {
     return tidings__look_for(o, tidings__frontier(&o->center->segment, o->cursor), d);
 }
 
-bool tidings__reader_rung(const tidings_observer *o) {
+static void reader_withdraw(tidings_observer *o) { (void)o; }
+
+static bool reader_rung(const tidings_observer *o, uint32_t announced) {
+    (void)announced;
+    if (tidings__acquire(&o->sleeper.own_futex) != tidings__relaxed(&o->own_heard)) return true;
     const tidings__segment *s = &o->center->segment;
     for (uint32_t name_futexes = tidings__relaxed(&o->heard_name_futexes); name_futexes;
          name_futexes &= name_futexes - 1) {
@@ -245,8 +211,32 @@ void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
 #endif
     tidings__futex_wait_any(values, count,
                             timeout_ns >= 0 && timeout_ns < LONGEST_SLEEP_NS ? timeout_ns : LONGEST_SLEEP_NS);
-    // A poster wakes a bounded number of sleepers, so this reader wakes the next ones. It does so whatever has ended
-    // its own sleep: the poster's wake-up may have been spent on it.
+    // Invariant W9: a poster wakes a bounded number of sleepers, so this reader wakes the next ones. It does so
+    // whatever has ended its own sleep: the poster's wake-up may have been spent on it.
     for (uint32_t left = name_futexes, i = 0; left; left &= left - 1)
         ring_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);
 }
+
+static void reader_sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns) {
+    (void)announced;
+    tidings__reader_sleep(o, timeout_ns);
+}
+
+const tidings__observer_kind tidings__kind_reader = {
+    .enter = reader_enter,
+    .exit = reader_exit,
+    .join = reader_join,
+    .leave = reader_leave,
+    .account = reader_account,
+    .added = reader_added,
+    .entry = reader_entry,
+    .match = reader_match,
+    .lapped = reader_lapped,
+    .value_entry = reader_value_entry,
+    .value_limit = reader_value_limit,
+    .hear = reader_hear,
+    .look = reader_look,
+    .withdraw = reader_withdraw,
+    .rung = reader_rung,
+    .sleep = reader_sleep,
+};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "receiving/observer.h"
+#include "receiving/kind.h"
 #include "retained/retained.h"
 #include "ring/verdict.h"
 
@@ -42,10 +42,10 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     if ((int64_t)(since - p) > (int64_t)s->shape.slots) p = since - s->shape.slots;
     for (; (int64_t)(since - p) > 0; p++) {
         if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
-        const uint64_t route = tidings__relaxed(&tidings__cell_at(s, p)->route);
+        const uint64_t route = tidings__route(tidings__cell_at(s, p));
 #ifndef MUTANT_RING_VALUES_NOT_LISTED  // Found by: interleaving values_of_many_names
-        if (route >> 24 & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) &&
-            !note(l, (uint32_t)route & 0xffffff, p))
+        if (tidings__route_flags(route) & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) &&
+            !note(l, tidings__route_name(route), p))
             return false;
 #endif
     }
@@ -106,13 +106,11 @@ static bool begin_many(tidings_observer *o, tidings__subscription *in) {
     if (left > 0) qsort(l.of, left, sizeof l.of[0], by_position);
     in->kept = l.of;
     in->kept_count = (uint32_t)left;
-    in->retained = left > 0;
+    tidings__set_relaxed(&in->retained, left > 0);
     return true;
 }
 
-// The entry that holds the retained value: the name's. A subject has no value of its own.
-static uint32_t entry_of(const tidings_observer *o, const tidings__subscription *in) {
-    if (!in->with_subject && !o->reader) return in->entry;
+uint32_t tidings__kept_find_name(const tidings_observer *o, const tidings__subscription *in) {
     tidings__key plain;
     tidings__key_make(&plain, in->name, in->name_length, NULL, 0);
     return tidings__name_find(&o->center->segment, &plain);
@@ -120,12 +118,14 @@ static uint32_t entry_of(const tidings_observer *o, const tidings__subscription 
 
 bool tidings__kept_begin(tidings_observer *o, tidings__subscription *in) {
     if (in->many) return begin_many(o, in);
-    const uint32_t entry = entry_of(o, in);
+    const uint32_t entry = o->kind->value_entry(o, in);
     tidings__record r;
     uint64_t position;
     uint32_t chunk;
-    in->retained = entry && tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) &&
-                   !listed(in, position);
+    const bool found = entry &&
+                       tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) &&
+                       !listed(in, position);
+    tidings__set_relaxed(&in->retained, found);
     return true;
 }
 
@@ -169,17 +169,15 @@ static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entr
 int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *in = t->of[i];
-        if (!in->retained) continue;
-        // If the value was replaced since it was listed, the newer one is delivered as it was posted. For a reader, the
-        // newer one may lie before `since`: it was still claimed when the list was made, and a reader can't revoke.
+        if (!tidings__relaxed(&in->retained)) continue;
+        // If the value was replaced since it was listed, the newer one is delivered as it was posted.
         while (in->kept_next < in->kept_count) {
             const tidings__kept *kept = &in->kept[in->kept_next++];
-            const int result = deliver(o, in, kept->entry, kept->position, o->reader ? in->since : kept->position + 1,
-                                       d);
+            const int result = deliver(o, in, kept->entry, kept->position, o->kind->value_limit(in, kept->position), d);
             if (result != TIDINGS__NOTHING) return result;
         }
-        in->retained = false;
-        const int result = in->many ? TIDINGS__NOTHING : deliver(o, in, entry_of(o, in), 0, in->since, d);
+        tidings__set_relaxed(&in->retained, false);
+        const int result = in->many ? TIDINGS__NOTHING : deliver(o, in, o->kind->value_entry(o, in), 0, in->since, d);
         if (result != TIDINGS__NOTHING) return result;
     }
     return TIDINGS__NOTHING;

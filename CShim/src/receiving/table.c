@@ -85,30 +85,48 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__subscrip
         for (uint32_t i = 0; i < t->count; i++) index_last(t, i);
         t->special = old->special;
     }
-    t->fresh = true;
+    tidings__set_relaxed(&t->fresh, true);
     t->fresh_from = fresh_from(old, at);
-    t->special += more->retained || more->history_count > 0;
+    t->special += tidings__relaxed(&more->retained) || more->history_count > 0;
     return t;
 }
 
-tidings__table *tidings__table_without(const tidings__table *old, uint32_t id, tidings__subscription **gone) {
-    *gone = NULL;
-    for (uint32_t i = 0; i < old->count; i++)
-        if (old->of[i]->id == id) *gone = old->of[i];
-    if (!*gone) return NULL;
-    tidings__table *t = make(old->count, old->prefix_count);
+// True if the ascending `ids` include this one.
+static bool includes(const uint32_t *ids, uint32_t count, uint32_t id) {
+    uint32_t from = 0;
+    while (count > 1) {
+        const uint32_t half = count / 2;
+        if (ids[from + half] <= id) from += half;
+        count -= half;
+    }
+    return ids[from] == id;
+}
+
+uint32_t tidings__table_select(const tidings__table *table, const uint32_t *ids, uint32_t count,
+                               tidings__subscription **selected) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < table->count; i++)
+        if (includes(ids, count, table->of[i]->id)) selected[found++] = table->of[i];
+    return found;
+}
+
+tidings__table *tidings__table_without(const tidings__table *old, tidings__subscription *const *gone, uint32_t count) {
+    tidings__table *t = make(old->count - count + 1, old->prefix_count);
     if (!t) return NULL;
     // Subscriptions that were new in the old table, and not activated yet, stay new in this one.
-    t->fresh_from = fresh_from(old, old->count);
+    const uint32_t fresh = fresh_from(old, old->count);
+    uint32_t left_out = 0;
+    t->fresh_from = fresh;
     for (uint32_t i = 0; i < old->count; i++) {
-        if (old->of[i] == *gone) {
-            if (i < t->fresh_from) t->fresh_from--;
+        if (left_out < count && old->of[i] == gone[left_out]) {
+            left_out++;
+            if (i < fresh) t->fresh_from--;
             continue;
         }
         t->of[t->count++] = old->of[i];
         index_last(t, t->count - 1);
     }
-    t->fresh = t->fresh_from < t->count;
+    tidings__set_relaxed(&t->fresh, t->fresh_from < t->count);
     t->special = old->special;
     return t;
 }
@@ -140,7 +158,7 @@ void tidings__subscription_retire(tidings_observer *observer, tidings__subscript
 }
 
 void tidings__subscriptions_free(tidings_observer *observer) {
-    tidings__subscription *subscription = atomic_exchange(&observer->removed, NULL);
+    tidings__subscription *subscription = tidings__exchange(&observer->removed, NULL);
     while (subscription) {
         tidings__subscription *next = subscription->next_removed;
         tidings__subscription_free(subscription);

@@ -9,6 +9,7 @@
 #include "platform/error.h"
 #include "platform/event.h"
 #include "platform/futex.h"
+#include "receiving/kind.h"
 #include "receiving/observer.h"
 #include "receiving/reader.h"
 #include "registry/doorbell.h"
@@ -22,69 +23,13 @@
 #define SPIN_LONGEST_NS 20000u  // longest spin before sleeping: four times the cost of a wake-up
 #define SPIN_WORTH_NS 50000u    // spin only if the last wait was shorter
 
-// Fills in all words that an observer sleeps on, with their values before its last check. Returns how many.
-#define BEDDED (2 + TIDINGS__GROUP_WAITS)
-static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings__futex_value words[BEDDED]) {
-    const tidings__segment *s = &o->center->segment;
-    uint32_t count = 2;
-    words[0] = (tidings__futex_value){tidings__doorbell(s, o->index), announced};
-    words[1] = (tidings__futex_value){(_Atomic uint32_t *)&o->sleeper.own_futex, tidings__relaxed(&o->own_heard)};
-    for (uint32_t i = 0; i < TIDINGS__GROUP_WAITS; i++) {
-        const uint64_t group_wait = tidings__relaxed(&o->group_waits[i]);
-#ifndef MUTANT_GROUP_LISTED_NOT_SLEPT_ON  // Found by: interleaving wake_group
-        if (group_wait)
-            words[count++] = (tidings__futex_value){&s->names[group_wait >> 32].wake_group, (uint32_t)group_wait};
-#endif
-#ifdef MUTANT_GROUP_FUTEX_READ_AFTER_CHECK  // Found by: interleaving wake_group
-        if (group_wait) words[count - 1].value = tidings__acquire(words[count - 1].word);
-#endif
-    }
-    return count;
-}
-
-bool tidings__rung(const tidings_observer *o, uint32_t announced) {
-    if (o->reader)
-        return tidings__acquire(&o->sleeper.own_futex) != tidings__relaxed(&o->own_heard) || tidings__reader_rung(o);
-    tidings__futex_value words[BEDDED];
-    for (uint32_t i = slept_on(o, announced, words); i-- > 0;)
-        if (tidings__acquire(words[i].word) != words[i].value) return true;
-    return false;
-}
+bool tidings__rung(const tidings_observer *o, uint32_t announced) { return o->kind->rung(o, announced); }
 
 void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns) {
     const bool told = tidings__end_watched(o->center) && !tidings__relaxed(&o->center->doubted_at);
     if (!told && (timeout_ns < 0 || timeout_ns > TIDINGS__END_ASK_NS)) timeout_ns = TIDINGS__END_ASK_NS;
-    if (o->reader) {
-        tidings__reader_sleep(o, timeout_ns);
-    } else {
-        tidings__futex_value words[BEDDED];
-        tidings__futex_wait_either(words, slept_on(o, announced, words), timeout_ns);
-    }
+    o->kind->sleep(o, announced, timeout_ns);
     if (!told) tidings__end_look_seldom(o->center);
-}
-
-// Runs before the announcement: chooses the wake groups to sleep in, and lists them for the posters. Only the first
-// GROUP_WAITS_ASKED subscriptions are considered; for other names, posters wake the observer by its doorbell.
-#define GROUP_WAITS_ASKED 16u
-static void make_group_waits(tidings_observer *o) {
-    tidings__segment *s = &o->center->segment;
-    uint32_t made = 0, asked = TIDINGS__NAME_NONE;
-    if (!s->writers_file && tidings__futex_takes_several()) {
-        const tidings__table *table = tidings__table_use(o);
-        for (uint32_t i = 0; i < table->count && i < GROUP_WAITS_ASKED && made < TIDINGS__GROUP_WAITS; i++) {
-            const uint32_t entry = table->of[i]->entry;
-            tidings__name *name = entry == asked ? NULL : tidings__name_at(s, entry);
-            asked = entry;
-            if (!name || tidings__name_members(name) < TIDINGS__WAKE_GROUP) continue;
-            tidings__set_relaxed(&s->observers[o->index].group_waits[made], entry);
-            tidings__set_relaxed(&o->group_waits[made++], (uint64_t)entry << 32 | tidings__acquire(&name->wake_group));
-        }
-        tidings__table_leave(o);
-    }
-    for (; made < TIDINGS__GROUP_WAITS; made++) {
-        tidings__set_relaxed(&s->observers[o->index].group_waits[made], TIDINGS__NAME_NONE);
-        tidings__set_relaxed(&o->group_waits[made], 0);
-    }
 }
 
 void tidings__publish_cursor(tidings_observer *o, bool wake) {
@@ -161,8 +106,8 @@ static int over(tidings_observer *o) {
     return tidings__end_doubted(o->center) ? tidings__end_fail(o->center, "go on observing") : 0;
 }
 
-// After a check of the ring that found nothing. If the center has ended, checks the ring again: a record that was
-// committed after the first check, and before the end, is delivered before -ESTALE.
+// Invariant A12. After a check of the ring that found nothing. If the center has ended, checks the ring again: a record
+// that was committed after the first check, and before the end, is delivered before -ESTALE.
 static int end_after_check(tidings_observer *o, tidings_delivery *d) {
     const int ended = over(o);
     if (__builtin_expect(ended == 0, 1)) return TIDINGS__NOTHING;
@@ -173,34 +118,17 @@ static int end_after_check(tidings_observer *o, tidings_delivery *d) {
 }
 
 int tidings__announce(tidings_observer *o, uint32_t *announced, tidings_delivery *d) {
-    tidings__segment *s = &o->center->segment;
     *announced = 0;
-    // Our own futex first: a thread that interrupts, or that changes a reader's table, changes this futex afterwards.
+    // Invariant W7: each word before the last check. Our own futex first: a thread that interrupts, or that changes a
+    // reader's table, changes this futex afterwards.
     tidings__set_relaxed(&o->own_heard, tidings__acquire(&o->sleeper.own_futex));
-    if (o->reader) {
-        const int found = tidings__reader_announce(o, d);
-        return found == TIDINGS__NOTHING ? end_after_check(o, d) : found;
-    }
-    const int place = tidings__center_place(o->center);
-    if (place) return place;
-    make_group_waits(o);
-    *announced = tidings__doorbell_announce(s, o->index);
-#ifdef MUTANT_NO_CHECK_AFTER_ANNOUNCE  // Found by: interleaving one_post
-    return over(o);
-#endif
-    int result = tidings__look_for(o, tidings__frontier(s, o->cursor), d);
-    // Check again that our participant is not declared dead: posters would no longer wake us. The announcement precedes
-    // this check, and a peer that declares us dead wakes us once more afterwards.
-    if (result == TIDINGS__NOTHING) result = tidings__center_place(o->center);
-#ifdef MUTANT_CLAIM_IGNORED_AFTER_ANNOUNCE  // Found by: interleaving one_post
-    if (result == TIDINGS__IN_FLIGHT) return TIDINGS__NOTHING;
-#endif
+    int result = o->kind->hear(o, announced);
+    if (result) return result;
+    result = o->kind->look(o, d);
     return result == TIDINGS__NOTHING ? end_after_check(o, d) : result;
 }
 
-void tidings__withdraw(tidings_observer *o) {
-    if (!o->reader && tidings__has_place(o->center)) tidings__doorbell_withdraw(&o->center->segment, o->index);
-}
+void tidings__withdraw(tidings_observer *o) { o->kind->withdraw(o); }
 
 // Announces, checks the ring once more, and sleeps. Returns TIDINGS__DELIVERED, IN_FLIGHT or an error. NOTHING: slept,
 // or not; the caller checks again.
@@ -241,10 +169,8 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
 #ifdef MUTANT_SLOW_NEXT  // Found by: instructions next_64
     for (volatile int turns = 0; turns < 6; turns++) {}
 #endif
-    if (__builtin_expect(o->fork_epoch != tidings__thread_self()->fork_epoch, 0))
-        return tidings__fail(
-            ECHILD, "can't use an observer of center \"%s\" that was opened before a fork; open one in this process",
-            o->center->segment.name);
+    const int forked = tidings__observer_own(o);
+    if (__builtin_expect(forked != 0, 0)) return forked;
     if (!tidings__relaxed(&o->started)) tidings__set_relaxed(&o->started, true);
     if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__subscriptions_free(o);
     if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);

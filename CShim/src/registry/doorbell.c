@@ -7,8 +7,8 @@ void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__acquire(doorbell);
     while (was & TIDINGS__ASLEEP) {
-        // A new value with the flag still set: if this poster dies before the wake-up, the next poster wakes the
-        // observer.
+        // Invariant W3: a new value with the flag still set. If this poster dies before the wake-up, the next poster
+        // wakes the observer.
         uint32_t rung = was + 2;
 #ifdef MUTANT_ASLEEP_CLEARED_BEFORE_WAKE  // Found by: interleaving dead_poster
         rung &= ~TIDINGS__ASLEEP;
@@ -40,8 +40,8 @@ static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_
         if (lies_in(&s->observers[observer], entry))
             tidings__fetch_and(tidings__doorbell(s, observer), ~TIDINGS__ASLEEP);
 #endif
-        // Must be read after the doorbell: an observer writes the list before it announces, so this list belongs to the
-        // announced sleep.
+        // Invariant W5: must be read after the doorbell; an observer writes the list before it announces, so this list
+        // belongs to the announced sleep.
         if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry))
             wake_group |= UINT64_C(1) << bit;
     }

@@ -15,8 +15,8 @@
 // The most sleepers that a woken reader wakes, so honest readers wake as a tree: 1, 4, 16 at a time.
 #define TIDINGS__NAME_FUTEX_PASSES 4
 
-// Announces that this observer is about to sleep. Returns the value of its doorbell to sleep on. A full barrier: a
-// poster that claims after it sees the announcement and wakes the observer.
+// Announces that this observer is about to sleep. Returns the value of its doorbell to sleep on.
+// Invariant W1: a full barrier, so a poster that claims after it sees the announcement and wakes the observer.
 static inline uint32_t tidings__doorbell_announce(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__relaxed(doorbell), announced;
@@ -26,6 +26,7 @@ static inline uint32_t tidings__doorbell_announce(const tidings__segment *s, uin
     do announced = ((was & ~TIDINGS__ASLEEP) + 2) | TIDINGS__ASLEEP;
 #endif
     while (!tidings__cas(doorbell, &was, announced));
+    // Invariant W4: only the observer sets its bit.
 #ifndef MUTANT_ASLEEP_BIT_NOT_SET  // Found by: interleaving one_post
     tidings__fetch_or(&s->header->asleep[observer / 64], UINT64_C(1) << observer % 64);
 #endif

@@ -11,6 +11,7 @@ static uint64_t with_state(uint64_t word, uint32_t participant, uint32_t state) 
     return GENERATION(word) << 20 | (uint64_t)(participant & 0xffff) << 4 | state;
 }
 
+// Invariant N6: an entry with a value is not taken out. Nor is one with members.
 static bool needed(const tidings__name *entry) {
     uint64_t retained = tidings__acquire(&entry->retained) & 0xffff;
     return (retained != 0 && retained != TIDINGS__RETAINED_EXPECTED) || tidings__name_observed(entry);
@@ -35,8 +36,8 @@ static bool consume_budget(uint64_t *effort, uint64_t much) {
 }
 
 // Unlinks a GONE entry from its chain. True if certainly no chain leads to it. A thread that is stopped in here for
-// long may go on when the entry serves another name. So each change is a CAS of a value that was read *before* the
-// state was found still GONE. Every re-use changes these values (tags).
+// long may go on when the entry serves another name. Invariant N4: each change is a CAS of a value that was read
+// *before* the state was found still GONE. Every re-use changes these values (tags).
 static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *effort) {
     tidings__name *entry = &s->names[index];
     uint64_t next = tidings__acquire(&entry->next);

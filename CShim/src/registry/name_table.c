@@ -53,7 +53,7 @@ tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
     if (index >= s->shape.names) return &s->names[index];
 #endif
     if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;
-    // An index that a peer wrote must not make this process reserve memory.
+    // Invariant N9: an index that a peer wrote must not make this process reserve memory.
     if (tidings__names_there(s, index + 1) <= index) return NULL;
     return &s->names[index];
 }
@@ -166,6 +166,7 @@ static bool search_table(tidings__segment *s, uint32_t participant, uint32_t lim
             if (!tidings__name_take_out(s, participant, candidate, &effort)) continue;
             taken_out++;
         }
+        // Invariant N5: an entry that the ring may still name waits.
         if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0) {
             if (waiting->count < SCANS) waiting->entries[waiting->count++] = candidate;
         } else if (take_free(s, participant, candidate)) {
@@ -293,7 +294,8 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             taken++;
             tidings__name *entry = &s->names[mine];
             for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) tidings__set_relaxed(&entry->members[i], 0);
-            // Clears the bits and keeps the count: an observer that is late to sleep on it must find another value.
+            // Invariant W6: clears the bits and keeps the count. An observer that is late to sleep on it must find
+            // another value.
             tidings__fetch_and(&entry->wake_group, ~(TIDINGS__WAKE_GROUP_RUNG - 1));
             // The ring holds no record any more of the entry's former name, and none yet of the new one. The tally
             // starts at 0, so that a reader that finds the entry later knows how many records there were.
@@ -321,6 +323,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
         // its member is reclaimed.
         if (!tidings__cas(&entry->state, &preparing, state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED)))
             continue;
+        // Invariant N1: `head` was read before the chain was searched.
         if (tidings__cas(bucket, &head, link_to(head, mine))) {
             *index = mine;
             mine = TIDINGS__NAME_NONE;

@@ -9,7 +9,8 @@
 #include "platform/lock.h"
 #include "platform/process.h"
 
-// OFD locks do not exclude handles that share a descriptor, but every handle opens its own.
+// Invariant A4: a participant is this lock. OFD locks do not exclude handles that share a descriptor, but every handle
+// opens its own.
 static int take(tidings__segment *s, int fd, uint32_t index, bool *orphans) {
     int error = tidings__lock_try(fd, index, s->writable);
     if (error) return error;
@@ -75,8 +76,8 @@ bool tidings__participant_dead(const tidings__segment *s, uint32_t index, uint32
     if (instance == 0) return false;
     if (!(instance & 1)) return true;
     if (tidings__lock_held(tidings__segment_locks(s), index) != 0) return false;
-    // A participant that took the entry meanwhile has another instance number. So only the participant whose lock was
-    // free is declared dead.
+    // Invariant A7: declared for all processes. A participant that took the entry meanwhile has another instance
+    // number. So only the participant whose lock was free is declared dead.
     if (s->writable) tidings__cas(&s->participants[index].instance, &instance, instance & ~UINT64_C(1));
     return true;
 }

@@ -27,8 +27,7 @@ typedef struct tidings__prefix_walk {
 static inline tidings__prefix_walk tidings__prefixes(const tidings__segment *s) {
     // Sequentially consistent, like the load of EV before it in a count of records. A participant that added a prefix
     // before it read EV is then seen.
-    return (tidings__prefix_walk){atomic_load_explicit(&s->names[TIDINGS__NAME_ALL].next, memory_order_seq_cst),
-                                  2 * TIDINGS_PREFIXES_MAX};
+    return (tidings__prefix_walk){tidings__seq_cst(&s->names[TIDINGS__NAME_ALL].next), 2 * TIDINGS_PREFIXES_MAX};
 }
 static inline bool tidings__prefixes_any(const tidings__prefix_walk *walk) {
     return (uint32_t)walk->link != TIDINGS__NAME_NONE;

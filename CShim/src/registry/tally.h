@@ -19,7 +19,8 @@ static inline void tidings__tally_read(const tidings__tally *tally, uint64_t *co
     }
 }
 
-// Adds the count of an evicted range, exactly once however many threads try: `end` shows which ranges were added.
+// Invariant E4: adds the count of an evicted range, exactly once however many threads try: `end` shows which ranges
+// were added.
 static inline void tidings__tally_add(tidings__tally *tally, uint64_t more, uint64_t range_end) {
     uint64_t count, end;
     do {

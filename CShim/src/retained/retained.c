@@ -8,6 +8,7 @@
 
 #define POSITION48 TIDINGS__CHUNK_NOWHERE
 
+// Invariant N7: the word of an entry takes a later position only.
 static bool newer(uint64_t retained, uint64_t position) {
     return (int64_t)((retained & ~UINT64_C(0xffff)) - (position << 16)) >= 0 && retained > TIDINGS__RETAINED_EXPECTED;
 }
@@ -100,31 +101,17 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     if ((int64_t)(from - oldest) > 0) oldest = from;
     for (uint64_t p = end; p > oldest && p-- > 0;) {
         if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
-        tidings__cell *cell = tidings__cell_at(s, p);
-        uint64_t route = tidings__relaxed(&cell->route);
-        if (((uint32_t)route & 0xffffff) != index || !((route >> 24) & TIDINGS__RECORD_RETAIN)) continue;
-        tidings__record_read(cell, record);
+        const uint64_t route = tidings__route(tidings__cell_at(s, p));
+        if (tidings__route_name(route) != index || !(tidings__route_flags(route) & TIDINGS__RECORD_RETAIN)) continue;
+        tidings__record_read(tidings__cell_at(s, p), record);
         if (!tidings__slot_valid_after_copy(s, p)) continue;
         *position = p;
         *chunk = record->chunk;
         return !(record->flags & TIDINGS__RECORD_CLEAR);
     }
     if (!tidings__retained_in(s, tidings__acquire(&entry->retained), position, chunk)) return 0;
-    if (tidings__back_chunk(s, *chunk, TIDINGS__CHUNK_HEADER) != 0) return 0;
-    uint64_t capacity, header[4];
-    tidings__bytes_read(header, tidings__chunk_bytes(s, *chunk, &capacity), sizeof header);
-    record->time = header[0];
-    record->size = (uint32_t)header[1];
-    record->pid = (uint32_t)(header[1] >> 32);
-    record->uid = (uint32_t)header[2];
-    record->participant = (uint16_t)(header[2] >> 32);
-    record->subject_length = (uint8_t)(header[2] >> 48);
-    record->name_length = (uint8_t)(header[2] >> 56);
-    record->name = index;
-    record->name_subject = (uint32_t)(header[3] >> 32) & 0xffffff;
-    record->flags = (uint8_t)(header[3] >> 24);
-    record->format = (uint8_t)(header[3] >> 56);
-    record->chunk = *chunk;
+    if (!tidings__chunk_record(s, *chunk, record)) return 0;
+    record->name = index;  // whatever a hostile chunk says
     if (!tidings__chunk_holds(s, *chunk, *position)) return -1;
     return *position >= from && *position < limit;
 }
@@ -152,10 +139,9 @@ uint32_t tidings__reclaim_retained(tidings_center *center) {
         uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
         if (tidings__chunk_state(word) != TIDINGS__CHUNK_RETAINED || !tidings__chunk_before(word, tidings__oldest(s)))
             continue;
-        if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0) continue;
-        uint64_t capacity, header[4];
-        tidings__bytes_read(header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
-        tidings__name *entry = tidings__name_at(s, (uint32_t)header[3] & 0xffffff);
+        tidings__record record;
+        if (!tidings__chunk_record(s, chunk, &record)) continue;
+        tidings__name *entry = tidings__name_at(s, record.name);
         uint64_t expected = tidings__chunk_position(word) << 16 | (chunk + 1);
         // Promotion writes the entry before EV moves on, and EV has moved on. So a chunk that the entry does not name
         // now never will be named.

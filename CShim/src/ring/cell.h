@@ -7,7 +7,7 @@
 #include "segment/position.h"
 #include "segment/segment.h"
 
-// True while the last claim's owner may still use the cell. There are two cases:
+// Invariant R4. True while the last claim's owner may still use the cell. There are two cases:
 // - The owner may still write. Only a claim flips W's phase, and only the owner makes C's phase equal to it again.
 // - The owner has committed, but has not yet noticed that its position was revoked. The caller must load the words in
 //   this order: W, C, V.

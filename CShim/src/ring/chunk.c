@@ -97,6 +97,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             // If backing a chunk has failed once, only chunks that already have memory are tried. A class has up to 512
             // chunks, and asking for memory for each one would be slow.
             if (unbacked && !tidings__chunk_has_memory(s, candidate, size)) continue;
+            // Invariant R11: the CAS makes this participant the only one that writes the chunk.
             uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, participant, TIDINGS__CHUNK_OWNED);
             if (!tidings__cas(&s->chunk_words[candidate], &word, owned)) continue;
             int error = tidings__back_chunk(s, candidate, size);
@@ -135,6 +136,15 @@ void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t 
     while (tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && tidings__chunk_owner(word) == participant) {
         if (tidings__cas(&s->chunk_words[chunk], &word, 0)) return;
     }
+}
+
+bool tidings__chunk_record(tidings__segment *s, uint32_t chunk, tidings__record *record) {
+    if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER) != 0) return false;
+    uint64_t capacity;
+    tidings__record_header header;
+    tidings__bytes_read(&header, tidings__chunk_bytes(s, chunk, &capacity), sizeof header);
+    tidings__record_unpack(header, chunk, record);
+    return true;
 }
 
 bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t position) {

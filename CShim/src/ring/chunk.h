@@ -3,7 +3,7 @@
 #ifndef TIDINGS__CHUNK_H
 #define TIDINGS__CHUNK_H
 
-#include "ring/cell.h"
+#include "ring/record.h"
 
 static inline uint64_t tidings__chunk_word(uint64_t position, uint32_t participant, uint32_t state) {
     return position << 16 | (uint64_t)(participant & 0xfff) << 4 | state;
@@ -56,6 +56,10 @@ static inline void tidings__chunk_publish(tidings__segment *s, uint32_t particip
     uint64_t word = tidings__chunk_word(position, participant, TIDINGS__CHUNK_OWNED);
     tidings__cas(&s->chunk_words[chunk], &word, tidings__chunk_word(position, participant, TIDINGS__CHUNK_IN_RING));
 }
+
+// The copy of a record's header at the start of a chunk. The chunk may get another record while it is read: check
+// `tidings__chunk_holds`, or the name entry's retained word, afterwards. False: the chunk has no memory.
+bool tidings__chunk_record(tidings__segment *s, uint32_t chunk, tidings__record *record);
 
 // True if the chunk holds the record of `position` now. Check before and after copying from the chunk.
 bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t position);

@@ -19,9 +19,9 @@ typedef struct tidings__claim {
 // the locks of the dead participants' entries held.
 void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead);
 
-// From here on, the kernel marks this word if the thread dies. Uses the one pending operation in glibc's robust list
-// head. It is free while the thread is in no robust mutex operation. Only a post from a signal handler can interrupt
-// such an operation: see `tidings__owner`.
+// Invariant R9: from here on, the kernel marks this word if the thread dies. Uses the one pending operation in glibc's
+// robust list head. It is free while the thread is in no robust mutex operation. Only a post from a signal handler can
+// interrupt such an operation: see `tidings__owner`.
 static inline void tidings__pending_set(tidings__thread *thread, _Atomic uint64_t *word) {
 #ifndef MEASURE_WITHOUT_DEATH_NOTICE  // Measured by: Benchmarks/Regressions/without
     // Volatile: only the kernel reads the value, so the compiler could drop the store. The offset is right on little
@@ -63,8 +63,8 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
     // is untrusted. `*hint` comes from a claim of this process, so the positions before it are decided.
     uint32_t steps = 1, contradictions = 0;
     for (;;) {
-        // EV must be loaded before W. If position - slots < E, that position was decided before, so W's lap is at least
-        // the lap before this one.
+        // Invariant R5: EV must be loaded before W. If position - slots < E, that position was decided before, so W's
+        // lap is at least the lap before this one.
         uint64_t start = tidings__oldest(s);
         if ((int64_t)(position - start) < 0) position = start;
         if (position - start >= s->shape.slots) {
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
         steps = 1;
 #endif
         if (position != start && steps == 0) {
-            // Invariant: a position is claimed only if the position before it is decided, so the order has no gap. A
+            // Invariant R1: a position is claimed only if the position before it is decided, so the order has no gap. A
             // shared hint does not prove that, so the position before is checked.
             uint64_t before = tidings__acquire(&tidings__cell_at(s, position - 1)->claim);
             if (tidings__lap_ahead(before, tidings__lap_at(s, position - 1)) < 0) {
@@ -116,6 +116,7 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             }
         }
         uint64_t c = tidings__acquire(&cell->commit);
+        // Invariant R3: a claim needs a cell that is not busy.
         if (tidings__busy(w, c, tidings__acquire(&cell->verdict))) {
             uint64_t over = lap << TIDINGS__W_LAP_SHIFT |
                             (w & (TIDINGS__W_PHASE | TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK)) | TIDINGS__W_SKIPPED;
@@ -125,6 +126,7 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             steps = 1;
             continue;
         }
+        // Invariant R2: the CAS below, or the one above that skips, decides the position.
         uint64_t phase = ~c & 1;
 #ifdef MUTANT_PHASE_NOT_FLIPPED  // Found by: interleaving three_laps
         phase = c & 1;
@@ -178,6 +180,7 @@ static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tiding
 #ifdef MUTANT_PENDING_CLEARED_BEFORE_COMMIT  // Found by: interleaving dead_poster
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
 #endif
+    // Invariant R6: release, so the record is written before C.
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
     // The store of C must come before the load of V. If this process is registered, the revoker's membarrier ensures
     // that, and only the compiler must keep the order. Paired with `tidings__revoke_all`.

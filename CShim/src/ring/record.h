@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ring/cell.h"
+#include "segment/route.h"
 
 // A private copy of a record's header. The words come from a peer and are untrusted. Check every length against the
 // size of the cell or chunk before use.
@@ -24,25 +25,38 @@ static inline uint64_t tidings__round8(uint64_t size) { return (size + 7) & ~UIN
 
 static inline uint64_t tidings__round16(uint64_t size) { return (size + 15) & ~UINT64_C(15); }
 
-static inline uint64_t tidings__route_word(uint32_t name, uint32_t name_subject, uint8_t flags, uint8_t format) {
-    return (uint64_t)name | (uint64_t)flags << 24 | (uint64_t)name_subject << 32 | (uint64_t)format << 56;
+// A record's header as words, in the order in which a cell and a chunk hold it.
+typedef struct tidings__record_header {
+    uint64_t time, size_pid, poster, route;
+} tidings__record_header;
+
+static inline void tidings__header_write(tidings__cell *cell, const tidings__record_header header) {
+    tidings__set_relaxed(&cell->time, header.time);
+    tidings__set_relaxed(&cell->size_pid, header.size_pid);
+    tidings__set_relaxed(&cell->poster, header.poster);
+    tidings__set_relaxed(&cell->route, header.route);
 }
 
+static inline void tidings__record_unpack(const tidings__record_header header, uint32_t chunk, tidings__record *r) {
+    r->time = header.time;
+    r->size = (uint32_t)header.size_pid;
+    r->pid = (uint32_t)(header.size_pid >> 32);
+    r->uid = (uint32_t)header.poster;
+    r->participant = (uint16_t)(header.poster >> 32);
+    r->subject_length = (uint8_t)(header.poster >> 48);
+    r->name_length = (uint8_t)(header.poster >> 56);
+    r->name = tidings__route_name(header.route);
+    r->flags = tidings__route_flags(header.route);
+    r->name_subject = tidings__route_name_subject(header.route);
+    r->format = tidings__route_format(header.route);
+    r->chunk = chunk;
+}
+
+// The record in a cell. `tidings__chunk_record` reads the copy in a chunk.
 static inline void tidings__record_read(const tidings__cell *cell, tidings__record *r) {
-    uint64_t size_pid = tidings__relaxed(&cell->size_pid), poster = tidings__relaxed(&cell->poster);
-    uint64_t route = tidings__relaxed(&cell->route);
-    r->time = tidings__relaxed(&cell->time);
-    r->size = (uint32_t)size_pid;
-    r->pid = (uint32_t)(size_pid >> 32);
-    r->uid = (uint32_t)poster;
-    r->participant = (uint16_t)(poster >> 32);
-    r->subject_length = (uint8_t)(poster >> 48);
-    r->name_length = (uint8_t)(poster >> 56);
-    r->name = (uint32_t)route & 0xffffff;
-    r->flags = (uint8_t)(route >> 24);
-    r->name_subject = (uint32_t)(route >> 32) & 0xffffff;
-    r->format = (uint8_t)(route >> 56);
-    r->chunk = (uint32_t)tidings__relaxed(&cell->body[0]);
+    const tidings__record_header header = {tidings__relaxed(&cell->time), tidings__relaxed(&cell->size_pid),
+                                           tidings__relaxed(&cell->poster), tidings__route(cell)};
+    tidings__record_unpack(header, (uint32_t)tidings__relaxed(&cell->body[0]), r);
 }
 
 // Copies to and from a cell's body. An observer's copy may mix two laps. `tidings__slot_valid_after_copy` detects that,

@@ -44,7 +44,7 @@ static bool ask(const tidings__segment *s, uint64_t position) {
     const uint64_t pending = tidings__v_of(position, TIDINGS__V_PENDING);
     uint64_t v = tidings__acquire(&cell->verdict);
     while (v >> 2 != position) {
-        // The position in V only grows, so a late revoker can't open the verdict of an earlier lap again.
+        // Invariant R7: the position in V only grows, so a late revoker can't open the verdict of an earlier lap again.
         if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return false;
         if (tidings__slot_status(s, position) != TIDINGS__CLAIMED) return false;
         if (tidings__cas(&cell->verdict, &v, pending)) return true;

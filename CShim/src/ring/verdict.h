@@ -29,8 +29,8 @@ static inline tidings__slot_state tidings__slot_status(const tidings__segment *s
 
 // True if the slot has not been claimed for a later lap. Call after the last byte was read.
 static inline bool tidings__slot_valid_after_copy(const tidings__segment *s, uint64_t position) {
-    // The acquire fence orders the loads of the bytes before the load of W, so that load may be relaxed. A claimant
-    // changes W before it changes a byte (release fence after the claim).
+    // Invariant R8: the acquire fence orders the loads of the bytes before the load of W, so that load may be relaxed.
+    // A claimant changes W before it changes a byte (release fence after the claim).
     tidings__fence_acquire();
     return tidings__lap_ahead(tidings__relaxed(&tidings__cell_at(s, position)->claim), tidings__lap_at(s, position)) ==
            0;

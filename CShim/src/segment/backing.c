@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "platform/atomics.h"
 #include "platform/error.h"
 #include "platform/file.h"
 #include "segment/internal.h"
@@ -31,9 +32,8 @@ static uint64_t pages_of(uint64_t bytes) { return (bytes + TIDINGS__PAGE - 1) / 
 // Only raises the word: another thread may have stored a higher value. Relaxed: the value says something about the
 // file, and orders no other words.
 static void raise_to(_Atomic uint32_t *word, uint32_t value) {
-    uint32_t known = atomic_load_explicit(word, memory_order_relaxed);
-    while (known < value &&
-           !atomic_compare_exchange_weak_explicit(word, &known, value, memory_order_relaxed, memory_order_relaxed)) {}
+    uint32_t known = tidings__relaxed(word);
+    while (known < value && !tidings__cas(word, &known, value)) {}
 }
 
 // Gives [start, end) memory without changing its contents. Rounds to whole pages.
@@ -83,7 +83,7 @@ static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole) {
 }
 
 bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
-    if (atomic_load_explicit(&segment->chunk_backed[chunk], memory_order_relaxed) >= pages_of(bytes)) return true;
+    if (tidings__relaxed(&segment->chunk_backed[chunk]) >= pages_of(bytes)) return true;
     const uint64_t offset = offset_of(segment, chunk, NULL);
     // If the hole is at the end of the file, a writer learns nothing: a file system without holes answers the same.
     const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
@@ -100,8 +100,8 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
             "can't use %llu bytes of chunk %u of center \"%s\": there is no such room; the center may be damaged",
             (unsigned long long)bytes, chunk, segment->name);
     }
-    // A writer checks before it reserves as well: another process may have reserved the memory, and the check is
-    // cheaper.
+    // Invariant A3: memory before the first touch. A writer checks before it reserves as well: another process may have
+    // reserved the memory, and the check is cheaper.
     if (tidings__chunk_has_memory(segment, chunk, bytes)) return 0;
     if (!segment->writable) {
         return tidings__fail(
@@ -121,10 +121,8 @@ static void publish_names(tidings__segment *segment, uint32_t count) {
     // Release: the memory exists before the number says so. The number is only a hint for other processes: each process
     // asks the file itself before it touches an entry.
     _Atomic uint64_t *backed = &segment->header->names_backed.word;
-    uint64_t before = atomic_load_explicit(backed, memory_order_relaxed);
-    while (before < count &&
-           !atomic_compare_exchange_weak_explicit(backed, &before, count, memory_order_release, memory_order_relaxed)) {
-    }
+    uint64_t before = tidings__relaxed(backed);
+    while (before < count && !tidings__cas(backed, &before, count)) {}
 }
 
 static uint64_t names_hole(const tidings__segment *segment, uint32_t known) {
@@ -133,7 +131,7 @@ static uint64_t names_hole(const tidings__segment *segment, uint32_t known) {
 }
 
 uint32_t tidings__names_there(tidings__segment *segment, uint32_t count) {
-    const uint32_t known = atomic_load_explicit(&segment->names_known, memory_order_relaxed);
+    const uint32_t known = tidings__relaxed(&segment->names_known);
     if (known >= count) return count;
     const uint64_t names = segment->geometry.names, hole = names_hole(segment, known);
     // If the hole is at the end of the file, a writer learns nothing: a file system without holes answers the same.
@@ -146,7 +144,7 @@ uint32_t tidings__names_there(tidings__segment *segment, uint32_t count) {
 }
 
 int tidings__back_names(tidings__segment *segment, uint32_t count) {
-    const uint32_t known = atomic_load_explicit(&segment->names_known, memory_order_relaxed);
+    const uint32_t known = tidings__relaxed(&segment->names_known);
     if (known >= count) return 0;
     if (count > segment->shape.names) {
         return tidings__fail(ENOSPC,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "platform/atomics.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/file.h"
@@ -18,11 +19,11 @@ static void write_contents(tidings__segment *segment) {
     // All stores are relaxed: the file has no name yet, so no other process reads it. The system call that gives it a
     // name orders the stores. Cells are created as zeros: W says "lap 0, no owner", and C and V name position 0, which
     // lies in slot 0. So only slot 0 needs other values.
-    atomic_store_explicit(&segment->cells[0].commit, TIDINGS__C_NEVER, memory_order_relaxed);
-    atomic_store_explicit(&segment->cells[0].verdict, TIDINGS__V_NEVER, memory_order_relaxed);
-    atomic_store_explicit(&segment->names[TIDINGS__NAME_ALL].state, TIDINGS__NAME_LINKED, memory_order_relaxed);
-    atomic_store_explicit(&header->names_used.word, TIDINGS__NAME_FIRST, memory_order_relaxed);
-    atomic_store_explicit(&header->names_backed.word, segment->shape.names_first, memory_order_relaxed);
+    tidings__set_relaxed(&segment->cells[0].commit, TIDINGS__C_NEVER);
+    tidings__set_relaxed(&segment->cells[0].verdict, TIDINGS__V_NEVER);
+    tidings__set_relaxed(&segment->names[TIDINGS__NAME_ALL].state, TIDINGS__NAME_LINKED);
+    tidings__set_relaxed(&header->names_used.word, TIDINGS__NAME_FIRST);
+    tidings__set_relaxed(&header->names_backed.word, segment->shape.names_first);
     header->version = TIDINGS__FORMAT_VERSION;
     header->layout_stamp = tidings__layout_stamp();
     header->file_size = segment->size;
@@ -153,6 +154,7 @@ int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint3
 
     segment->fd = tidings__file_create_unnamed(other);
     int result = segment->fd < 0 ? segment->fd : make(segment, mode, group);
+    // Invariant A1: the name is the last step.
     if (result == 0) result = tidings__file_publish(segment->fd, segment->path);
     if (result == -EOPNOTSUPP) {
         // This file system needs a name for each file, or can't name a file later.

@@ -11,7 +11,6 @@
 #ifndef TIDINGS__LAYOUT_H
 #define TIDINGS__LAYOUT_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 #define TIDINGS__FORMAT_VERSION 4u

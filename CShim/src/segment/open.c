@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform/atomics.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/file.h"
@@ -53,7 +54,7 @@ int tidings__segment_attach(tidings__segment *segment) {
     segment->slot_mask = segment->shape.slots - 1;
     segment->slot_shift = (uint32_t)__builtin_ctz(segment->shape.slots);
     // Both callers have made sure that all of base_size has memory. Relaxed: no other thread uses the segment yet.
-    atomic_store_explicit(&segment->names_known, segment->shape.names_first, memory_order_relaxed);
+    tidings__set_relaxed(&segment->names_known, segment->shape.names_first);
     segment->chunk_backed = calloc(geometry->chunk_count, sizeof *segment->chunk_backed);
     return segment->chunk_backed ? 0 : -ENOMEM;
 }
@@ -119,6 +120,7 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags) {
     }
     tidings__identity identity;
     int result = tidings__segment_identify(segment, segment->fd, flags, "open", &identity);
+    // Invariant A2: nothing is mapped before.
     if (result == 0) result = tidings__segment_validate(segment, "open", &identity);
     if (result == 0) result = tidings__segment_map(segment, &identity);
     // Also set to false: an earlier attempt may have opened another center of this name, which was removed meanwhile.
@@ -135,7 +137,7 @@ int tidings__segment_join(tidings__segment *segment, uint32_t flags) {
         else if (result != 0)
             (void)tidings__segment_unopenable(segment, -result, flags, "open");
     }
-    if (result == 0 && atomic_load_explicit(&segment->header->removed.word, memory_order_acquire) != 0) {
+    if (result == 0 && tidings__acquire(&segment->header->removed.word) != 0) {
         // The remover was killed, or is between marking the file and deleting the name. This process completes the
         // removal. After that there is no center.
         result = segment->writable

@@ -1,6 +1,8 @@
 // The search for the frontier, and walks of the whole ring.
 #include "segment/position.h"
 
+#include "segment/route.h"
+
 // Decided positions are a prefix. So an exponential search, followed by a binary search, finds the end of the prefix.
 // It reads at most 2 log2(slots) cells.
 uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
@@ -38,10 +40,10 @@ static uint32_t names_at(const tidings__segment *s, uint64_t position, bool reta
     const bool written = tidings__acquire(&cell->commit) >> 1 == position;
     if (!written) return w & TIDINGS__W_DIED ? 0 : ANY;
     // Relaxed: ordered after the acquire load of C.
-    const uint64_t route = tidings__relaxed(&cell->route);
-    if (retained && !((route >> 24) & TIDINGS__RECORD_RETAIN)) return 0;
-    names[0] = (uint32_t)route & 0xffffff;
-    names[1] = (uint32_t)(route >> 32) & 0xffffff;
+    const uint64_t route = tidings__route(cell);
+    if (retained && !(tidings__route_flags(route) & TIDINGS__RECORD_RETAIN)) return 0;
+    names[0] = tidings__route_name(route);
+    names[1] = tidings__route_name_subject(route);
     return 2;
 }
 

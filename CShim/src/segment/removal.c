@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "platform/atomics.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/file.h"
@@ -34,7 +35,7 @@ static int mark_removed(int fd, uint64_t value) {
     const int result = tidings__map(fd, sizeof(tidings__header), true, &bytes);
     if (result != 0) return result;
     tidings__header *header = (void *)bytes;
-    atomic_store(&header->removed.word, value);
+    tidings__set_seq_cst(&header->removed.word, value);
     tidings__unmap(bytes, sizeof(tidings__header));
     return 0;
 }
@@ -84,8 +85,8 @@ static void ring_all(uint8_t *doorbells, uint32_t count) {
         _Atomic uint32_t *doorbell = (void *)(doorbells + (uint64_t)i * TIDINGS__LINE);
         // Bit 0: asleep. The epoch is counted up as well: if the sleeper has not reached the kernel yet, it finds
         // another value and does not sleep.
-        if (!(atomic_load(doorbell) & 1)) continue;
-        atomic_fetch_add(doorbell, 2);
+        if (!(tidings__seq_cst(doorbell) & 1)) continue;
+        tidings__fetch_add(doorbell, 2);
         (void)tidings__futex_wake(doorbell, 2);
     }
 }
@@ -107,7 +108,7 @@ static void wake_observers(int fd, int writers_file, const tidings__identity *id
     if (identity->writers_file == 0) ring_all(bytes + geometry.observers, identity->shape.observers);
     tidings__name_futex *name_futexes = ((tidings__header *)(void *)bytes)->name_futexes;
     for (uint32_t i = 0; identity->writers_file != 0 && i < TIDINGS__NAME_FUTEXES; i++) {
-        atomic_fetch_add(&name_futexes[i].word, 1);
+        tidings__fetch_add(&name_futexes[i].word, 1);
         (void)tidings__futex_wake(&name_futexes[i].word, READERS_WOKEN);
     }
     tidings__unmap(bytes, length);

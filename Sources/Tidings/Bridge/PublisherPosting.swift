@@ -115,10 +115,10 @@ extension Publisher {
         }
     }
 
-    /// Call after a post that was held back, on its thread. Only the C library's message contains the process of the
-    /// observer that held the post back.
+    /// Call after a post that was held back, on its thread.
     private static var isHeldBackByThisProcess: Bool {
-        String(cString: tidings_last_error()).contains("(process \(getpid()))")
+        var holder = tidings_holder()
+        return tidings_last_error_holder(&holder) == 0 && holder.own
     }
 
     func clearState(deadline: Duration?) throws(SharedNotificationError) {

@@ -135,7 +135,10 @@ static bool step(input *in) {
             fuzz_step("observe");
             return true;
         case 212 ... 214:
-            if (now.observers[o]) (void)tidings_observer_remove(now.observers[o], now.subscriptions[o]);
+            if (now.observers[o] && how % 2)
+                (void)tidings_observer_remove(now.observers[o], now.subscriptions[o]);
+            else if (now.observers[o])
+                (void)tidings_observer_remove_many(now.observers[o], &now.subscriptions[o], 1);
             fuzz_step("no longer observe");
             return true;
         case 215 ... 217:

@@ -13,6 +13,22 @@ TEST(a_failure_keeps_its_line_and_leaves_errno_alone) {
     CHECK_TEXT(tidings__last_error(), "");
 }
 
+TEST(a_failure_has_a_holder_until_the_next_one) {
+    CHECK(!tidings__last_error_holder().known);
+    const int error = tidings__fail(EAGAIN, "can't post");
+    CHECK_EQUAL(tidings__error_held_by(error, 7, 4711, true), -EAGAIN);
+    const tidings__error_holder holder = tidings__last_error_holder();
+    CHECK(holder.known && holder.own);
+    CHECK_EQUAL(holder.participant, 7);
+    CHECK_EQUAL(holder.pid, 4711);
+    CHECK_TEXT(tidings__last_error(), "can't post");
+    (void)tidings__fail(EINVAL, "too large");
+    CHECK(!tidings__last_error_holder().known);
+    (void)tidings__error_held_by(-EAGAIN, 7, 4711, true);
+    tidings__clear_error();
+    CHECK(!tidings__last_error_holder().known);
+}
+
 TEST(a_failure_may_wrap_the_present_line) {
     (void)tidings__fail(EINVAL, "too large");
     (void)tidings__fail(EINVAL, "can't open: %s", tidings__last_error());

@@ -106,6 +106,23 @@ TEST(a_chunk_holds_only_the_record_of_its_position) {
     CHECK(!tidings__chunk_holds(s, 1, 4));
 }
 
+TEST(the_copy_of_a_record_in_a_chunk_reads_as_the_record_in_its_cell) {
+    tidings__segment *s = unit_segment();
+    const tidings__record_header header = {5, UINT64_C(7) << 32 | 6, UINT64_C(0x0908000a0000000b),
+                                           tidings__route_word(3, 4, TIDINGS__RECORD_RETAIN, 0xfe)};
+    tidings__cell cell = {.body[0] = 1};
+    tidings__header_write(&cell, header);
+    uint64_t capacity;
+    CHECK_EQUAL(tidings__back_chunk(s, 1, TIDINGS__CHUNK_HEADER), 0);
+    memcpy(tidings__chunk_bytes(s, 1, &capacity), &header, sizeof header);
+    tidings__record in_cell, in_chunk;
+    memset(&in_cell, 0, sizeof in_cell);
+    memset(&in_chunk, 0, sizeof in_chunk);
+    tidings__record_read(&cell, &in_cell);
+    CHECK(tidings__chunk_record(s, 1, &in_chunk));
+    CHECK(memcmp(&in_cell, &in_chunk, sizeof in_cell) == 0);
+}
+
 TEST(reclaiming_frees_unposted_chunks_and_keeps_posted_ones) {
     tidings__segment *s = unit_segment();
     unit_post(s, 0, 0);

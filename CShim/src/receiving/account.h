@@ -1,0 +1,20 @@
+// Accounts: where a subscription begins, and how many records of its entry lie before.
+#ifndef TIDINGS__ACCOUNT_H
+#define TIDINGS__ACCOUNT_H
+
+#include "receiving/observer.h"
+
+// Limits how long one `tidings_observer_add` waits for unfinished posts.
+typedef struct tidings__account_wait {
+    uint64_t begun;
+    uint32_t turns;
+} tidings__account_wait;
+
+// Sets where this subscription begins, and how many records of its entry lie before: the account that makes losses
+// countable. With history, also lists the positions from the cursor on that have its name. Passes the ring once at
+// most, however fast peers post. The tally contains what is evicted during the pass. The tally is read last, so a
+// record seen before its eviction is not counted twice.
+int tidings__account_begin(tidings_observer *observer, tidings__subscription *subscription, bool history,
+                           tidings__account_wait *wait);
+
+#endif

@@ -1,0 +1,87 @@
+// The observer's buffer, and copying a record into it.
+#include "receiving/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUFFER_STEP 4096u
+
+void tidings__buffer_free(tidings_observer *o) {
+    if (!o->lent) free(o->buffer);
+    o->buffer = NULL;
+    o->capacity = 0;
+    o->lent = false;
+}
+
+bool tidings__buffer_grow(tidings_observer *o, size_t size) {
+    size_t capacity = TIDINGS__BUFFER_LEAST;
+    while (capacity < size && capacity < BUFFER_STEP) capacity *= 2;
+    // A payload's buffer is at most 12 % and a page larger than the payload. A sixteenth more than asked, so that
+    // slowly growing payloads don't need a new buffer each.
+    if (capacity < size) capacity = (size + size / 16 + BUFFER_STEP - 1) & ~((size_t)BUFFER_STEP - 1);
+    // The old buffer holds nothing that is still needed. It is freed first, so that two never exist at a time.
+    tidings__buffer_free(o);
+    o->buffer = aligned_alloc(64, capacity);
+    if (!o->buffer) {
+        o->without_memory = true;
+        return false;
+    }
+    o->capacity = capacity;
+    return true;
+}
+
+// Memory of the program for one payload and its text (`tidings_observer_lend`).
+static bool lend(tidings_observer *o, size_t size) {
+    tidings__buffer_free(o);
+    o->buffer = o->allocate(o->allocate_context, size);
+    o->lent = o->buffer != NULL;
+    o->without_memory |= !o->lent;
+    return o->lent;
+}
+
+bool tidings__buffer_begin(tidings_observer *o) { return tidings__buffer_room(o, TIDINGS__BUFFER_LEAST); }
+
+bool tidings__chunk_copy(tidings_observer *o, uint64_t position, const tidings__record *r, uint64_t total,
+                         uint64_t skipped) {
+    tidings__segment *s = &o->center->segment;
+    uint64_t capacity;
+    const uint8_t *bytes = tidings__chunk_bytes(s, r->chunk, &capacity);
+    if (!bytes) return false;
+    uint64_t end = total + TIDINGS__CHUNK_HEADER;
+#ifdef MUTANT_CHUNK_SIZE_UNCHECKED  // Found by: fuzz image
+    end = TIDINGS__CHUNK_HEADER;
+#endif
+    if (end > capacity) return false;
+    if (!tidings__chunk_holds(s, r->chunk, position)) return false;
+    // Without its payload a record is small, whatever its `size` is, so no memory is lent for it.
+    const bool lends = r->size >= o->lent_from && skipped == 0;
+    if (!(lends ? lend(o, total) : tidings__buffer_room(o, total - skipped + 8)) ||
+        tidings__back_chunk(s, r->chunk, end) != 0)
+        return false;
+    tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
+#ifdef MUTANT_CHUNK_NOT_CHECKED_AFTER_COPY  // Found by: interleaving large
+    return true;
+#endif
+    return tidings__chunk_holds(s, r->chunk, position);
+}
+
+bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r) {
+    return tidings__record_copy_of(o, position, *r);
+}
+
+bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_t *name_length,
+                          uint32_t *subject_length) {
+    const uint8_t *text = o->buffer + tidings__text_at(o, r);
+    *name_length = r->name_length;
+    if (r->name_length == 0) {
+        if (!tidings__name_text(&o->center->segment, r->name, o->name, name_length, NULL, NULL)) return false;
+    } else {
+        memcpy(o->name, text, r->name_length);
+        o->name[r->name_length] = 0;
+        text += tidings__round8(r->name_length);
+    }
+    *subject_length = r->subject_length;
+    memcpy(o->subject, text, r->subject_length);
+    o->subject[r->subject_length] = 0;
+    return true;
+}

@@ -1,0 +1,44 @@
+// Filling in a delivery.
+#ifndef TIDINGS__DESCRIBE_H
+#define TIDINGS__DESCRIBE_H
+
+#include "receiving/observer.h"
+
+// Converts the two record flags that observers see.
+static inline uint32_t tidings__flags_told(uint32_t flags) {
+    return (flags & TIDINGS__RECORD_IMMEDIATE ? TIDINGS_DELIVERY_IMMEDIATE : 0) |
+           (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0);
+}
+
+// Sets all fields but the text.
+static inline __attribute__((always_inline)) void tidings__describe_record(tidings_observer *o, const tidings__record r,
+                                                                           uint64_t position, uint32_t matched,
+                                                                           uint32_t flags, tidings_delivery *d) {
+    tidings_center *center = o->center;
+    d->kind = TIDINGS_DELIVERY_MESSAGE;
+    d->flags = flags | tidings__flags_told(r.flags);
+    if (r.participant == (uint16_t)center->participant && r.pid == (uint32_t)(center->pid >> 32))
+        d->flags |= TIDINGS_DELIVERY_OWN;
+    d->sequence = position;
+    d->missed = 0;
+    d->subscriptions = o->matched_ids;
+    d->subscription_count = matched;
+    d->payload = o->flags & TIDINGS_OBSERVE_BARE ? (const uint8_t *)"" : o->buffer;
+    d->size = r.size;
+    d->posted_at_ns = r.time;
+    d->pid = (int32_t)r.pid;
+    d->uid = r.uid;
+    d->participant = r.participant;
+    d->format = r.format;
+}
+
+// The usual case: the subscription's own copy of the name suffices.
+static inline __attribute__((always_inline)) void tidings__describe_name(const tidings__subscription *in,
+                                                                         tidings_delivery *d) {
+    d->name = in->name;
+    d->name_length = in->name_length;
+    d->subject = "";
+    d->subject_length = 0;
+}
+
+#endif

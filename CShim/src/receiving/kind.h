@@ -1,0 +1,50 @@
+// What differs between the two kinds of observers. A *member* has write access: it has an observer entry, is a member
+// of name entries, and posters wake it by its doorbell. A *reader* has no write access, and no peer knows of it. The
+// kind is chosen once, when the observer is opened. All other code of receiving/ is the same for both.
+#ifndef TIDINGS__KIND_H
+#define TIDINGS__KIND_H
+
+#include "receiving/observer.h"
+
+struct tidings__observer_kind {
+    // Begins and ends the observer's part in the center. `enter` returns 0, or an error with the line written.
+    int (*enter)(tidings_observer *observer);
+    void (*exit)(tidings_observer *observer);
+
+    // Prepares a subscription whose `key` is set: sets `entry`, and makes posters count and wake for it. Returns 0 or
+    // an error. `leave` undoes that; call it when the observer's last subscription of this entry goes.
+    int (*join)(tidings_observer *observer, tidings__subscription *subscription);
+    void (*leave)(tidings_observer *observer, const tidings__subscription *subscription);
+    // Sets where the subscription begins, and lists its history if asked. Returns 0 or an error.
+    int (*account)(tidings_observer *observer, tidings__subscription *subscription, bool history);
+    // A new table is in use: wakes the observer's thread if the subscription has something to deliver, or other words
+    // to sleep on.
+    void (*added)(tidings_observer *observer, uint64_t since, bool retained);
+    // The name entry that records of the subscription carry; TIDINGS__NAME_NONE: none yet.
+    uint32_t (*entry)(const tidings__subscription *subscription);
+
+    // Adds the subscriptions that a record of this entry matches to observer->matched. NULL: those that the table has
+    // for the entry's number. (Not called: this is the hot path of a member.)
+    void (*match)(tidings_observer *observer, const tidings__table *table, uint32_t entry, uint64_t position,
+                  uint32_t *matched);
+    // After a lap: counts what the subscription has lost. `was`: the cursor before the lap. `evicted`: false if EV
+    // contradicts the lap.
+    void (*lapped)(tidings_observer *observer, tidings__subscription *subscription, uint64_t was, bool evicted);
+
+    // The entry that holds the retained value of a subscription to one name; TIDINGS__NAME_NONE: none.
+    uint32_t (*value_entry)(const tidings_observer *observer, const tidings__subscription *subscription);
+    // Before which position a value may lie that is delivered in place of the one listed at `listed`.
+    uint64_t (*value_limit)(const tidings__subscription *subscription, uint64_t listed);
+
+    // Before any sleep: `hear` reads the words to sleep on and announces the sleep, or returns an error. `look` checks
+    // the positions up to the frontier. `withdraw` follows. `rung`: a word has changed since. See `tidings__announce`.
+    int (*hear)(tidings_observer *observer, uint32_t *announced);
+    int (*look)(tidings_observer *observer, tidings_delivery *delivery);
+    void (*withdraw)(tidings_observer *observer);
+    bool (*rung)(const tidings_observer *observer, uint32_t announced);
+    void (*sleep)(tidings_observer *observer, uint32_t announced, int64_t timeout_ns);
+};
+
+extern const tidings__observer_kind tidings__kind_member, tidings__kind_reader;
+
+#endif
