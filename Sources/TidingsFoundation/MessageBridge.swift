@@ -106,7 +106,7 @@ extension SharedNotificationCenter {
 
     private func forward<M: Message & Equatable>(_ message: M, by forwarding: Forwarding<M>) {
         do throws(SharedNotificationError) {
-            try forwarding.outward(message) { () throws(SharedNotificationError) in try post(message) }
+            try forwarding.outward(message) { () throws(SharedNotificationError) in try positionOfPost(message) }
         } catch { reportPostFailed(M.name, error) }
     }
 }

@@ -76,7 +76,7 @@ extension SharedNotificationCenter {
         let forwarding = Forwarding<Untyped> { _, _ in false }
         var ends: [@Sendable () -> Void] = []
         if direction != .outward {
-            let token = try addObserver(forNames: names, queue: queue) { raw in
+            let token = try addObserver(forNames: .init(names), options: .init(queue: queue)) { raw in
                 if !forwarding.isOwn(raw.envelope) { Untyped(raw).post(to: notifications) }
             }
             ends.append { token.cancel() }
@@ -91,7 +91,8 @@ extension SharedNotificationCenter {
                         let untyped = try Untyped(notification)
                         if untyped.isBeingForwarded { return }
                         try forwarding.outward(untyped) { () throws(SharedNotificationError) in
-                            try post(name: untyped.name, object: untyped.object, userInfo: untyped.userInfo)
+                            try positionOfPost(
+                                name: untyped.name, userInfo: untyped.userInfo, subject: untyped.object)
                         }
                     } catch { reportPostFailed(name, error) }
                 }
@@ -108,7 +109,7 @@ struct Untyped: Sendable {
     let object: String?
     let userInfo: SharedNotificationCenter.UserInfo?
 
-    init(_ raw: SharedNotificationCenter.RawNotification) {
+    init(_ raw: SharedNotificationCenter.Notification) {
         name = raw.name
         object = raw.envelope.subject
         userInfo =

@@ -146,7 +146,7 @@ struct Demo: ParsableCommand {
             try host.center.post(
                 PlayerState(
                     number: number, isPlaying: true, volume: 0.5, queue: ["Naima", "Lush Life"], at: monotonicNow()),
-                subject: isRetained ? nil : "player-1", retain: isRetained)
+                options: .init(subject: isRetained ? nil : "player-1", retain: isRetained))
         }
         try show("PlayerState\(isRetained ? ", retained" : "")", latencies, host)
     }

@@ -123,17 +123,16 @@ struct Observe: ParsableCommand {
         // A reader cannot register prefixes by which posters would wake it. It observes all names, and filters here.
         let isFiltered = isReadOnly && !selection.prefixes.isEmpty
         let token = try center.addObserver(
-            forNames: isFiltered ? nil : selection.names,
-            prefixes: selection.prefixes,
-            subject: subject,
-            from: from == .oldest ? .oldest : .now,
-            onMissed: { count, name in
-                guard !finish.hasEnded else { return }
-                let of = name.map { " of \($0)" } ?? (isFiltered ? " of any name" : "")
-                Terminal.note("missed \(counted(count, "notification"))\(of)")
-            },
-            // Printing is quick, or is delayed by the program that reads the output. A command may take long.
-            queue: exec == nil ? nil : DispatchQueue(label: "tidings.exec"),
+            forNames: .init(isFiltered ? nil : selection.names, prefixes: selection.prefixes),
+            options: .init(
+                subject: subject, from: from == .oldest ? .oldest : .now,
+                // Printing is quick, or is delayed by the program that reads the output. A command may take long.
+                queue: exec == nil ? nil : DispatchQueue(label: "tidings.exec"),
+                onMissed: { count, name in
+                    guard !finish.hasEnded else { return }
+                    let of = name.map { " of \($0)" } ?? (isFiltered ? " of any name" : "")
+                    Terminal.note("missed \(counted(count, "notification"))\(of)")
+                }),
             using: { if !isFiltered || selection.includes($0.name) { printer.handle($0) } })
         Terminal.note("observing \(all ? "all names" : names.joined(separator: ", ")) in center \(options.center)")
 

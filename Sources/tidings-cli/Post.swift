@@ -76,8 +76,8 @@ struct Post: ParsableCommand {
 
     private func post(_ payload: Center.RawPayload, to center: Center) throws {
         try center.post(
-            name: Center.Name(name), payload: payload, subject: subject, retain: retain,
-            deadline: deadline.map { .seconds(min($0, 1e9)) })
+            name: Center.Name(name), payload: payload,
+            options: .init(subject: subject, retain: retain, timeout: deadline.map { .seconds(min($0, 1e9)) }))
     }
 
     private func payload(for center: Center) throws -> Center.RawPayload {

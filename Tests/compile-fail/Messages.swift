@@ -15,8 +15,9 @@ let center = SharedNotificationCenter()
 let controller = Controller()
 try center.post(progress, 42, "decoding")
 try center.post(TrackChanged(title: "So What"))
-try center.addTarget(controller, action: Controller.trackChanged, for: TrackChanged.self)
-try center.addTarget(controller, action: Controller.progressed, for: progress)
+let owned = try center.addObserver(for: TrackChanged.self, options: .init(owner: controller)) { [weak controller] in
+    controller?.trackChanged($0)
+}
 let token = try center.addObserver(for: progress) { percent, stage in print(percent + 1, stage.count) }
 
 // What is posted has the key's types, and as many of them.
@@ -30,10 +31,36 @@ try center.post(progress, 42, "decoding", true)
 // So has what comes.
 // refused: cannot convert value of type
 _ = try center.addObserver(for: progress) { (percent: String, stage: String) in }
-// refused: 'Int, String' and 'TrackChanged' have the same shape
-try center.addTarget(controller, action: Controller.trackChanged, for: progress)
-// refused: no exact matches in call to instance method 'addTarget'
-try center.addTarget(controller, action: Controller.progressed, for: TrackChanged.self)
+// refused: 'Int, String' and 'Any, _, _' have the same shape
+_ = try center.addObserver(for: progress) { percent, stage, more in print(percent) }
+// refused: 'Int, String' and 'Any' have the same shape
+_ = try center.addObserver(for: progress) { percent in print(percent) }
+// refused: cannot convert value of type 'String' to expected argument type 'Int'
+_ = try center.addObserver(for: progress) { percent, stage in controller.progressed(stage, stage) }
+// refused: value of type 'TrackChanged' has no member 'titel'
+_ = try center.addObserver(for: TrackChanged.self) { (change: TrackChanged) in print(change.titel) }
+
+// What may fail says so.
+// refused: call can throw
+func forgets(_ center: SharedNotificationCenter) { center.post(TrackChanged(title: "So What")) }
+
+// A closure runs in its own isolation. One that uses the main actor's state says so.
+@MainActor final class Model {
+    var title = ""
+    func follow(_ center: SharedNotificationCenter) throws -> SharedNotificationCenter.ObservationToken {
+        // refused: main actor-isolated property 'title' can not be mutated
+        _ = try center.addObserver(for: TrackChanged.self) { [weak self] change in self?.title = change.title }
+        return try center.addObserver(for: TrackChanged.self) { @MainActor [weak self] change in
+            self?.title = change.title
+        }
+    }
+}
+// An owner is shared between threads.
+final class View { var title = "" }
+func follow(_ center: SharedNotificationCenter, _ view: View) throws {
+    // refused: does not conform to the 'Sendable' protocol
+    _ = try center.addObserver(for: TrackChanged.self, options: .init(owner: view)) { print($0.title) }
+}
 
 // An observer whose token is not kept would end at once.
 // refused: result of call to 'addObserver
@@ -41,9 +68,9 @@ try center.addObserver(for: progress) { percent, stage in print(percent, stage) 
 // refused: result of call to 'addObserver
 try center.addObserver(for: TrackChanged.self) { change in print(change.title) }
 // refused: result of call to 'addObserver
-try center.addObserver(for: TrackChanged.self, queue: .main) { change in print(change.title) }
+try center.addObserver(for: TrackChanged.self, options: .init(queue: .main)) { change in print(change.title) }
 // refused: result of call to 'addObserver
-try center.addObserver(forName: "com.example.changed", object: nil) { print($0.name) }
+try center.addObserver(forNames: "com.example.changed") { print($0.name) }
 // refused: result of call to 'addObserver
 center.addObserver(for: Paused.self) { print($0.at) }
 
@@ -64,7 +91,7 @@ final class Shared: SharedNotificationCenter.Message { var title = "" }
 struct Named: SharedNotificationCenter.BitwiseMessage { var name: String }
 
 // About an object of the subject's type.
-// refused: instance method 'post(_:subject:)'
+// refused: cannot convert value of type 'Controller' to expected argument type 'Paused.Subject'
 @MainActor func post(to center: SharedNotificationCenter) { center.post(Paused(at: 0), subject: controller) }
 // refused: main actor-isolated
 func post(to center: SharedNotificationCenter) { center.post(Paused(at: 0)) }

@@ -15,7 +15,7 @@ func prepareOperations() {
         track = try SharedNotificationCenter.RawPayload(encoding: Track(number: 1))
         generatedTrack = try SharedNotificationCenter.RawPayload(encoding: GeneratedTrack(number: 1))
         precondition(generatedTrack == track)
-        try center.post(Meter(number: 1), retain: true)
+        try center.post(Meter(number: 1), options: .init(retain: true))
         meter = try center.rawState(for: Meter.name)
     } catch {
         fatalError("\(error)")
@@ -51,7 +51,7 @@ func postMeters(_ times: Int32) {
 
 func postTracksAboutSomething(_ times: Int32) {
     let center = center!
-    repeated(times) { try center.post(Track(number: $0), subject: "player-1") }
+    repeated(times) { try center.post(Track(number: $0), options: .init(subject: "player-1")) }
 }
 
 func postKeys(_ times: Int32) {

@@ -71,7 +71,9 @@ struct Member: ParsableCommand {
 
     private func sleep(_ area: OpaquePointer) throws {
         let center = try SharedNotificationCenter(named: center)
-        let token = try center.addObserver(for: Meter.self, subject: "sleeper-\(detail)") { (_: Meter) in }
+        let token = try center.addObserver(for: Meter.self, options: .init(subject: "sleeper-\(detail)")) {
+            (_: Meter) in
+        }
         crossing_set_value(area, UInt32(detail), 0, UInt64(getpid()))
         crossing_ready(area)
         withExtendedLifetime(token) { while true { pause() } }

@@ -1,15 +1,16 @@
 import Tidings
 
-/// What the actor guards is at hand in the closure, without waiting.
+/// The observation belongs to the actor, and ends with it. The closure calls the actor.
 actor Playlist {
     private(set) var titles: [String] = []
-    private var token: SharedNotificationCenter.ObservationToken?
 
     func follow(_ center: SharedNotificationCenter) throws {
-        token = try center.addObserver(for: TrackChanged.self, isolatedTo: self) { playlist, change in
-            playlist.titles.append(change.title)
+        _ = try center.addObserver(for: TrackChanged.self, options: .init(owner: self)) { [weak self] change in
+            await self?.add(change.title)
         }
     }
+
+    private func add(_ title: String) { titles.append(title) }
 }
 
 func actors(_ center: SharedNotificationCenter) async throws {

@@ -6,7 +6,9 @@ func policies(_ center: SharedNotificationCenter) async {
     for await change in center.messages(of: TrackChanged.self, bufferSize: 100, keeping: .oldest) {
         return print(change.title)
     }
-    for await change in center.messages(of: TrackChanged.self, lossless: true) { return print(change.title) }
+    for await change in center.messages(of: TrackChanged.self, options: .init(lossless: true)) {
+        return print(change.title)
+    }
     for await delivery in center.deliveries(of: progress) {
         switch delivery {
         case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")

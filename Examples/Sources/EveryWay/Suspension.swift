@@ -1,12 +1,12 @@
 import Tidings
 
 func suspension(_ center: SharedNotificationCenter) throws {
-    let token = try center.addObserver(forName: nil, object: nil, suspensionBehavior: .hold) { notification in
+    let token = try center.addObserver(forNames: .all, suspensionBehavior: .hold) { notification in
         print(notification.name)
     }
     center.isSuspended = true
     try center.post(name: "com.example.changed")
-    try center.post(name: "com.example.urgent", deliverImmediately: true)
+    try center.post(name: "com.example.urgent", options: .init(deliverImmediately: true))
     center.isSuspended = false
 
     center.suspend()

@@ -3,7 +3,7 @@ import Tidings
 
 let center = try SharedNotificationCenter(named: "com.example.player")
 try keys(center)
-try targets(center)
+try owners(center)
 try untyped(center)
 try suspension(center)
 try await actors(center)

@@ -12,7 +12,7 @@ while let line = readLine() {
     let parts = line.split(separator: " / ", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { continue }
     // Retained: an extension that starts later is told what plays now.
-    try center.post(TrackChanged(title: parts[0], artist: parts[1]), retain: true)
+    try center.post(TrackChanged(title: parts[0], artist: parts[1]), options: .init(retain: true))
 }
 
 token.cancel()

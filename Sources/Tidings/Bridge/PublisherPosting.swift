@@ -2,29 +2,24 @@
 internal import CTidings
 import Glibc
 
-/// The options of a post, as the public functions have them.
-struct PostOptions {
-    var retain: Bool
-    var deadline: Duration?
-    var isImmediate = false
-}
-
 extension Publisher {
+    typealias PostFlags = SharedNotificationCenter.PostFlags
+
     @inline(__always)
     func post(
-        _ payload: UnsafeRawBufferPointer, format: UInt8, options: PostOptions
+        _ payload: UnsafeRawBufferPointer, format: UInt8, flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         defer { withExtendedLifetime(handle) {} }
-        if options.deadline != nil, let observation = LosslessRun.current {
-            return try post(payload, format: format, options: options, inside: observation)
+        if flags.timeout != nil, let observation = LosslessRun.current {
+            return try post(payload, format: format, flags: flags, inside: observation)
         }
-        var raw = tidings_post_options(format: format, options)
+        var raw = tidings_post_options(format: format, flags)
         var sequence: UInt64 = 0
         let result = tidings_post(self.raw, payload.baseAddress, payload.count, &raw, &sequence)
         guard result == 0 else {
             return try inSuccessor(after: SharedNotificationError(errno: -result)) {
                 (publisher) throws(SharedNotificationError) in
-                try publisher.post(payload, format: format, options: options)
+                try publisher.post(payload, format: format, flags: flags)
             }
         }
         return sequence
@@ -52,22 +47,22 @@ extension Publisher {
 
     /// Posts the payload in the reservation. The reservation is used up, even on failure.
     func post(
-        _ reservation: inout Reservation, count: Int, format: UInt8, options: PostOptions
+        _ reservation: inout Reservation, count: Int, format: UInt8, flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         defer { withExtendedLifetime(handle) {} }
         if reservation.isProcessMemory {
             let bytes = UnsafeRawBufferPointer(start: reservation.raw.bytes, count: count)
-            return try post(bytes, format: format, options: options)
+            return try post(bytes, format: format, flags: flags)
         }
-        if options.deadline != nil, let observation = LosslessRun.current {
+        if flags.timeout != nil, let observation = LosslessRun.current {
             // A reservation is used up by one try, and this post may need several.
             let copy = Array(UnsafeRawBufferPointer(start: reservation.raw.bytes, count: count))
             let span = copy.span.bytes
             return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
-                try post(bytes, format: format, options: options, inside: observation)
+                try post(bytes, format: format, flags: flags, inside: observation)
             }
         }
-        var raw = tidings_post_options(format: format, options)
+        var raw = tidings_post_options(format: format, flags)
         var sequence: UInt64 = 0
         reservation.isHeld = false
         let result = tidings_post_reserved(self.raw, &reservation.raw, count, &raw, &sequence)
@@ -79,13 +74,13 @@ extension Publisher {
     /// nanoseconds. 5 ms is negligible while posters are held back anyway.
     private static let slice: Int64 = 5_000_000
 
-    /// Posts from inside a lossless closure, and waits until its deadline at most. If the post waits for the
-    /// observation of that closure, it fails before the deadline. Without a payload it clears the retained value.
+    /// Posts from inside a lossless closure, and waits until its timeout at most. If the post waits for the
+    /// observation of that closure, it fails before the timeout. Without a payload it clears the retained value.
     @inline(never)
     private func post(
-        _ payload: UnsafeRawBufferPointer?, format: UInt8, options: PostOptions, inside observation: Observation
+        _ payload: UnsafeRawBufferPointer?, format: UInt8, flags: PostFlags, inside observation: Observation
     ) throws(SharedNotificationError) -> UInt64 {
-        var raw = tidings_post_options(format: format, options)
+        var raw = tidings_post_options(format: format, flags)
         let asked = raw.deadline_ns
         let begin = Lock.now
         raw.deadline_ns = 0
@@ -98,7 +93,7 @@ extension Publisher {
             let error = SharedNotificationError(errno: -result)
             guard error.code == .full else {
                 return try inSuccessor(after: error) { (publisher) throws(SharedNotificationError) in
-                    try publisher.post(payload, format: format, options: options, inside: observation)
+                    try publisher.post(payload, format: format, flags: flags, inside: observation)
                 }
             }
             if Self.isHeldBackByThisProcess, observation.standsInItsOwnWay {
@@ -121,19 +116,19 @@ extension Publisher {
         return tidings_last_error_holder(&holder) == 0 && holder.own
     }
 
-    func clearState(deadline: Duration?) throws(SharedNotificationError) {
+    func clearState(timeout: Duration?) throws(SharedNotificationError) {
         defer { withExtendedLifetime(handle) {} }
-        let options = PostOptions(retain: true, deadline: deadline)
-        if deadline != nil, let observation = LosslessRun.current {
-            _ = try post(nil, format: 0, options: options, inside: observation)
+        let flags = PostFlags(isRetained: true, timeout: timeout)
+        if timeout != nil, let observation = LosslessRun.current {
+            _ = try post(nil, format: 0, flags: flags, inside: observation)
             return
         }
-        var raw = tidings_post_options(format: 0, options)
+        var raw = tidings_post_options(format: 0, flags)
         let result = tidings_state_set(self.raw, nil, 0, &raw)
         guard result == 0 else {
             return try inSuccessor(after: SharedNotificationError(errno: -result)) {
                 (publisher) throws(SharedNotificationError) in
-                try publisher.clearState(deadline: deadline)
+                try publisher.clearState(timeout: timeout)
             }
         }
     }
@@ -163,12 +158,12 @@ extension Publisher {
 
 extension tidings_post_options {
     @inline(__always)
-    fileprivate init(format: UInt8, _ options: PostOptions) {
+    fileprivate init(format: UInt8, _ post: SharedNotificationCenter.PostFlags) {
         self.init()
         self.format = format
-        flags = options.retain ? UInt8(TIDINGS_POST_RETAIN) : 0
-        if options.isImmediate { flags |= UInt8(TIDINGS_POST_IMMEDIATE) }
-        if let deadline = options.deadline { deadline_ns = Self.nanoseconds(deadline) }
+        flags = post.isRetained ? UInt8(TIDINGS_POST_RETAIN) : 0
+        if post.deliversImmediately { flags |= UInt8(TIDINGS_POST_IMMEDIATE) }
+        if let timeout = post.timeout { deadline_ns = Self.nanoseconds(timeout) }
     }
 
     /// The duration for the C library. A duration that does not fit 63 bits means to wait without end.

@@ -33,7 +33,7 @@ final class CenterCore: Sendable {
     ///   - notesArrivals: whether a poster may wait until the observation has reached a position.
     ///   - tellsMoves: whether its closure is called, as for a loss of 0 notifications, when it goes on in another
     ///     center.
-    ///   - object: the object that registers. All registrations of one object share one order.
+    ///   - object: the object that registers. Its registrations with one dispatcher share one order.
     func observe(
         _ subscription: Subscription, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil,
         held: HeldItems? = nil,

@@ -3,50 +3,54 @@ import TidingsCoding
 
 extension CenterCore {
     typealias Message = SharedNotificationCenter.Message
+    typealias PostFlags = SharedNotificationCenter.PostFlags
     typealias Name = SharedNotificationCenter.Name
     typealias RawPayload = SharedNotificationCenter.RawPayload
 
     func post<M: Message>(
-        _ message: M, subject: String?, options: PostOptions
+        _ message: M, subject: String?, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         // The cache closes its publishers when it is released, so it must live until the post is done.
         defer { withExtendedLifetime(self) {} }
         let publisher = try publishers.publisher(for: M.self, subject: subject)
         switch M.encoding.kind {
         case .cbor:
-            return try postCBOR(to: publisher, options, what: M.name) { try PayloadCoding.encode(message, into: &$0) }
+            return try postCBOR(to: publisher, flags, what: M.name) { try PayloadCoding.encode(message, into: &$0) }
         case .bitwise:
             return try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
-                try postBitwise(value: value, to: publisher, options: options)
+                try postBitwise(value: value, to: publisher, flags)
             }
         case .json:
             return try post(
                 encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, M.name, to: publisher,
-                options: options
+                flags: flags
             )
         case .custom(let coder):
             return try post(
-                encoded(M.name) { try coder.encode(message) }, coder.format, M.name, to: publisher, options: options)
+                encoded(M.name) { try coder.encode(message) }, coder.format, M.name, to: publisher, flags: flags)
         }
     }
 
     func post(
-        _ payload: RawPayload, name: Name, subject: String?, as type: Any.Type? = nil, options: PostOptions
+        _ payload: RawPayload, name: Name, subject: String?, as type: Any.Type? = nil, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         try post(
-            payload.bytes, payload.format, name, to: try publishers.publisher(for: name, subject: subject, as: type),
-            options: options)
+            payload.bytes, payload.format, name,
+            to: try publishers.publisher(for: name, subject: subject, as: type),
+            flags: flags)
     }
 
     /// Posts a value under a name, as CBOR.
     ///
     /// - Parameter type: the type that the name is meant for; `nil`: the name is not meant for one type.
     func post<Value: Encodable>(
-        encoding value: Value, name: Name, subject: String?, as type: Any.Type? = nil, options: PostOptions
+        encoding value: Value, name: Name, subject: String?, as type: Any.Type? = nil, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         // Keeps the center alive until the post is done.
         defer { withExtendedLifetime(self) {} }
-        return try postCBOR(to: try publishers.publisher(for: name, subject: subject, as: type), options, what: name) {
+        return try postCBOR(
+            to: try publishers.publisher(for: name, subject: subject, as: type), flags, what: name
+        ) {
             try CBORPayloadEncoder().encode(value, into: &$0)
         }
     }
@@ -94,8 +98,8 @@ extension CenterCore {
         return RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes)
     }
 
-    func clearState(name: Name, subject: String? = nil, deadline: Duration? = nil) throws(SharedNotificationError) {
-        try publishers.publisher(for: name, subject: subject).clearState(deadline: deadline)
+    func clearState(name: Name, timeout: Duration? = nil) throws(SharedNotificationError) {
+        try publishers.publisher(for: name, subject: nil).clearState(timeout: timeout)
     }
 
     func state<Value>(
@@ -129,7 +133,7 @@ extension CenterCore {
     /// encoder is user code.
     @inline(__always)
     private func postCBOR(
-        to publisher: Publisher, _ options: PostOptions, what: @autoclosure () -> Name,
+        to publisher: Publisher, _ flags: PostFlags, what: @autoclosure () -> Name,
         encode: (inout PayloadBuffer) throws -> Void
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
@@ -148,43 +152,43 @@ extension CenterCore {
                 if reservation.pointee.isHeld {
                     if buffer.count >= LargePosts.size { largePosts.note(what()) }
                     return try publisher.post(
-                        &reservation.pointee, count: buffer.count, format: format, options: options)
+                        &reservation.pointee, count: buffer.count, format: format, flags: flags)
                 }
                 return try publisher.post(
-                    UnsafeRawBufferPointer(rebasing: scratch[..<buffer.count]), format: format, options: options)
+                    UnsafeRawBufferPointer(rebasing: scratch[..<buffer.count]), format: format, flags: flags)
             }
         }
     }
 
     private func postBitwise(
-        value: UnsafeRawBufferPointer, to publisher: Publisher, options: PostOptions
+        value: UnsafeRawBufferPointer, to publisher: Publisher, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: PayloadCoding.fingerprintSize + value.count, alignment: 16) {
             (room) throws(SharedNotificationError) in
             UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
-            return try postBitwise(room, to: publisher, options: options)
+            return try postBitwise(room, to: publisher, flags)
         }
     }
 
     /// - Parameter room: space for the fingerprint, followed by the value.
     @inline(__always)
     func postBitwise(
-        _ room: UnsafeMutableRawBufferPointer, to publisher: Publisher, options: PostOptions
+        _ room: UnsafeMutableRawBufferPointer, to publisher: Publisher, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         room.storeBytes(of: publisher.fingerprint.littleEndian, as: UInt64.self)
         return try publisher.post(
-            UnsafeRawBufferPointer(room), format: PayloadCoding.Format.bitwise.rawValue, options: options)
+            UnsafeRawBufferPointer(room), format: PayloadCoding.Format.bitwise.rawValue, flags: flags)
     }
 
     private func post(
         _ bytes: [UInt8], _ format: PayloadCoding.Format, _ name: @autoclosure () -> Name, to publisher: Publisher,
-        options: PostOptions
+        flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         if bytes.count >= LargePosts.size { largePosts.note(name()) }
         // Not `bytes.withUnsafeBytes`: that loses the error's type.
         let span = bytes.span.bytes
         return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
-            try publisher.post(bytes, format: format.rawValue, options: options)
+            try publisher.post(bytes, format: format.rawValue, flags: flags)
         }
     }
 

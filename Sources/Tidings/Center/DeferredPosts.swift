@@ -8,6 +8,7 @@ struct DeferredPosts {
         var payload: SharedNotificationCenter.RawPayload
         /// The payload's type before it was encoded; `nil`: the name is not meant for one type.
         var type: Any.Type? = nil
+        var flags = SharedNotificationCenter.PostFlags()
         /// When this post is due at the latest. If it replaced other posts, this is the earliest of their times.
         var latest: UInt64 = 0
 

@@ -49,14 +49,13 @@ extension SharedNotificationCenter {
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(
-    ///     for: TrackChanged.self,
-    ///     onUndecodable: { message in print(message.notification.payload.json, message.error) }
-    /// ) { change in print(change.title) }
+    /// var options = SharedNotificationCenter.ObserverOptions()
+    /// options.onUndecodable = { message in print(message.notification.payload.json, message.error) }
+    /// let token = try center.addObserver(for: TrackChanged.self, options: options) { change in print(change.title) }
     /// ```
     public struct UndecodableMessage: Sendable {
         /// The notification as it was received.
-        public var notification: RawNotification
+        public var notification: Notification
         /// The decoder's error: a `DecodingError`, or what a ``PayloadCoder`` threw.
         public var error: any Error
     }

@@ -1,11 +1,5 @@
 // Posting messages with the signatures of Foundation's `NotificationCenter`. These do not throw, so failures are
 // diagnostics.
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-
 extension SharedNotificationCenter {
     /// Posts a message of the main actor. ``MainActorMessage`` has an example.
     ///
@@ -23,39 +17,11 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - message: encoded before this returns.
-    ///   - subject: what the message is about. If it is `Identifiable` by a text, a number or a UUID, other processes
-    ///     identify it by that. Other processes can't observe any other object.
+    ///   - subject: what the message is about. Other processes can observe it if its text is the same there: see
+    ///     ``SubjectMessage/identity(of:)``.
     @MainActor
-    public func post<M: MainActorMessage>(_ message: M, subject: M.Subject) where M.Subject: AnyObject {
-        post(message, subjectText: SubjectIdentity.text(of: subject))
-    }
-
-    /// Posts a message of the main actor about a value that is identified by a text or a number, in all processes.
-    ///
-    /// ```swift
-    /// struct Room: Identifiable { var id: Int }
-    /// struct LightsOut: SharedNotificationCenter.MainActorMessage { typealias Subject = Room }
-    /// @MainActor func leave(_ center: SharedNotificationCenter) {
-    ///     center.post(LightsOut(), subject: Room(id: 12))        // for observers of room 12, in all processes
-    /// }
-    /// ```
-    ///
-    /// Promise: as `post(_:)`.
-    @MainActor
-    @_disfavoredOverload
-    public func post<M: MainActorMessage>(_ message: M, subject: M.Subject)
-    where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
-        post(message, subjectText: subject.id.description)
-    }
-
-    /// Posts a message of the main actor about a value that is identified by a UUID, in all processes.
-    ///
-    /// Promise: as for one that is identified by a text or a number. ``MainActorMessage`` has an example.
-    @MainActor
-    @_disfavoredOverload
-    public func post<M: MainActorMessage>(_ message: M, subject: M.Subject)
-    where M.Subject: Identifiable, M.Subject.ID == UUID {
-        post(message, subjectText: subject.id.uuidString)
+    public func post<M: MainActorMessage>(_ message: M, subject: M.Subject) {
+        post(message, subjectText: M.identity(of: subject))
     }
 
     /// Posts a message, from any thread. ``AsyncMessage`` has an example.
@@ -84,37 +50,10 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - message: encoded before this returns.
-    ///   - subject: what the message is about. If it is `Identifiable` by a text, a number or a UUID, other processes
-    ///     identify it by that. Other processes can't observe any other object.
-    public func post<M: AsyncMessage>(_ message: M, subject: M.Subject) where M.Subject: AnyObject {
-        post(message, subjectText: SubjectIdentity.text(of: subject))
-    }
-
-    /// Posts a message about a value that is identified by a text or a number, in all processes, from any thread.
-    ///
-    /// ```swift
-    /// struct Shelf: Identifiable { var id: String }
-    /// struct BookAdded: SharedNotificationCenter.AsyncMessage {
-    ///     typealias Subject = Shelf
-    ///     var title: String
-    /// }
-    /// try SharedNotificationCenter.default.post(BookAdded(title: "Solaris"), subject: Shelf(id: "L"))
-    /// ```
-    ///
-    /// Promise: as `post(_:)`.
-    @_disfavoredOverload
-    public func post<M: AsyncMessage>(_ message: M, subject: M.Subject)
-    where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
-        post(message, subjectText: subject.id.description)
-    }
-
-    /// Posts a message about a value that is identified by a UUID, in all processes.
-    ///
-    /// Promise: as for one that is identified by a text or a number. ``MainActorMessage`` has an example.
-    @_disfavoredOverload
-    public func post<M: AsyncMessage>(_ message: M, subject: M.Subject)
-    where M.Subject: Identifiable, M.Subject.ID == UUID {
-        post(message, subjectText: subject.id.uuidString)
+    ///   - subject: what the message is about. Other processes can observe it if its text is the same there: see
+    ///     ``SubjectMessage/identity(of:)``.
+    public func post<M: AsyncMessage>(_ message: M, subject: M.Subject) {
+        post(message, subjectText: M.identity(of: subject))
     }
 
     @MainActor
@@ -131,8 +70,7 @@ extension SharedNotificationCenter {
     private func posted<M: Encodable>(_ message: M, name: Name, subject: String?) -> UInt64? {
         do throws(SharedNotificationError) {
             return try core.post(
-                encoding: message, name: name, subject: subject, as: M.self,
-                options: PostOptions(retain: false, deadline: nil))
+                encoding: message, name: name, subject: subject, as: M.self, PostFlags())
         } catch {
             core.diagnostics.report(.postFailed(name, error))
             return nil

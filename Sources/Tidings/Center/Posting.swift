@@ -1,4 +1,4 @@
-// Posting a message, and posting bytes that are already encoded.
+// Posting a message, a key's arguments, a dictionary, and bytes that are already encoded.
 extension SharedNotificationCenter {
     /// Posts a message to all observers of its name, in all processes.
     ///
@@ -6,36 +6,32 @@ extension SharedNotificationCenter {
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// let center = try SharedNotificationCenter.default
     /// try center.post(TrackChanged(title: "So What"))
-    /// try center.post(TrackChanged(title: "So What"), subject: "player-1")
-    /// try center.post(TrackChanged(title: "So What"), retain: true)
+    /// try center.post(TrackChanged(title: "So What"), options: .init(subject: "player-1"))
+    /// try center.post(TrackChanged(title: "So What"), options: .init(retain: true))
     /// ```
     ///
-    /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was
+    /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a timeout was
     /// given. On failure nothing was posted. May be called from any thread and any task, also inside an observer's
-    /// closure.
+    /// closure. The call does not return the position in the center's order; ``post(name:payload:options:)`` does.
     ///
     /// - Parameters:
     ///   - message: encoded as its type says (``Message/encoding``), at most the center's maximum payload size.
-    ///   - subject: what the message is about, 1 to 255 bytes of UTF-8. Observers can ask for one subject only.
-    ///   - retain: keeps the message for observers that register later, until the next retained one of the same name. A
-    ///     name has one value, without a subject: `.invalidArgument` with both.
-    ///   - deadline: how long a lossless observer may hold this post back. `nil`: not at all.
-    /// - Returns: its position in the center's order.
+    ///   - options: the subject, whether the message is retained, the timeout, and when it is posted.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
     ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained,
     ///   with a subject).
-    @discardableResult
     @inlinable
     public func post<M: Message>(
-        _ message: M, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil
-    ) throws(SharedNotificationError) -> UInt64 {
+        _ message: M, options: PostOptions = PostOptions()
+    ) throws(SharedNotificationError) {
+        let (subject, flags) = (options.subject, options.flags)
         // If the compiler specialises a caller's generic code, the type is known here, and a bitwise value takes the
         // fast path.
-        guard case .bitwise = M.encoding.kind else {
-            return try postAsEncoded(message, subject: subject, retain: retain, deadline: deadline)
+        guard case .bitwise = M.encoding.kind, options.postingStyle == nil else {
+            return try postAsEncoded(message, subject: subject, flags, options.postingStyle, options.coalescing)
         }
-        return try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
-            try postBitwise(value: value, of: M.self, subject: subject, retain: retain, deadline: deadline)
+        try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
+            try postBitwise(value: value, of: M.self, subject: subject, flags)
         }
     }
 
@@ -48,63 +44,93 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.post(Moved(x: 1, y: 2))
     /// ```
     ///
-    /// - Returns: its position in the center's order.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted`; and `.encodingFailed` if the type has chosen another ``Message/encoding``.
-    @discardableResult
+    ///   `.notPermitted`, `.invalidArgument`; and `.encodingFailed` if the type has chosen another
+    ///   ``Message/encoding``.
     @inlinable
     public func post<M: BitwiseMessage>(
-        _ message: M, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil
-    ) throws(SharedNotificationError) -> UInt64 {
+        _ message: M, options: PostOptions = PostOptions()
+    ) throws(SharedNotificationError) {
+        let (subject, flags) = (options.subject, options.flags)
         // A bitwise type can still declare another encoding.
-        guard case .bitwise = M.encoding.kind else {
-            return try postAsEncoded(message, subject: subject, retain: retain, deadline: deadline)
+        guard case .bitwise = M.encoding.kind, options.postingStyle == nil else {
+            return try postAsEncoded(message, subject: subject, flags, options.postingStyle, options.coalescing)
         }
-        return try withUnsafeTemporaryAllocation(byteCount: 8 + MemoryLayout<M>.size, alignment: 16) {
+        try withUnsafeTemporaryAllocation(byteCount: 8 + MemoryLayout<M>.size, alignment: 16) {
             (room) throws(SharedNotificationError) in
             room.storeBytes(of: message, toByteOffset: 8, as: M.self)
-            return try postBitwise(room, of: M.self, subject: subject, retain: retain, deadline: deadline)
+            try postBitwise(room, of: M.self, subject: subject, flags)
         }
     }
 
-    @usableFromInline
-    func postAsEncoded<M: Message>(
-        _ message: M, subject: String?, retain: Bool, deadline: Duration?
-    ) throws(SharedNotificationError) -> UInt64 {
-        try core.post(message, subject: subject, options: PostOptions(retain: retain, deadline: deadline))
-    }
-
-    @usableFromInline
-    func postBitwise(
-        value: UnsafeRawBufferPointer, of type: any Message.Type, subject: String?, retain: Bool, deadline: Duration?
-    ) throws(SharedNotificationError) -> UInt64 {
-        try withUnsafeTemporaryAllocation(byteCount: PayloadCoding.fingerprintSize + value.count, alignment: 16) {
-            (room) throws(SharedNotificationError) in
-            UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
-            return try postBitwise(room, of: type, subject: subject, retain: retain, deadline: deadline)
+    /// Posts a key's arguments to all observers of its name, in all processes.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// try SharedNotificationCenter.default.post(progress, 42, "decoding", options: .init(retain: true))
+    /// ```
+    ///
+    /// Promise: as for a message.
+    ///
+    /// - Parameters:
+    ///   - key: the name, and the types of its arguments.
+    ///   - arguments: encoded as one CBOR array, at most the center's maximum payload size.
+    ///   - options: the subject, whether the arguments are retained, the timeout, and when they are posted.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
+    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained,
+    ///   with a subject).
+    public func post<each Argument>(
+        _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, options: PostOptions = PostOptions()
+    ) throws(SharedNotificationError) {
+        let type = PostedArguments<repeat each Argument>.self
+        if let style = options.postingStyle {
+            let payload = try core.payload(of: PostedArguments(values: (repeat each arguments)), name: key.name)
+            return try postLater(
+                payload, key.name, as: type, style, options.coalescing, subject: options.subject, options.flags)
         }
+        _ = try core.post(
+            encoding: PostedArguments(values: (repeat each arguments)), name: key.name, subject: options.subject,
+            as: type, options.flags)
     }
 
-    /// The part of posting that does not depend on the type. The value's bytes begin at the ninth byte of `room`.
-    @usableFromInline
-    func postBitwise(
-        _ room: UnsafeMutableRawBufferPointer, of type: any Message.Type, subject: String?, retain: Bool,
-        deadline: Duration?
-    ) throws(SharedNotificationError) -> UInt64 {
-        // The cache closes its publishers when it is released, so it must live until the post is done.
-        defer { withExtendedLifetime(self) {} }
-        return try core.postBitwise(
-            room, to: try core.publishers.publisher(for: type, subject: subject),
-            options: PostOptions(retain: retain, deadline: deadline))
-    }
-
-    /// Posts bytes that are encoded already, under a name.
+    /// Posts a name, with a dictionary if wanted, as `DistributedNotificationCenter` does.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// // decodes as a message of that name
-    /// try center.post(name: "com.example.trackChanged", payload: .json(#"{"title":"So What"}"#))
-    /// try center.post(name: "com.example.cache.flush", payload: .empty)
+    /// try center.post(name: "com.example.changed", userInfo: ["volume": 0.5, "muted": false])
+    /// try center.post(name: "com.example.changed", options: .init(subject: "player-1"))
+    /// ```
+    ///
+    /// Promise: as for a message.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 255 bytes of UTF-8.
+    ///   - userInfo: travels as a CBOR map. `nil`: there is no payload.
+    ///   - options: the subject (a ``Notification/object``), whether the notification is retained, the timeout, and
+    ///     when it is posted.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed` (nested too deep), `.payloadTooLarge`,
+    ///   `.noSpace`, `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument`
+    ///   (retained, with a subject).
+    public func post(
+        name: Name, userInfo: UserInfo? = nil, options: PostOptions = PostOptions()
+    ) throws(SharedNotificationError) {
+        guard let userInfo else {
+            try post(name: name, payload: .empty, options: options)
+            return
+        }
+        if let style = options.postingStyle {
+            return try postLater(
+                try core.payload(of: userInfo, name: name), name, as: nil, style, options.coalescing,
+                subject: options.subject, options.flags)
+        }
+        _ = try core.post(encoding: userInfo, name: name, subject: options.subject, options.flags)
+    }
+
+    /// Posts bytes that are already encoded.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let position = try center.post(name: "com.example.track", payload: .json(#"{"title": "So What"}"#))
     /// ```
     ///
     /// Promise: as for a message.
@@ -113,17 +139,76 @@ extension SharedNotificationCenter {
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - payload: delivered to observers unchanged, at most the center's maximum payload size. Its format is not
     ///     checked.
-    ///   - subject: as in `post(_:subject:retain:deadline:)`.
-    ///   - retain: as in `post(_:subject:retain:deadline:)`.
-    ///   - deadline: as in `post(_:subject:retain:deadline:)`.
-    /// - Returns: its position in the center's order.
+    ///   - options: the subject, whether the payload is retained, the timeout, and when it is posted.
+    /// - Returns: its position in the center's order; 0 if it is posted later.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted`.
+    ///   `.notPermitted`, `.invalidArgument`.
     @discardableResult
     public func post(
-        name: Name, payload: RawPayload, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil
+        name: Name, payload: RawPayload, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) -> UInt64 {
-        try core.post(
-            payload, name: name, subject: subject, options: PostOptions(retain: retain, deadline: deadline))
+        guard let style = options.postingStyle else {
+            return try core.post(payload, name: name, subject: options.subject, options.flags)
+        }
+        try postLater(
+            payload, name, as: nil, style, options.coalescing, subject: options.subject, options.flags)
+        return 0
+    }
+
+    /// As `post(_:options:)`. Returns the position.
+    package func positionOfPost<M: Message>(_ message: M) throws(SharedNotificationError) -> UInt64 {
+        try core.post(message, subject: nil, PostFlags())
+    }
+
+    /// As `post(name:userInfo:options:)`. Returns the position.
+    package func positionOfPost(
+        name: Name, userInfo: UserInfo?, subject: String?
+    ) throws(SharedNotificationError) -> UInt64 {
+        guard let userInfo else { return try core.post(.empty, name: name, subject: subject, PostFlags()) }
+        return try core.post(encoding: userInfo, name: name, subject: subject, PostFlags())
+    }
+
+    @usableFromInline
+    func postAsEncoded<M: Message>(
+        _ message: M, subject: String?, _ flags: PostFlags, _ style: PostingStyle?, _ coalescing: Coalescing
+    ) throws(SharedNotificationError) {
+        if let style {
+            let payload = try core.payload(of: message)
+            return try postLater(payload, M.name, as: M.self, style, coalescing, subject: subject, flags)
+        }
+        _ = try core.post(message, subject: subject, flags)
+    }
+
+    private func postLater(
+        _ payload: RawPayload, _ name: Name, as type: Any.Type?, _ style: PostingStyle, _ coalescing: Coalescing,
+        subject: String?, _ flags: PostFlags
+    ) throws(SharedNotificationError) {
+        var flags = flags
+        // Nothing waits for a post that another thread posts, so it must not hold back that thread's other posts.
+        if style != .now { flags.timeout = nil }
+        try deferred.post(
+            DeferredPosts.Pending(name: name, subject: subject, payload: payload, type: type, flags: flags),
+            style: style, coalescing: coalescing)
+    }
+
+    @usableFromInline
+    func postBitwise(
+        value: UnsafeRawBufferPointer, of type: any Message.Type, subject: String?, _ flags: PostFlags
+    ) throws(SharedNotificationError) {
+        try withUnsafeTemporaryAllocation(byteCount: PayloadCoding.fingerprintSize + value.count, alignment: 16) {
+            (room) throws(SharedNotificationError) in
+            UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
+            try postBitwise(room, of: type, subject: subject, flags)
+        }
+    }
+
+    @usableFromInline
+    func postBitwise(
+        _ room: UnsafeMutableRawBufferPointer, of type: any Message.Type, subject: String?, _ flags: PostFlags
+    ) throws(SharedNotificationError) {
+        // The cache closes its publishers when it is released, so it must live until the post is done.
+        defer { withExtendedLifetime(self) {} }
+        _ = try core.postBitwise(
+            room, to: try core.publishers.publisher(for: type, subject: subject), flags)
     }
 }

@@ -109,8 +109,7 @@ final class PostingQueue: @unchecked Sendable {
 
     private func post(_ pending: DeferredPosts.Pending) throws(SharedNotificationError) {
         _ = try core.post(
-            pending.payload, name: pending.name, subject: pending.subject, as: pending.type,
-            options: PostOptions(retain: false, deadline: nil))
+            pending.payload, name: pending.name, subject: pending.subject, as: pending.type, pending.flags)
     }
 
     private func startTimer() {

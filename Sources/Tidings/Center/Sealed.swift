@@ -53,7 +53,7 @@ extension SharedNotificationCenter {
     /// ```swift
     /// let socket: Int32 = 3                                       // connected to the process that has the center
     /// let center = try SharedNotificationCenter(receivedOver: socket, maximumSize: 64 << 20)
-    /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { notification in
+    /// let token = try center.addObserver(forNames: "com.example.changed") { notification in
     ///     print(notification.name)
     /// }
     /// ```

@@ -25,7 +25,7 @@
 /// parent's lossless observers hold posts back until the posts' deadline.
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
-    let targets = TargetTable()
+    let owners = OwnerTable()
     #if Macros
         let protocolObservers = ProtocolObservers()
     #endif
@@ -70,7 +70,7 @@ public final class SharedNotificationCenter: Sendable {
     ///
     /// ```swift
     /// let center = SharedNotificationCenter()
-    /// let token = try center.addObserver(forName: "changed", object: nil) { notification in
+    /// let token = try center.addObserver(forNames: "changed") { notification in
     ///     print(notification.name)
     /// }
     /// try center.post(name: "changed")

@@ -3,6 +3,7 @@
 // own, as in MQTT and D-Bus, and are observed together by their prefix.
 extension SharedNotificationCenter {
     /// Sets the retained value of a type's name and notifies the name's observers: the same as posting it retained.
+    /// `nil` clears it, as `clearState(for:timeout:)` does.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -17,15 +18,14 @@ extension SharedNotificationCenter {
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
     ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
-    /// - Returns: its position in the center's order.
-    @discardableResult
     public func setState<M: Message>(
-        _ value: M, deadline: Duration? = nil
-    ) throws(SharedNotificationError) -> UInt64 {
-        try core.post(value, subject: nil, options: PostOptions(retain: true, deadline: deadline))
+        _ value: M?, timeout: Duration? = nil
+    ) throws(SharedNotificationError) {
+        guard let value else { return try clearState(for: M.name, timeout: timeout) }
+        _ = try core.post(value, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
-    /// Sets a value (as CBOR) as the retained value of a name and notifies the name's observers.
+    /// Sets a value (as CBOR) as the retained value of a name and notifies the name's observers. `nil` clears it.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -34,20 +34,20 @@ extension SharedNotificationCenter {
     /// try center.clearState(for: "com.example.volume")
     /// ```
     ///
-    /// Promise: as `setState(_:deadline:)` of a message.
+    /// Promise: as `setState(_:timeout:)` of a message. If generic code does not know that its value is an optional,
+    /// `nil` is retained as a value: CBOR's null.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
     ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
-    /// - Returns: its position in the center's order.
-    @discardableResult
     public func setState<Value: Encodable>(
-        _ value: Value, for name: Name, deadline: Duration? = nil
-    ) throws(SharedNotificationError) -> UInt64 {
-        try core.post(
-            encoding: value, name: name, subject: nil, options: PostOptions(retain: true, deadline: deadline))
+        _ value: Value?, for name: Name, timeout: Duration? = nil
+    ) throws(SharedNotificationError) {
+        guard let value else { return try clearState(for: name, timeout: timeout) }
+        _ = try core.post(encoding: value, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
-    /// Sets bytes that are already encoded as the retained value of a name and notifies the name's observers.
+    /// Sets bytes that are already encoded as the retained value of a name and notifies the name's observers. `nil`
+    /// clears it; a plain `nil` selects this function.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -55,17 +55,15 @@ extension SharedNotificationCenter {
     /// let track = try center.rawState(for: "com.example.track")
     /// ```
     ///
-    /// Promise: as `setState(_:deadline:)` of a message.
+    /// Promise: as `setState(_:timeout:)` of a message.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
     ///   `.notPermitted`.
-    /// - Returns: its position in the center's order.
-    @discardableResult
     public func setState(
-        _ payload: RawPayload, for name: Name, deadline: Duration? = nil
-    ) throws(SharedNotificationError) -> UInt64 {
-        try core.post(
-            payload, name: name, subject: nil, options: PostOptions(retain: true, deadline: deadline))
+        _ payload: RawPayload?, for name: Name, timeout: Duration? = nil
+    ) throws(SharedNotificationError) {
+        guard let payload else { return try clearState(for: name, timeout: timeout) }
+        _ = try core.post(payload, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
     /// The value last set (or posted retained) for the type's name; `nil` if there is none.
@@ -122,14 +120,16 @@ extension SharedNotificationCenter {
     /// receive nothing. ``ObservedState`` becomes `nil`. Clearing needs no chunk, so it succeeds even if retained
     /// values have taken all chunks.
     ///
-    /// - Parameter name: the value's name. If it has no value, that is not an error.
+    /// - Parameters:
+    ///   - name: the value's name. If it has no value, that is not an error.
+    ///   - timeout: how long a lossless observer may hold the notification of it back. `nil`: not at all.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`,
     ///   `.notPermitted`.
-    public func clearState(for name: Name) throws(SharedNotificationError) {
-        try core.clearState(name: name)
+    public func clearState(for name: Name, timeout: Duration? = nil) throws(SharedNotificationError) {
+        try core.clearState(name: name, timeout: timeout)
     }
 
-    /// Clears the retained value of a type's name, as ``clearState(for:)`` of a name does.
+    /// Clears the retained value of a type's name, as `clearState(for:timeout:)` of a name does.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -138,7 +138,65 @@ extension SharedNotificationCenter {
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`,
     ///   `.notPermitted`.
-    public func clearState<M: Message>(for type: M.Type) throws(SharedNotificationError) {
-        try clearState(for: M.name)
+    public func clearState<M: Message>(
+        for type: M.Type, timeout: Duration? = nil
+    ) throws(SharedNotificationError) {
+        try clearState(for: M.name, timeout: timeout)
+    }
+
+    /// Sets a key's arguments as the retained value of its name: the same as posting them retained.
+    ///
+    /// ```swift
+    /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")
+    /// let center = try SharedNotificationCenter.default
+    /// try center.setState(640, 480, for: window)
+    /// // also in a process that starts later
+    /// if let (width, height) = try center.state(for: window) { print(width, height) }
+    /// try center.clearState(for: window)
+    /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
+    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
+    public func setState<each Argument>(
+        _ arguments: repeat each Argument, for key: Key<repeat each Argument>, timeout: Duration? = nil
+    ) throws(SharedNotificationError) {
+        try post(key, repeat each arguments, options: PostOptions(retain: true, timeout: timeout))
+    }
+
+    /// Clears the retained arguments of a key, as `clearState(for:timeout:)` of a name does.
+    ///
+    /// ```swift
+    /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")
+    /// try SharedNotificationCenter.default.clearState(for: window)
+    /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
+    public func clearState<each Argument>(
+        for key: Key<repeat each Argument>, timeout: Duration? = nil
+    ) throws(SharedNotificationError) {
+        try clearState(for: key.name, timeout: timeout)
+    }
+
+    /// The arguments last set, or posted retained, for a key; `nil` if there are none.
+    ///
+    /// If an older poster did not send the last arguments, they have the key's defaults, as for an observer (see
+    /// ``Key``).
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// if let (percent, stage) = try SharedNotificationCenter.default.state(for: progress) {
+    ///     print("\(stage): \(percent) %")
+    /// }
+    /// ```
+    ///
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not match the key,
+    ///   `.invalidName`.
+    public func state<each Argument>(
+        for key: Key<repeat each Argument>
+    ) throws(SharedNotificationError) -> (repeat each Argument)? {
+        try core.state(
+            name: key.name, posted: PostedArguments<repeat each Argument>.self, as: (repeat each Argument).self,
+            needed: key.needed
+        ) { format, bytes in try key.arguments(format: format, bytes: bytes) }
     }
 }

@@ -53,7 +53,7 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forName: nil, object: nil) { notification in
+    /// let token = try center.addObserver(forNames: .all) { notification in
     ///     let poster = notification.envelope.poster
     ///     let program = poster.executable ?? "a program that has left"
     ///     print("\(notification.name) from \(program) (\(poster.pid)), user \(poster.uid)")

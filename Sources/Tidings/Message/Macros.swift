@@ -71,7 +71,7 @@
     /// }
     /// let center = try SharedNotificationCenter.default
     /// let roster = Roster()
-    /// let token = try center.addObserver(roster, as: UserObserver.self)
+    /// let token = try center.addObserver(roster, as: UserObserverMessages.self)
     /// try UserObserverPoster(center).userNameChanged(oldName: "Ada Byron", newName: "Ada Lovelace")
     /// ```
     ///

@@ -1,4 +1,4 @@
-// `RawPayload` and `RawNotification`: payloads as they travel, for code that encodes and decodes them itself.
+// Payloads as they travel, for code that encodes and decodes them itself.
 extension SharedNotificationCenter {
     /// A payload as it travels: its format and its bytes.
     ///
@@ -151,23 +151,5 @@ extension SharedNotificationCenter {
         ///
         /// Never fails: a payload without another form becomes an object with hexadecimal digits, `{"bytes":"00ff"}`.
         public var json: String { JSONRendering.render(self) }
-    }
-
-    /// A notification with its payload as it travels, not decoded.
-    ///
-    /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// let names: [SharedNotificationCenter.Name] = ["com.example.trackChanged", "com.example.volume"]
-    /// let token = try center.addObserver(forNames: names) { notification in
-    ///     print(notification.envelope.sequence, notification.name, notification.payload.json)
-    /// }
-    /// ```
-    public struct RawNotification: Hashable, Sendable {
-        /// The notification's name.
-        public var name: Name
-        /// The payload as it travels.
-        public var payload: RawPayload
-        /// The other facts about the notification.
-        public var envelope: Envelope
     }
 }

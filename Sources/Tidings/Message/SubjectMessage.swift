@@ -1,5 +1,28 @@
 // Message types with a subject, as in Foundation's `NotificationCenter`, and their short spellings.
+#if canImport(FoundationEssentials)
+    public import struct FoundationEssentials.UUID
+#else
+    public import struct Foundation.UUID
+#endif
+
 extension SharedNotificationCenter {
+    /// What ``MainActorMessage`` and ``AsyncMessage`` have in common. A type conforms to one of these two, which have
+    /// examples.
+    public protocol SubjectMessage: Codable, SendableMetatype {
+        /// The type of the subjects that a message can be about.
+        associatedtype Subject
+
+        /// The name of its notifications, the same in all processes. Default: the type's own name without its module.
+        static var name: Name { get }
+
+        /// The text that stands for a subject in the center, 1 to 255 bytes of UTF-8.
+        ///
+        /// Default: the identifier of a subject that is `Identifiable` by a text, a number or a `UUID`, which is the
+        /// same in all processes; for any other object, a text that other processes do not have. Other subject types
+        /// need an implementation. For an example of subjects see ``MainActorMessage``.
+        static func identity(of subject: Subject) -> String
+    }
+
     /// A type whose values are posted and observed on the main actor, like Foundation's
     /// `NotificationCenter.MainActorMessage`.
     ///
@@ -28,17 +51,12 @@ extension SharedNotificationCenter {
     /// Differences from Foundation:
     /// - Values are `Codable`, because they travel. Each observer gets its own copy.
     /// - The name is the same in all processes. So is a subject that is `Identifiable` by a text, a number or a `UUID`.
-    ///   Any other object is a subject in its own process only.
+    ///   Any other object is a subject in its own process only, unless the message type implements
+    ///   ``SubjectMessage/identity(of:)``.
     /// - Posting and observing do not throw: failures are reported to ``onDiagnostic``.
     /// - In other processes, a ``Message`` with the same name and fields, or the untyped ``Notification``, receives the
     ///   notification as well.
-    public protocol MainActorMessage: Codable, SendableMetatype {
-        /// The type of the subjects that a message can be about.
-        associatedtype Subject
-
-        /// The name of its notifications, the same in all processes. Default: the type's own name without its module.
-        static var name: Name { get }
-    }
+    public protocol MainActorMessage: SubjectMessage {}
 
     /// A type whose values are posted and observed on any thread, like Foundation's `NotificationCenter.AsyncMessage`.
     ///
@@ -56,13 +74,7 @@ extension SharedNotificationCenter {
     /// Promise: each observer is called one at a time and in the center's one order, in a task of its own. When a post
     /// has returned, this center object's own sequences (`messages(of:for:bufferSize:)`) have the message in their
     /// buffers. The differences from Foundation are those of ``MainActorMessage``.
-    public protocol AsyncMessage: Codable, Sendable {
-        /// The type of the subjects that a message can be about.
-        associatedtype Subject
-
-        /// The name of its notifications, the same in all processes. Default: the type's own name without its module.
-        static var name: Name { get }
-    }
+    public protocol AsyncMessage: SubjectMessage, Sendable {}
 
     /// A short spelling for a message type where observers are added: `.trackChanged`.
     ///
@@ -81,16 +93,42 @@ extension SharedNotificationCenter {
     }
 }
 
-extension SharedNotificationCenter.MainActorMessage {
+extension SharedNotificationCenter.SubjectMessage {
     /// The type's own name, without its module.
     public static var name: SharedNotificationCenter.Name {
         SharedNotificationCenter.Name(String(describing: Self.self))
     }
 }
 
-extension SharedNotificationCenter.AsyncMessage {
-    /// The type's own name, without its module.
-    public static var name: SharedNotificationCenter.Name {
-        SharedNotificationCenter.Name(String(describing: Self.self))
-    }
+extension SharedNotificationCenter.SubjectMessage where Subject: AnyObject {
+    /// The object's identifier if it is `Identifiable`, or a text that stands for it in this process only.
+    /// For examples of subjects see ``SharedNotificationCenter/MainActorMessage``.
+    public static func identity(of subject: Subject) -> String { SubjectIdentity.text(of: subject) }
+}
+
+extension SharedNotificationCenter.SubjectMessage
+where Subject: Identifiable, Subject.ID: LosslessStringConvertible {
+    /// The identifier as text. For examples of subjects
+    /// see ``SharedNotificationCenter/MainActorMessage``.
+    public static func identity(of subject: Subject) -> String { subject.id.description }
+}
+
+extension SharedNotificationCenter.SubjectMessage where Subject: Identifiable, Subject.ID == UUID {
+    /// The UUID as text. For examples of subjects
+    /// see ``SharedNotificationCenter/MainActorMessage``.
+    public static func identity(of subject: Subject) -> String { subject.id.uuidString }
+}
+
+// For an object that is also `Identifiable`, the compiler could not choose between the extensions above.
+extension SharedNotificationCenter.SubjectMessage
+where Subject: AnyObject & Identifiable, Subject.ID: LosslessStringConvertible {
+    /// The identifier as text. For examples of subjects
+    /// see ``SharedNotificationCenter/MainActorMessage``.
+    public static func identity(of subject: Subject) -> String { subject.id.description }
+}
+
+extension SharedNotificationCenter.SubjectMessage where Subject: AnyObject & Identifiable, Subject.ID == UUID {
+    /// The UUID as text. For examples of subjects
+    /// see ``SharedNotificationCenter/MainActorMessage``.
+    public static func identity(of subject: Subject) -> String { subject.id.uuidString }
 }

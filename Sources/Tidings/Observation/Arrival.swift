@@ -70,13 +70,13 @@ struct Arrival: @unchecked Sendable {
         }
     }
 
-    var notification: SharedNotificationCenter.RawNotification {
+    var notification: SharedNotificationCenter.Notification {
         let copy =
             switch bytes {
             case .borrowed(let bytes): Array(bytes)
             case .owned(let bytes): bytes
             }
-        return SharedNotificationCenter.RawNotification(
+        return SharedNotificationCenter.Notification(
             name: name,
             payload: SharedNotificationCenter.RawPayload(
                 format: SharedNotificationCenter.PayloadFormat(rawValue: format), bytes: copy),

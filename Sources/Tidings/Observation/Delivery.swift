@@ -9,7 +9,7 @@ extension SharedNotificationCenter {
     /// let (last, incarnation) = (41 as UInt64, 0x7c1d_55a0_9e2b_4f36 as UInt64)
     /// let isSame = center.incarnation == incarnation
     /// let start = isSame ? SharedNotificationCenter.Start.after(last, in: incarnation) : .oldest
-    /// for await delivery in center.deliveries(ofNames: nil, from: start) {
+    /// for await delivery in center.deliveries(ofNames: .all, options: .init(from: start)) {
     ///     if case .notification(let notification) = delivery {
     ///         print(notification.envelope.sequence, notification.name)
     ///     }
@@ -56,7 +56,8 @@ extension SharedNotificationCenter {
         case oldest
     }
 
-    /// An element of a message type's `deliveries(of:…)`: a message with its envelope, or a loss where it occurred.
+    /// An element of `deliveries(of:…)`: a message, or a key's arguments as a tuple, with its envelope; or a loss where
+    /// it occurred.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -70,36 +71,9 @@ extension SharedNotificationCenter {
     ///     }
     /// }
     /// ```
-    public enum Delivery<M: Message>: Sendable {
+    public enum Delivery<Value: Sendable>: Sendable {
         /// A notification.
-        case message(M, Envelope)
-        /// This many matching notifications were lost before the next one.
-        case missed(Int)
-        /// The following elements come from another center of the same name, with this incarnation. The previous center
-        /// has ended, and the center object follows its name (``Configuration-swift.struct/followsName``). Sequence
-        /// numbers start again.
-        case reopened(incarnation: UInt64)
-        /// The last element: the center has ended or is unusable, for this reason, most often
-        /// ``SharedNotificationError/Code-swift.enum/removed``.
-        case centerEnded(SharedNotificationError)
-    }
-
-    /// An element of a key's `deliveries(of:…)`: the arguments as a tuple with their envelope, or a loss where it
-    /// occurred.
-    ///
-    /// ```swift
-    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// for await delivery in try SharedNotificationCenter.default.deliveries(of: progress) {
-    ///     switch delivery {
-    ///     case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
-    ///     case .missed(let count): print("\(count) went by unseen")
-    ///     case .reopened, .centerEnded: print("another center, or none")
-    ///     }
-    /// }
-    /// ```
-    public enum KeyDelivery<Arguments: Sendable>: Sendable {
-        /// A notification.
-        case message(Arguments, Envelope)
+        case message(Value, Envelope)
         /// This many matching notifications were lost before the next one.
         case missed(Int)
         /// The following elements come from another center of the same name, with this incarnation. The previous center
@@ -128,7 +102,7 @@ extension SharedNotificationCenter {
     /// ```
     public enum RawDelivery: Hashable, Sendable {
         /// A notification.
-        case notification(RawNotification)
+        case notification(Notification)
         /// This many notifications were lost before the next one. The name is the lost notifications' name, or a prefix
         /// followed by `*` (`com.example.*`). `nil`: the number is for all observed names together.
         case missed(Int, Name?)

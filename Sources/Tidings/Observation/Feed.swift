@@ -31,11 +31,9 @@ final class Feed: Sendable {
     }
 
     /// Reports a loss to the given closure, or to the center's diagnostics if there is none.
-    func reportMissed(_ count: Int, to handler: (@Sendable (Int) -> Void)?) {
-        if let handler { return handler(count) }
-        guard let observation = anchor?.observation else { return }
-        let names = observation.subscription.names ?? []
-        observation.diagnostics.report(.missed(count, names.count == 1 ? names[0] : nil))
+    func reportMissed(_ count: Int, _ name: SharedNotificationCenter.Name?, to handler: MissedHandler?) {
+        if let handler { return handler(count, name) }
+        anchor?.observation.diagnostics.report(.missed(count, name))
     }
 }
 

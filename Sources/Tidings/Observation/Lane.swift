@@ -2,8 +2,8 @@
 
 internal import Dispatch
 
-/// The registrations of one object with one dispatcher: targets, and observers by a protocol. They share one order, and
-/// at most one of their closures runs at a time, wherever each of them runs.
+/// The registrations of one object with one dispatcher, as their owner or by a protocol. They share one order, and at
+/// most one of their closures runs at a time, wherever each of them runs.
 ///
 /// While nothing waits, the dispatcher thread runs plain closures at once, as for other observations. While an item
 /// waits or a closure runs elsewhere, all arrivals for the members are kept. The lane then hands over the oldest item,

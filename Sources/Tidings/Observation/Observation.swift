@@ -41,7 +41,7 @@ final class Observation: @unchecked Sendable {
     let tellsMoves: Bool
     /// The queue for a plain closure that was set aside.
     var queue: DispatchQueue?
-    /// The object that is registered: a target, or an observer by a protocol.
+    /// The object that is registered: the owner, or an observer by a protocol.
     let object: ObjectIdentifier?
     /// The lane that this observation shares with the object's other registrations in this dispatcher.
     var lane: Lane?

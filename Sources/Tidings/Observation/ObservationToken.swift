@@ -4,7 +4,8 @@ extension SharedNotificationCenter {
     /// Keeps an observation alive. The observation ends with ``cancel()``, or when the last copy of the token is
     /// released.
     ///
-    /// Releasing the last copy has the same effect as ``cancel()``.
+    /// Releasing the last copy has the same effect as ``cancel()``. An observation with an ``ObserverOptions/owner``
+    /// does not need its token: it ends with ``cancel()``, or when the owner is released.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -90,7 +91,7 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forName: "com.example.changed", object: nil) { print($0.userInfo ?? [:]) }
+    /// let token = try center.addObserver(forNames: "com.example.changed") { print($0.userInfo ?? [:]) }
     /// center.removeObserver(token)
     /// ```
     public func removeObserver(_ token: ObservationToken) {

@@ -63,7 +63,7 @@ extension SharedNotificationCenter {
 
         /// Sets the value for all processes. When this call returns, ``value`` is this value, or a newer one.
         ///
-        /// The same as `SharedNotificationCenter.setState(_:for:deadline:)`.
+        /// The same as `SharedNotificationCenter.setState(_:for:timeout:)`.
         ///
         /// ```swift
         /// let volume = try SharedNotificationCenter.default.observedState(for: "com.example.volume", as: Double.self)
@@ -89,7 +89,8 @@ extension SharedNotificationCenter {
             if let value { try set(value) } else { try clear() }
         }
 
-        /// Clears the value for all processes, as the center's `clearState(for:)` does. For an example see `set(_:)`.
+        /// Clears the value for all processes, as the center's `clearState(for:timeout:)` does. For an example see
+        /// `set(_:)`.
         ///
         /// When this call returns, ``value`` is `nil`, or a newer value.
         ///
@@ -142,7 +143,7 @@ extension SharedNotificationCenter {
             name, in: core, decode: { try $0.decode(type) },
             post: { (value) throws(SharedNotificationError) in
                 _ = try core.post(
-                    encoding: value, name: name, subject: nil, options: PostOptions(retain: true, deadline: nil))
+                    encoding: value, name: name, subject: nil, PostFlags(isRetained: true))
             })
     }
 
@@ -174,7 +175,7 @@ extension SharedNotificationCenter {
                 }
             },
             post: { (value) throws(SharedNotificationError) in
-                _ = try core.post(value, subject: nil, options: PostOptions(retain: true, deadline: nil))
+                _ = try core.post(value, subject: nil, PostFlags(isRetained: true))
             })
     }
 }

@@ -1,12 +1,6 @@
 // Observers of messages about a subject. The functions have the names of Foundation's `NotificationCenter`, which do
 // not throw. Failures are therefore reported as diagnostics.
 
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-
 extension SharedNotificationCenter {
     // MARK: On the main actor
 
@@ -16,8 +10,7 @@ extension SharedNotificationCenter {
     /// posts, before that post returns: see ``MainActorMessage``. That page also has an example.
     ///
     /// - Parameters:
-    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
-    ///     or a UUID has that identifier as its name in all processes.
+    ///   - subject: what the messages are about (``SubjectMessage/identity(of:)``). The center does not retain it.
     ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
     ///   - observer: receives each message.
     /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
@@ -27,8 +20,8 @@ extension SharedNotificationCenter {
         of subject: M.Subject,
         for identifier: Identifier,
         using observer: @escaping @MainActor (M) -> Void
-    ) -> ObservationToken where Identifier.MessageType == M, M.Subject: AnyObject {
-        observeOnMainActor(SubjectIdentity.text(of: subject), observer)
+    ) -> ObservationToken where Identifier.MessageType == M {
+        observeOnMainActor(M.identity(of: subject), observer)
     }
 
     /// Calls a closure on the main actor for every message of a type, about one object or about any subject or none.
@@ -50,9 +43,8 @@ extension SharedNotificationCenter {
     /// posts, before that post returns: see ``MainActorMessage``.
     ///
     /// - Parameters:
-    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
-    ///     or a UUID has that identifier as its name in all processes. `nil`: all messages of the type, with and
-    ///     without a subject.
+    ///   - subject: what the messages are about (``SubjectMessage/identity(of:)``). The center does not retain it.
+    ///     `nil`: all messages of the type, with and without a subject.
     ///   - messageType: the message type.
     ///   - observer: receives each message.
     /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
@@ -62,101 +54,8 @@ extension SharedNotificationCenter {
         of subject: M.Subject? = nil,
         for messageType: M.Type,
         using observer: @escaping @MainActor (M) -> Void
-    ) -> ObservationToken where M.Subject: AnyObject {
-        observeOnMainActor(subject.map { SubjectIdentity.text(of: $0) }, observer)
-    }
-
-    /// Calls a closure on the main actor for every message about a value that is identified by a text or a number.
-    ///
-    /// ```swift
-    /// struct Document: Identifiable { var id: String }
-    /// struct Saved: SharedNotificationCenter.MainActorMessage {
-    ///     typealias Subject = Document
-    ///     var size: Int
-    /// }
-    /// extension SharedNotificationCenter.MessageIdentifier
-    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
-    ///     static var saved: Self { .init() }
-    /// }
-    /// let center = try SharedNotificationCenter.default
-    /// let token = center.addObserver(of: Document(id: "letter"), for: .saved) { print($0.size) }
-    /// ```
-    ///
-    /// Calls come one at a time and in the order of the center's positions. They include messages that this process
-    /// posts, before that post returns: see ``MainActorMessage``.
-    ///
-    /// - Parameters:
-    ///   - subject: the value; its identifier is its name in all processes.
-    ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
-    ///   - observer: receives each message.
-    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
-    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
-    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
-    @_disfavoredOverload
-    public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
-        of subject: M.Subject,
-        for identifier: Identifier,
-        using observer: @escaping @MainActor (M) -> Void
-    ) -> ObservationToken
-    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
-        observeOnMainActor(subject.id.description, observer)
-    }
-
-    /// Calls a closure on the main actor for every message about a value that is identified by a UUID.
-    ///
-    /// Promise: as for a value that is identified by a text or a number. ``MainActorMessage`` has an example.
-    @_disfavoredOverload
-    public func addObserver<Identifier: MessageIdentifier, M: MainActorMessage>(
-        of subject: M.Subject,
-        for identifier: Identifier,
-        using observer: @escaping @MainActor (M) -> Void
-    ) -> ObservationToken
-    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID == UUID {
-        observeOnMainActor(subject.id.uuidString, observer)
-    }
-
-    /// Calls a closure on the main actor for every message of a type about a value with a text or a number as
-    /// identifier.
-    ///
-    /// ```swift
-    /// struct Document: Identifiable { var id: String }
-    /// struct Saved: SharedNotificationCenter.MainActorMessage {
-    ///     typealias Subject = Document
-    ///     var size: Int
-    /// }
-    /// let center = try SharedNotificationCenter.default
-    /// let token = center.addObserver(of: Document(id: "letter"), for: Saved.self) { print($0.size) }
-    /// ```
-    ///
-    /// Calls come one at a time and in the order of the center's positions. They include messages that this process
-    /// posts, before that post returns: see ``MainActorMessage``.
-    ///
-    /// - Parameters:
-    ///   - subject: the value; its identifier is its name in all processes.
-    ///   - messageType: the message type.
-    ///   - observer: receives each message.
-    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
-    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
-    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
-    @_disfavoredOverload
-    public func addObserver<M: MainActorMessage>(
-        of subject: M.Subject,
-        for messageType: M.Type,
-        using observer: @escaping @MainActor (M) -> Void
-    ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
-        observeOnMainActor(subject.id.description, observer)
-    }
-
-    /// Calls a closure on the main actor for every message of a type about a value that is identified by a UUID.
-    ///
-    /// Promise: as for a value that is identified by a text or a number. ``MainActorMessage`` has an example.
-    @_disfavoredOverload
-    public func addObserver<M: MainActorMessage>(
-        of subject: M.Subject,
-        for messageType: M.Type,
-        using observer: @escaping @MainActor (M) -> Void
-    ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID == UUID {
-        observeOnMainActor(subject.id.uuidString, observer)
+    ) -> ObservationToken {
+        observeOnMainActor(subject.map { M.identity(of: $0) }, observer)
     }
 
     /// Calls a closure on the main actor for every message about any subject of a type, or without a subject.
@@ -216,8 +115,7 @@ extension SharedNotificationCenter {
     /// ``AsyncMessage``.
     ///
     /// - Parameters:
-    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
-    ///     or a UUID has that identifier as its name in all processes.
+    ///   - subject: what the messages are about (``SubjectMessage/identity(of:)``). The center does not retain it.
     ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
     ///   - observer: receives each message.
     /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
@@ -227,8 +125,8 @@ extension SharedNotificationCenter {
         of subject: M.Subject,
         for identifier: Identifier,
         using observer: @escaping @Sendable (M) async -> Void
-    ) -> ObservationToken where Identifier.MessageType == M, M.Subject: AnyObject {
-        observeInTask(SubjectIdentity.text(of: subject), observer)
+    ) -> ObservationToken where Identifier.MessageType == M {
+        observeInTask(M.identity(of: subject), observer)
     }
 
     /// Calls an asynchronous closure for every message of a type, about one object or about any subject or none.
@@ -237,9 +135,8 @@ extension SharedNotificationCenter {
     /// ``AsyncMessage``. That page also has an example.
     ///
     /// - Parameters:
-    ///   - subject: the object, which the center does not retain. An object that is `Identifiable` by a text, a number
-    ///     or a UUID has that identifier as its name in all processes. `nil`: all messages of the type, with and
-    ///     without a subject.
+    ///   - subject: what the messages are about (``SubjectMessage/identity(of:)``). The center does not retain it.
+    ///     `nil`: all messages of the type, with and without a subject.
     ///   - messageType: the message type.
     ///   - observer: receives each message.
     /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
@@ -249,101 +146,8 @@ extension SharedNotificationCenter {
         of subject: M.Subject? = nil,
         for messageType: M.Type,
         using observer: @escaping @Sendable (M) async -> Void
-    ) -> ObservationToken where M.Subject: AnyObject {
-        observeInTask(subject.map { SubjectIdentity.text(of: $0) }, observer)
-    }
-
-    /// Calls an asynchronous closure for every message about a value that is identified by a text or a number.
-    ///
-    /// ```swift
-    /// struct Document: Identifiable { var id: String }
-    /// struct Saved: SharedNotificationCenter.AsyncMessage {
-    ///     typealias Subject = Document
-    ///     var size: Int
-    /// }
-    /// extension SharedNotificationCenter.MessageIdentifier
-    /// where Self == SharedNotificationCenter.BaseMessageIdentifier<Saved> {
-    ///     static var saved: Self { .init() }
-    /// }
-    /// let center = try SharedNotificationCenter.default
-    /// let token = center.addObserver(of: Document(id: "letter"), for: .saved) { saved in print(saved.size) }
-    /// ```
-    ///
-    /// The next call starts after the previous call has returned, in the order of the center's positions. See
-    /// ``AsyncMessage``.
-    ///
-    /// - Parameters:
-    ///   - subject: the value; its identifier is its name in all processes.
-    ///   - identifier: the message type, as `.trackChanged` (see ``MessageIdentifier``).
-    ///   - observer: receives each message.
-    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
-    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
-    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
-    @_disfavoredOverload
-    public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
-        of subject: M.Subject,
-        for identifier: Identifier,
-        using observer: @escaping @Sendable (M) async -> Void
-    ) -> ObservationToken
-    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
-        observeInTask(subject.id.description, observer)
-    }
-
-    /// Calls an asynchronous closure for every message about a value that is identified by a UUID.
-    ///
-    /// Promise: as for a value that is identified by a text or a number. ``AsyncMessage`` has an example.
-    @_disfavoredOverload
-    public func addObserver<Identifier: MessageIdentifier, M: AsyncMessage>(
-        of subject: M.Subject,
-        for identifier: Identifier,
-        using observer: @escaping @Sendable (M) async -> Void
-    ) -> ObservationToken
-    where Identifier.MessageType == M, M.Subject: Identifiable, M.Subject.ID == UUID {
-        observeInTask(subject.id.uuidString, observer)
-    }
-
-    /// Calls an asynchronous closure for every message of a type about a value that is identified by a text or a
-    /// number.
-    ///
-    /// ```swift
-    /// struct Document: Identifiable { var id: String }
-    /// struct Saved: SharedNotificationCenter.AsyncMessage {
-    ///     typealias Subject = Document
-    ///     var size: Int
-    /// }
-    /// let center = try SharedNotificationCenter.default
-    /// let token = center.addObserver(of: Document(id: "letter"), for: Saved.self) { saved in print(saved.size) }
-    /// ```
-    ///
-    /// The next call starts after the previous call has returned, in the order of the center's positions. See
-    /// ``AsyncMessage``.
-    ///
-    /// - Parameters:
-    ///   - subject: the value; its identifier is its name in all processes.
-    ///   - messageType: the message type.
-    ///   - observer: receives each message.
-    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
-    ///   of the token is released. If observing can't start, ``onDiagnostic`` receives
-    ///   ``Diagnostic/observerFailed(_:_:)``, and the token is already cancelled.
-    @_disfavoredOverload
-    public func addObserver<M: AsyncMessage>(
-        of subject: M.Subject,
-        for messageType: M.Type,
-        using observer: @escaping @Sendable (M) async -> Void
-    ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID: LosslessStringConvertible {
-        observeInTask(subject.id.description, observer)
-    }
-
-    /// Calls an asynchronous closure for every message of a type about a value that is identified by a UUID.
-    ///
-    /// Promise: as for a value that is identified by a text or a number. ``AsyncMessage`` has an example.
-    @_disfavoredOverload
-    public func addObserver<M: AsyncMessage>(
-        of subject: M.Subject,
-        for messageType: M.Type,
-        using observer: @escaping @Sendable (M) async -> Void
-    ) -> ObservationToken where M.Subject: Identifiable, M.Subject.ID == UUID {
-        observeInTask(subject.id.uuidString, observer)
+    ) -> ObservationToken {
+        observeInTask(subject.map { M.identity(of: $0) }, observer)
     }
 
     /// Calls an asynchronous closure for every message about any subject of a type, or without a subject.

@@ -1,8 +1,5 @@
-// Observers of message types with a closure. There are six overloads: the closure runs on a dispatcher thread or queue,
-// on the main actor, or in a task, each with or without the envelope. The compiler selects the overload by the
-// closure's type. If a closure fits several overloads, the compiler selects the first of them in this file.
-
-public import Dispatch
+// Registering a closure for messages of a type, for a key's arguments, and for untyped notifications. A closure runs in
+// its own isolation. The compiler selects an overload by the closure's parameters and by whether it is asynchronous.
 
 extension SharedNotificationCenter {
     /// Calls a closure for every message of a type, one at a time and in order.
@@ -10,57 +7,44 @@ extension SharedNotificationCenter {
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(for: TrackChanged.self, onMissed: { print("\($0) missed") }) { change in
-    ///     print(change.title)
-    /// }
+    /// let token = try center.addObserver(for: TrackChanged.self) { print($0.title) }
+    /// let onMain = try center.addObserver(for: TrackChanged.self) { @MainActor change in print(change.title) }
     /// token.cancel()
     /// ```
     ///
     /// Promise: the closure receives every matching notification that is posted after this call has returned, once. A
     /// retained notification, if there is one, comes before them. After the token's ``ObservationToken/cancel()`` has
-    /// returned, the closure is not running and does not run again.
+    /// returned, the closure is not running and does not run again, unless the closure itself made that call.
     ///
-    /// Without a queue, the closure runs on the center's dispatcher thread. This avoids a thread switch, so keep the
-    /// closure short. If a closure takes longer than about 50 ms, it is set aside with its thread, and another thread
-    /// serves the other observers. Running and blocked time counts; time spent waiting for a processor does not. On a
-    /// queue, the closure may take longer. Up to 8,192 notifications or 64 MiB wait for it. Beyond that, the oldest are
-    /// dropped and reported as missed. With `lossless`, posts are held back instead.
+    /// The closure runs in its own isolation: a `@MainActor` closure on the main actor, an asynchronous closure in a
+    /// task, and any other closure on the options' ``ObserverOptions/queue``. Without a queue it runs on the center
+    /// object's dispatcher thread. This avoids a thread switch, so keep the closure short. If it takes longer than
+    /// about 50 ms, it is set aside with its thread, and another thread serves the other observers. Running and blocked
+    /// time counts; time spent waiting for a processor does not.
+    ///
+    /// Except on the dispatcher thread, up to 8,192 notifications or 64 MiB wait for a closure. Beyond that, the oldest
+    /// are dropped and reported as missed. With ``ObserverOptions/isLossless``, posts are held back instead.
     ///
     /// - Parameters:
     ///   - type: the message type; the observer observes its ``Message/name``.
-    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
-    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
-    ///     thread.
-    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
-    ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
-    ///     of the center and a thread.
-    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
-    ///     context. `nil`: ``onDiagnostic`` receives it.
-    ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` receives them.
-    ///   - queue: where the closure runs; `nil`: on the dispatcher thread.
+    ///   - options: the subject, the start, the queue, and what happens to losses.
     ///   - handler: receives each message.
     /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
-    ///   of the token is released.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
+    ///   of the token is released (with ``ObserverOptions/owner``: when the owner is released).
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.invalidArgument` (a queue for a
+    ///   closure with an isolation, or an executor for one that is not asynchronous), `.noSpace` (for names),
     ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
     ///   thread, or no memory).
     public func addObserver<M: Message>(
-        for type: M.Type = M.self,
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false,
-        onMissed: (@Sendable (Int) -> Void)? = nil,
-        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
-        queue: DispatchQueue? = nil,
-        using handler: @escaping @Sendable (M) -> Void
+        for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
+        using handler: @escaping @isolated(any) @Sendable (M) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .closure(queue) { reading.read($0, handler) }
-        }
+        let reading = Reading(type, onUndecodable: options.onUndecodable, in: core)
+        // The manner runs it in its isolation. `@isolated(any)` adds an actor in front of the closure's context, which
+        // the closure's code does not read: the call of the plain type is the same.
+        let plain = unsafeBitCast(handler, to: (@Sendable (M) -> Void).self)
+        return try observe(
+            [M.name], options, of: type, as: options.manner(isolation: handler.isolation) { reading.read($0, plain) })
     }
 
     /// Calls a closure with every message of a type and its ``Envelope``, one at a time and in order.
@@ -73,97 +57,22 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Otherwise the same as without the envelope:
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
+    /// Otherwise the same as without the envelope: `addObserver(for:options:using:)`.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
-    ///   `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
-        for type: M.Type = M.self,
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false,
-        onMissed: (@Sendable (Int) -> Void)? = nil,
-        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
-        queue: DispatchQueue? = nil,
-        using handler: @escaping @Sendable (M, Envelope) -> Void
+        for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
+        using handler: @escaping @isolated(any) @Sendable (M, Envelope) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .closure(queue) { arrival in reading.read(arrival) { handler($0, arrival.envelope) } }
-        }
-    }
-
-    /// Calls a closure on the main actor for every message of a type, one at a time and in order.
-    ///
-    /// ```swift
-    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(for: TrackChanged.self) { @MainActor change in print(change.title) }
-    /// ```
-    ///
-    /// Promise: as for the closure on a queue,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
-    /// After code on the main actor has cancelled the token, the closure does not run again.
-    ///
-    /// Up to 8,192 notifications or 64 MiB wait for the main actor. Beyond that, the oldest are dropped and reported as
-    /// missed. With `lossless`, posts are held back instead.
-    ///
-    /// - Parameters:
-    ///   - type: the message type; the observer observes its ``Message/name``.
-    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
-    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
-    ///     thread.
-    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
-    ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
-    ///     of the center and a thread.
-    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
-    ///     context. `nil`: ``onDiagnostic`` receives it.
-    ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` receives them.
-    ///   - handler: receives each message.
-    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
-    ///   of the token is released.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
-    ///   thread, or no memory).
-    public func addObserver<M: Message>(
-        for type: M.Type = M.self,
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false,
-        onMissed: (@Sendable (Int) -> Void)? = nil,
-        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
-        using handler: @escaping @MainActor @Sendable (M) -> Void
-    ) throws(SharedNotificationError) -> ObservationToken {
-        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .mainActor { if let message = reading.message($0) { handler(message) } }
-        }
-    }
-
-    /// Calls a closure on the main actor with every message of a type and its ``Envelope``, one at a time and in order.
-    ///
-    /// Otherwise the same as without the envelope:
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:using:)-2c29b``.
-    ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
-    ///   `.notPermitted`, `.forked`, `.system`.
-    public func addObserver<M: Message>(
-        for type: M.Type = M.self,
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false,
-        onMissed: (@Sendable (Int) -> Void)? = nil,
-        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
-        using handler: @escaping @MainActor @Sendable (M, Envelope) -> Void
-    ) throws(SharedNotificationError) -> ObservationToken {
-        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .mainActor { if let message = reading.message($0) { handler(message, $0.envelope) } }
-        }
+        let reading = Reading(type, onUndecodable: options.onUndecodable, in: core)
+        // As above.
+        let plain = unsafeBitCast(handler, to: (@Sendable (M, Envelope) -> Void).self)
+        return try observe(
+            [M.name], options, of: type,
+            as: options.manner(isolation: handler.isolation) { arrival in
+                reading.read(arrival) { plain($0, arrival.envelope) }
+            })
     }
 
     /// Calls an asynchronous closure for every message of a type, one call after the other.
@@ -177,94 +86,192 @@ extension SharedNotificationCenter {
     /// await token.cancelAndWait()
     /// ```
     ///
-    /// Promise: as for the closure on a queue,
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:using:)-iwmc``.
-    /// The next call starts after the previous call has returned.
+    /// Promise: as for a closure that is not asynchronous, `addObserver(for:options:using:)`. The next
+    /// call starts after the previous call has returned. Cancelling the token also cancels the task of a running call.
+    /// ``ObservationToken/cancel()`` says when it waits for that call.
     ///
-    /// Up to 8,192 notifications or 64 MiB wait for the closure. Beyond that, the oldest are dropped and reported as
-    /// missed. With `lossless`, posts are held back instead. Cancelling the token also cancels the task of a running
-    /// call. ``ObservationToken/cancel()`` says when it waits for that call.
-    ///
-    /// - Parameters:
-    ///   - type: the message type; the observer observes its ``Message/name``.
-    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
-    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
-    ///     thread.
-    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
-    ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
-    ///     of the center and a thread.
-    ///   - onMissed: receives the number of lost matching notifications before the next notification, in the closure's
-    ///     context. `nil`: ``onDiagnostic`` receives it.
-    ///   - onUndecodable: receives payloads that do not decode as `M`, in the closure's context. `nil`:
-    ///     ``onDiagnostic`` receives them.
-    ///   - executor: the threads on which the closure runs while it is not on an actor with an executor of its own;
-    ///     `nil`: threads of the library. A closure that blocks one of the library's threads takes none from the
-    ///     program's tasks. If an executor runs on a single thread, that thread must be free for the closure to end.
-    ///     Therefore do not call `cancel()` on it outside of tasks.
-    ///   - handler: receives each message.
-    /// - Returns: a token that keeps the observation alive. The observation ends with `cancel()`, or when the last copy
-    ///   of the token is released.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
-    ///   thread, or no memory).
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
-        for type: M.Type = M.self,
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false,
-        onMissed: (@Sendable (Int) -> Void)? = nil,
-        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
-        executor: (any TaskExecutor)? = nil,
+        for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @Sendable (M) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .task(executor) { if let message = reading.message($0) { await handler(message) } }
-        }
+        let reading = Reading(type, onUndecodable: options.onUndecodable, in: core)
+        return try observe(
+            [M.name], options, of: type,
+            as: options.manner { if let message = reading.message($0) { await handler(message) } })
     }
 
     /// Calls an asynchronous closure with every message of a type and its ``Envelope``, one call after the other.
     ///
-    /// Otherwise the same as without the envelope:
-    /// ``addObserver(for:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:executor:using:)-9rbiz``.
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// actor Playlist { func add(_ title: String, at position: UInt64) {} }
+    /// let playlist = Playlist()
+    /// let token = try center.addObserver(for: TrackChanged.self) { change, envelope in
+    ///     await playlist.add(change.title, at: envelope.sequence)
+    /// }
+    /// ```
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
-    ///   `.notPermitted`, `.forked`, `.system`.
+    /// Otherwise the same as without the envelope: `addObserver(for:options:using:)`.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
     public func addObserver<M: Message>(
-        for type: M.Type = M.self,
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false,
-        onMissed: (@Sendable (Int) -> Void)? = nil,
-        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
-        executor: (any TaskExecutor)? = nil,
+        for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @Sendable (M, Envelope) async -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        try observe(type, subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable) { reading in
-            .task(executor) { if let message = reading.message($0) { await handler(message, $0.envelope) } }
-        }
+        let reading = Reading(type, onUndecodable: options.onUndecodable, in: core)
+        return try observe(
+            [M.name], options, of: type,
+            as: options.manner { if let message = reading.message($0) { await handler(message, $0.envelope) } })
     }
-}
 
-extension SharedNotificationCenter {
-    /// The common implementation of the overloads above.
-    func observe<M: Message>(
-        _ type: M.Type, _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool, _ lossless: Bool,
-        _ onMissed: (@Sendable (Int) -> Void)?, _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?,
-        as manner: (Reading<M>) -> Manner
+    /// Calls a closure with the arguments of every notification of a key, one at a time and in order.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: progress) { percent, stage in print(percent, stage) }
+    /// ```
+    ///
+    /// Promise, isolation and errors: as for a message, `addObserver(for:options:using:)`. A closure
+    /// that needs the envelope iterates over the key's `deliveries(of:…)` instead.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    public func addObserver<each Argument>(
+        for key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(),
+        using handler: @escaping @isolated(any) @Sendable (repeat each Argument) -> Void
     ) throws(SharedNotificationError) -> ObservationToken {
-        let subscription = Subscription(
-            names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless)
-        let reading = Reading(type, onUndecodable: onUndecodable, in: core)
+        let reading = KeyReading(key, onUndecodable: options.onUndecodable, in: core)
+        // As above; in structures, because the compiler does not pass a function with a parameter pack as a value.
+        let plain = unsafeBitCast(
+            IsolatedHandler(closure: handler), to: PlainHandler<repeat each Argument>.self
+        ).closure
+        return try observe(
+            [key.name], options, of: Key<repeat each Argument>.self,
+            as: options.manner(isolation: handler.isolation) {
+                if let arguments = reading.arguments($0) { plain(repeat each arguments) }
+            })
+    }
+
+    /// Calls an asynchronous closure with the arguments of every notification of a key, one call after the other.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// let center = try SharedNotificationCenter.default
+    /// actor Log { func write(_ line: String) {} }
+    /// let log = Log()
+    /// let token = try center.addObserver(for: progress) { percent, stage in
+    ///     await log.write("\(stage): \(percent) %")
+    /// }
+    /// ```
+    ///
+    /// Promise: as for the asynchronous closure of a message, `addObserver(for:options:using:)`.
+    ///
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
+    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    public func addObserver<each Argument>(
+        for key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(),
+        using handler: @escaping @Sendable (repeat each Argument) async -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let reading = KeyReading(key, onUndecodable: options.onUndecodable, in: core)
+        return try observe(
+            [key.name], options, of: Key<repeat each Argument>.self,
+            as: options.manner { if let arguments = reading.arguments($0) { await handler(repeat each arguments) } })
+    }
+
+    /// Calls a closure for every notification of some names, of names with a prefix, or of all names.
+    ///
+    /// The notifications arrive untyped, whatever their poster posted: see ``Notification``. Calls come one at a time,
+    /// and the notifications of all names in one order. Each notification arrives once, even if it matches several
+    /// names and prefixes.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forNames: .prefix("com.example.player."), options: .init(queue: .main)) {
+    ///     print($0.name, $0.object ?? "no object", $0.userInfo?["volume"]?.double ?? 1)
+    /// }
+    /// ```
+    ///
+    /// Promise and isolation: as for a message, `addObserver(for:options:using:)`. A subject selects
+    /// the notifications posted about that object. For a prefix, ``ObserverOptions/onMissed`` receives one number for
+    /// all its names and subjects, and the prefix followed by `*`.
+    ///
+    /// - Parameters:
+    ///   - names: the observed names.
+    ///   - options: the subject, the start, the queue, and what happens to losses.
+    ///   - suspensionBehavior: what happens to notifications that arrive while ``isSuspended`` is true, for each name
+    ///     separately.
+    ///   - handler: receives each notification.
+    /// - Returns: a token, as for a message.
+    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for a prefix or the subject), `.invalidArgument`
+    ///   (neither a name nor a prefix; a queue for a closure with an isolation), `.noSpace` (for names or prefixes),
+    ///   `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center opened read-only, which allows
+    ///   observing all names), `.forked`, `.system` (no thread, or no memory).
+    public func addObserver(
+        forNames names: Names, options: ObserverOptions = ObserverOptions(),
+        suspensionBehavior: SuspensionBehavior = .coalesce,
+        using handler: @escaping @isolated(any) @Sendable (Notification) -> Void
+    ) throws(SharedNotificationError) -> ObservationToken {
+        // As above.
+        let plain = unsafeBitCast(handler, to: (@Sendable (Notification) -> Void).self)
+        return try observe(
+            names.names, prefixes: names.prefixes, options, of: Notification.self, suspensionBehavior,
+            as: options.manner(isolation: handler.isolation) { plain($0.notification) })
+    }
+
+    /// Ends all observations whose ``ObserverOptions/owner`` is this object, and all that were registered for it by a
+    /// protocol.
+    ///
+    /// ```swift
+    /// final class Controller: Sendable {}
+    /// let (center, controller) = (try SharedNotificationCenter.default, Controller())
+    /// _ = try center.addObserver(forNames: .all, options: .init(owner: controller)) { print($0.name) }
+    /// center.removeObservers(of: controller)
+    /// ```
+    ///
+    /// Promise: after the call has returned, no closure or method of the object runs again, and none is running, except
+    /// one that made the call. An object without observations is not an error.
+    public func removeObservers(of owner: AnyObject) {
+        #if Macros
+            protocolObservers.remove(ObjectIdentifier(owner)) { _ in true }
+        #endif
+        owners.remove(ObjectIdentifier(owner))
+    }
+
+    /// The common implementation of the functions above.
+    private func observe(
+        _ names: [Name]?, prefixes: [String] = [], _ options: ObserverOptions, of type: Any.Type,
+        _ behavior: SuspensionBehavior = .deliverImmediately, as manner: Manner
+    ) throws(SharedNotificationError) -> ObservationToken {
+        let subscription = options.subscription(to: names, prefixes: prefixes)
+        func observe(
+            of object: ObjectIdentifier?, as manner: Manner
+        ) throws(SharedNotificationError) -> ObservationAnchor {
+            try suspension.add(behavior) { (held, isSuspended) throws(SharedNotificationError) in
+                try core.observe(
+                    subscription, onMissed: options.onMissed, held: held, isSuspended: isSuspended, of: object,
+                    as: manner)
+            }
+        }
+        guard let owner = options.owner else { return ObservationToken(anchor: try observe(of: nil, as: manner)) }
+        let registrationKey = OwnerTable.RegistrationKey(
+            names: names, prefixes: prefixes, type: ObjectIdentifier(type),
+            subject: options.subject.map { ByteText($0) })
         return ObservationToken(
-            anchor: try core.observe(subscription, onMissed: ignoringName(onMissed), as: manner(reading)))
+            anchor: try owners.anchor(for: owner, registrationKey, as: manner, in: core) {
+                (object, manner) throws(SharedNotificationError) in try observe(of: object, as: manner)
+            })
     }
 }
 
-func ignoringName(_ onMissed: (@Sendable (Int) -> Void)?) -> MissedHandler? {
-    guard let onMissed else { return nil }
-    return { count, _ in onMissed(count) }
+private struct IsolatedHandler<each Argument> {
+    let closure: @isolated(any) @Sendable (repeat each Argument) -> Void
+}
+
+private struct PlainHandler<each Argument> {
+    let closure: @Sendable (repeat each Argument) -> Void
 }

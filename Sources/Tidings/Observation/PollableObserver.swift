@@ -105,9 +105,9 @@ extension SharedNotificationCenter {
             return delivery
         }
 
-        private var notification: RawNotification {
+        private var notification: Notification {
             defer { observer.dropPayload() }
-            return RawNotification(
+            return Notification(
                 name: Name(observer.name),
                 payload: RawPayload(format: PayloadFormat(rawValue: observer.format), bytes: observer.ownedPayload),
                 envelope: observer.facts.envelope(subject: observer.subject, executables))
@@ -119,30 +119,15 @@ extension SharedNotificationCenter {
     /// For the promise, and examples, see ``PollableObserver``.
     ///
     /// - Parameters:
-    ///   - names: the observed names; `nil`: all names.
-    ///   - prefixes: observe also all names with one of these prefixes. For this parameter, and for reports of losses,
-    ///     see `addObserver(forNames:prefixes:subject:from:excludingOwnPosts:lossless:onMissed:queue:using:)`.
-    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
-    ///   - start: where the observer starts.
-    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
-    ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`.
+    ///   - names: the observed names.
+    ///   - options: the subject and the start. The loop receives losses itself, so ``ObserverOptions/onMissed``, a
+    ///     queue, an executor and an owner have no effect.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix),
     ///   `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center
     ///   opened read-only), `.forked`, `.system` (no descriptor, thread or memory).
     public func pollableObserver(
-        forNames names: [Name]?,
-        prefixes: [String] = [],
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false
+        forNames names: Names, options: ObserverOptions = ObserverOptions()
     ) throws(SharedNotificationError) -> PollableObserver {
-        try PollableObserver(
-            Subscription(
-                names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludingOwnPosts,
-                isLossless: lossless),
-            in: core)
+        try PollableObserver(options.subscription(to: names.names, prefixes: names.prefixes), in: core)
     }
 }

@@ -1,4 +1,4 @@
-// Sequences of messages and of raw notifications, and the types that they return.
+// Sequences of messages, of a key's arguments and of untyped notifications, and the type of all of them.
 
 extension SharedNotificationCenter {
     /// The messages of a type, as a sequence.
@@ -23,61 +23,105 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - type: the message type; the observer observes its ``Message/name``.
-    ///   - subject: only notifications posted with this subject; `nil`: all notifications.
-    ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
-    ///     thread.
-    ///   - excludingOwnPosts: leaves out notifications that this center object posts. A count of missed notifications
-    ///     includes them, because the poster of a lost notification is unknown.
-    ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received. Such
-    ///     a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an observer slot
-    ///     of the center and a thread.
+    ///   - options: the subject, the start, and what happens to losses. ``ObserverOptions/onMissed`` is called in the
+    ///     context that calls the iterator. A queue, an executor and an owner have no effect.
     ///   - bufferSize: how many messages (at least 1; at most 64 MiB in total) may wait for the iterator.
     ///   - keeping: which notifications a full buffer keeps, the newest or the oldest. The sequence drops the excess
     ///     and reports it as missed. A lossless sequence drops none and ignores this parameter.
-    ///   - onMissed: receives the number of lost messages before the next message, in the context that calls the
-    ///     iterator. `nil`: ``onDiagnostic`` receives it.
-    ///   - onUndecodable: receives payloads that do not decode as `M`. `nil`: ``onDiagnostic`` receives them.
     public func messages<M: Message>(
-        of type: M.Type = M.self,
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false,
-        bufferSize: Int = 1024,
-        keeping: Keeping = .newest,
-        onMissed: (@Sendable (Int) -> Void)? = nil,
-        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
-    ) -> Messages<M> {
-        Messages(
-            deliveries: deliveries(
-                of: type, subject: subject, from: start, excludingOwnPosts: excludingOwnPosts, lossless: lossless,
-                bufferSize: bufferSize, keeping: keeping, onUndecodable: onUndecodable),
-            onMissed: onMissed)
+        of type: M.Type = M.self, options: ObserverOptions = ObserverOptions(), bufferSize: Int = 1024,
+        keeping: Keeping = .newest
+    ) -> ObservedSequence<M> {
+        let reading = Reading(type, onUndecodable: options.onUndecodable, in: core)
+        return messages([M.name], options, .sequence(bufferSize, keeping)) { reading.message($0) }
     }
 
     /// The messages of a type with their envelopes, and losses at the positions where they occurred, as a sequence.
     ///
     /// For an example see ``Delivery``. Start, end, failure and parameters: as for
-    /// ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)-54fec``.
+    /// `messages(of:options:bufferSize:keeping:)`. Losses are elements, so ``ObserverOptions/onMissed`` has no effect.
     public func deliveries<M: Message>(
-        of type: M.Type = M.self,
-        subject: String? = nil,
-        from start: Start = .now,
-        excludingOwnPosts: Bool = false,
-        lossless: Bool = false,
-        bufferSize: Int = 1024,
-        keeping: Keeping = .newest,
-        onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
-    ) -> Deliveries<M> {
-        Deliveries(
-            core: core,
-            subscription: Subscription(
-                names: [M.name], subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless),
-            bounds: .sequence(bufferSize, keeping),
-            reading: Reading(type, onUndecodable: onUndecodable, in: core))
+        of type: M.Type = M.self, options: ObserverOptions = ObserverOptions(), bufferSize: Int = 1024,
+        keeping: Keeping = .newest
+    ) -> ObservedSequence<Delivery<M>> {
+        let reading = Reading(type, onUndecodable: options.onUndecodable, in: core)
+        return deliveries([M.name], options, .sequence(bufferSize, keeping)) { reading.message($0) }
     }
 
-    /// A sequence of messages. It observes only while it is iterated.
+    /// The arguments of a key's notifications, as a sequence.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// for await (percent, stage) in try SharedNotificationCenter.default.messages(of: progress) {
+    ///     print("\(stage): \(percent) %")
+    /// }
+    /// ```
+    ///
+    /// Elements, start, end, failure and parameters: as for `messages(of:options:bufferSize:keeping:)` of a type.
+    public func messages<each Argument>(
+        of key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(), bufferSize: Int = 1024,
+        keeping: Keeping = .newest
+    ) -> ObservedSequence<(repeat each Argument)> {
+        let reading = KeyReading(key, onUndecodable: options.onUndecodable, in: core)
+        return messages([key.name], options, .sequence(bufferSize, keeping)) { reading.arguments($0) }
+    }
+
+    /// The arguments of a key's notifications with their envelopes, and losses at the positions where they occurred, as
+    /// a sequence.
+    ///
+    /// ```swift
+    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
+    /// for await delivery in try SharedNotificationCenter.default.deliveries(of: progress) {
+    ///     switch delivery {
+    ///     case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
+    ///     case .missed(let count): print("\(count) went by unseen")
+    ///     case .reopened, .centerEnded: print("another center, or none")
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Start, end, failure and parameters: as for `messages(of:options:bufferSize:keeping:)` of a type.
+    public func deliveries<each Argument>(
+        of key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(), bufferSize: Int = 1024,
+        keeping: Keeping = .newest
+    ) -> ObservedSequence<Delivery<(repeat each Argument)>> {
+        let reading = KeyReading(key, onUndecodable: options.onUndecodable, in: core)
+        return deliveries([key.name], options, .sequence(bufferSize, keeping)) { reading.arguments($0) }
+    }
+
+    /// The notifications of some names, of names with a prefix, or of all names, untyped, as a sequence.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// for await delivery in center.deliveries(ofNames: .prefix("com.example.player.")) {
+    ///     switch delivery {
+    ///     case .notification(let notification): print(notification.name, notification.payload.json)
+    ///     case .missed(let count, let name): print("\(count) missed of \(name?.rawValue ?? "all names")")
+    ///     case .reopened, .centerEnded: print("another center, or none")
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The notifications of all names arrive in one order. Start, end, failure and parameters: as for
+    /// `messages(of:options:bufferSize:keeping:)` of a type.
+    public func deliveries(
+        ofNames names: Names, options: ObserverOptions = ObserverOptions(), bufferSize: Int = 1024,
+        keeping: Keeping = .newest
+    ) -> ObservedSequence<RawDelivery> {
+        ObservedSequence(
+            core: core, subscription: options.subscription(to: names.names, prefixes: names.prefixes),
+            bounds: .sequence(bufferSize, keeping)
+        ) { item, _ in
+            switch item {
+            case .arrival(let arrival): .notification(arrival.notification)
+            case .missed(let count, let name): .missed(count, name)
+            case .reopened(let incarnation): .reopened(incarnation: incarnation)
+            case .ended(let error): .centerEnded(error)
+            }
+        }
+    }
+
+    /// A sequence of what a center delivers. It observes only while it is iterated.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -88,120 +132,66 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// See ``messages(of:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:onMissed:onUndecodable:)-54fec``.
-    public struct Messages<M: Message>: AsyncSequence, Sendable {
-        /// A message.
-        public typealias Element = M
-        /// The sequence does not throw.
-        public typealias Failure = Never
-
-        let deliveries: Deliveries<M>
-        let onMissed: (@Sendable (Int) -> Void)?
-
-        /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
-        /// ``Messages``.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(deliveries: deliveries.makeAsyncIterator(), onMissed: onMissed)
-        }
-
-        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
-        /// each element goes to one copy. For an example see ``Messages``.
-        public struct Iterator: AsyncIteratorProtocol {
-            var deliveries: Deliveries<M>.Iterator
-            let onMissed: (@Sendable (Int) -> Void)?
-
-            /// The next message, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
-            /// later call returns `nil`, too. For an example see ``Messages``.
-            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> M? {
-                while let delivery = await deliveries.next(isolation: actor) {
-                    switch delivery {
-                    case .message(let message, _): return message
-                    case .missed(let count): deliveries.feed.reportMissed(count, to: onMissed)
-                    case .reopened, .centerEnded: continue
-                    }
-                }
-                return nil
-            }
-        }
-    }
-
-    /// A sequence of messages with their envelopes, and of losses. It observes only while it is iterated. For an
-    /// example see ``Delivery``.
-    public struct Deliveries<M: Message>: AsyncSequence, Sendable {
-        /// A message with its envelope, or a loss.
-        public typealias Element = Delivery<M>
+    /// The functions of a center that return it say what its elements are.
+    public struct ObservedSequence<Element: Sendable>: AsyncSequence, Sendable {
         /// The sequence does not throw.
         public typealias Failure = Never
 
         let core: CenterCore
         let subscription: Subscription
         let bounds: DeliveryBuffer.Bounds
-        let reading: Reading<M>
+        /// `nil`: the item is no element of this sequence.
+        let element: @Sendable (Item, Feed) -> Element?
 
         /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
-        /// ``Delivery``.
+        /// ``ObservedSequence``.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), reading: reading)
+            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), element: element)
         }
 
         /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
-        /// each element goes to one copy. For an example see ``Delivery``.
+        /// each element goes to one copy. For an example see ``ObservedSequence``.
         public struct Iterator: AsyncIteratorProtocol {
             let feed: Feed
-            let reading: Reading<M>
+            let element: @Sendable (Item, Feed) -> Element?
 
-            /// The next delivery, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
-            /// later call returns `nil`, too. For an example see ``Delivery``.
-            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Delivery<M>? {
+            /// The next element, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
+            /// later call returns `nil`, too. For an example see ``ObservedSequence``.
+            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
                 while let item = await feed.next(isolation: actor) {
-                    switch item {
-                    case .arrival(let arrival):
-                        if let message = reading.message(arrival) { return .message(message, arrival.envelope) }
-                    case .missed(let count, _): return .missed(count)
-                    case .reopened(let incarnation): return .reopened(incarnation: incarnation)
-                    case .ended(let error): return .centerEnded(error)
-                    }
+                    if let element = element(item, feed) { return element }
                 }
                 return nil
             }
         }
     }
 
-    /// A sequence of notifications with their payload's bytes as posted, and of losses. It observes only while it is
-    /// iterated.
-    ///
-    /// For an example see ``deliveries(ofNames:prefixes:subject:from:excludingOwnPosts:lossless:bufferSize:keeping:)``.
-    public struct RawDeliveries: AsyncSequence, Sendable {
-        /// A notification, or a loss.
-        public typealias Element = RawDelivery
-        /// The sequence does not throw.
-        public typealias Failure = Never
-
-        let core: CenterCore
-        let subscription: Subscription
-        let bounds: DeliveryBuffer.Bounds
-
-        /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
-        /// ``RawDelivery``.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds))
+    private func messages<Value: Sendable>(
+        _ names: [Name], _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
+        read: @escaping @Sendable (Arrival) -> Value?
+    ) -> ObservedSequence<Value> {
+        let onMissed = options.onMissed
+        return ObservedSequence(core: core, subscription: options.subscription(to: names), bounds: bounds) {
+            item, feed in
+            switch item {
+            case .arrival(let arrival): return read(arrival)
+            case .missed(let count, let name): feed.reportMissed(count, name, to: onMissed)
+            case .reopened, .ended: break
+            }
+            return nil
         }
+    }
 
-        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
-        /// each element goes to one copy. For an example see ``RawDelivery``.
-        public struct Iterator: AsyncIteratorProtocol {
-            let feed: Feed
-
-            /// The next delivery, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
-            /// later call returns `nil`, too. For an example see ``RawDelivery``.
-            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> RawDelivery? {
-                switch await feed.next(isolation: actor) {
-                case .arrival(let arrival): .notification(arrival.notification)
-                case .missed(let count, let name): .missed(count, name)
-                case .reopened(let incarnation): .reopened(incarnation: incarnation)
-                case .ended(let error): .centerEnded(error)
-                case nil: nil
-                }
+    private func deliveries<Value: Sendable>(
+        _ names: [Name], _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
+        read: @escaping @Sendable (Arrival) -> Value?
+    ) -> ObservedSequence<Delivery<Value>> {
+        ObservedSequence(core: core, subscription: options.subscription(to: names), bounds: bounds) { item, _ in
+            switch item {
+            case .arrival(let arrival): read(arrival).map { .message($0, arrival.envelope) }
+            case .missed(let count, _): .missed(count)
+            case .reopened(let incarnation): .reopened(incarnation: incarnation)
+            case .ended(let error): .centerEnded(error)
             }
         }
     }

@@ -6,9 +6,9 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(
-    ///     forName: "com.example.changed", object: nil, suspensionBehavior: .hold(limit: 100)
-    /// ) { print($0.name) }
+    /// let token = try center.addObserver(forNames: "com.example.changed", suspensionBehavior: .hold(limit: 100)) {
+    ///     print($0.name)
+    /// }
     /// center.suspend()
     /// for _ in 0..<3 { try center.post(name: "com.example.changed") }
     /// center.resume()                                                         // now they come
@@ -51,10 +51,11 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forName: nil, object: nil, suspensionBehavior: .hold) { print($0.name) }
+    /// let token = try center.addObserver(forNames: .all, suspensionBehavior: .hold) { print($0.name) }
     /// center.isSuspended = true
-    /// try center.post(name: "com.example.changed")                            // waits
-    /// try center.post(name: "com.example.urgent", deliverImmediately: true)   // comes, and before it what waits
+    /// try center.post(name: "com.example.changed")                    // waits
+    /// // delivered, after the notification that waits
+    /// try center.post(name: "com.example.urgent", options: .init(deliverImmediately: true))
     /// center.isSuspended = false
     /// ```
     ///

@@ -23,14 +23,10 @@
                 "\(typeAccess)struct \(posterName): Sendable",
                 [
                     "\(access)let center: \(center)",
-                    "\(access)var subject: String?",
-                    "\(access)var retain: Bool",
-                    "\(access)var deadline: Duration?",
-                    "\(access)init(_ center: \(center), subject: String? = nil, retain: Bool = false, deadline: Duration? = nil) {",
+                    "\(access)var options: \(center).PostOptions",
+                    "\(access)init(_ center: \(center), options: \(center).PostOptions = .init()) {",
                     "    self.center = center",
-                    "    self.subject = subject",
-                    "    self.retain = retain",
-                    "    self.deadline = deadline",
+                    "    self.options = options",
                     "}",
                 ] + methods.flatMap(post),
                 comment: "/// Posts what `\(bareName)` declares, to its observers in all processes.")
@@ -41,7 +37,7 @@
             return method.documentation + [
                 "\(access)func \(method.base)\(method.parameterClause) throws(SharedNotificationError) {",
                 "    let message = \(messagesName).\(method.type)(\(arguments))",
-                "    try self.center.post(message, subject: self.subject, retain: self.retain, deadline: self.deadline)",
+                "    try self.center.post(message, options: self.options)",
                 "}",
             ]
         }

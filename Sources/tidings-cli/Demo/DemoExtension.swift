@@ -36,27 +36,29 @@ struct DemoExtension: ParsableCommand {
     private func observe(
         _ center: Center, _ notebook: Notebook, _ answer: @escaping @Sendable (Answer.What) -> Void
     ) throws -> [Center.ObservationToken] {
-        func missed(_ kind: Kind) -> @Sendable (Int) -> Void {
-            { notebook.noteMissed($0, of: kind) }
+        func missed(_ kind: Kind) -> Center.ObserverOptions {
+            .init(onMissed: { count, _ in notebook.noteMissed(count, of: kind) })
         }
         return [
-            try center.addObserver(for: TrackChanged.self, onMissed: missed(.track)) { track, envelope in
+            try center.addObserver(for: TrackChanged.self, options: missed(.track)) { track, envelope in
                 let latency = monotonicNow() - track.at
                 notebook.note(.track, track.number, latency: latency, envelope: envelope)
                 answer(.heard(.track, number: track.number, nanoseconds: latency))
             },
-            try center.addObserver(for: ArtworkChanged.self, onMissed: missed(.artwork)) { artwork, envelope in
+            try center.addObserver(for: ArtworkChanged.self, options: missed(.artwork)) { artwork, envelope in
                 let latency = monotonicNow() - artwork.at
                 let isIntact = artwork.isIntact
                 notebook.note(.artwork, artwork.number, latency: latency, envelope: envelope, isIntact: isIntact)
                 answer(.heard(.artwork, number: artwork.number, nanoseconds: latency))
             },
-            try center.addObserver(for: PlayerState.self, onMissed: missed(.state)) { state, envelope in
+            try center.addObserver(for: PlayerState.self, options: missed(.state)) { state, envelope in
                 let latency = monotonicNow() - state.at
                 notebook.note(.state, state.number, latency: latency, envelope: envelope)
                 answer(.heard(.state, number: state.number, nanoseconds: latency))
             },
-            try center.addObserver(for: Tick.self, onMissed: notebook.noteMissedTicks) { tick, envelope in
+            try center.addObserver(
+                for: Tick.self, options: .init(onMissed: { count, _ in notebook.noteMissedTicks(count) })
+            ) { tick, envelope in
                 if let run = notebook.note(tick, envelope: envelope) { answer(.ticked(run)) }
                 if tick.wantsAnswer { answer(.reached(tick.number)) }
             },
@@ -79,7 +81,7 @@ struct DemoPoster: ParsableCommand {
         var number: Int64 = 0
         while true {
             // The host observes losslessly. If its processor is busy, this post waits.
-            try center.post(Tick(run: loop, number: number), deadline: .seconds(60))
+            try center.post(Tick(run: loop, number: number), options: .init(timeout: .seconds(60)))
             number += 1
             // The number of posts that have returned. The file keeps it if this process is killed.
             pwrite(STDOUT_FILENO, &number, MemoryLayout.size(ofValue: number), 0)

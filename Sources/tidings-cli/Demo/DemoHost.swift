@@ -30,8 +30,11 @@ final class DemoHost {
         let ownRuns = ownRuns
         // Lossless: the host waits for each answer. On a busy machine, a poster's loop may fill the whole ring before
         // this process runs.
-        try center.addObserver(for: Answer.self, lossless: true) { answer in inbox.put(answer) }.store(in: &tokens)
-        try center.addObserver(for: Tick.self, onMissed: { notebook.noteMissedTicks($0) }) { tick, envelope in
+        try center.addObserver(for: Answer.self, options: .init(lossless: true)) { answer in inbox.put(answer) }.store(
+            in: &tokens)
+        try center.addObserver(
+            for: Tick.self, options: .init(onMissed: { count, _ in notebook.noteMissedTicks(count) })
+        ) { tick, envelope in
             guard let run = notebook.note(tick, envelope: envelope) else { return }
             ownRuns.put(Answer(observer: "host", pid: getpid(), what: .ticked(run)))
         }.store(in: &tokens)

@@ -20,7 +20,7 @@ final class NotificationPrinter: Sendable {
     var commandUnderWay: UInt64? { underWay.withLock { $0 } }
 
     /// Handles a notification. Called by an observer's closure: on one thread at a time, in order.
-    func handle(_ notification: Center.RawNotification) {
+    func handle(_ notification: Center.Notification) {
         guard !finish.hasEnded else { return }
         do {
             try Terminal.print(format == .json ? Self.json(notification) : Self.pretty(notification))
@@ -39,7 +39,7 @@ final class NotificationPrinter: Sendable {
     }
 
     /// `12:34:56.789012 #42 com.example.changed [subject] {"volume":0.5} from 4711 (player)`
-    static func pretty(_ notification: Center.RawNotification) -> String {
+    static func pretty(_ notification: Center.Notification) -> String {
         let envelope = notification.envelope
         let (seconds, rest) = split(envelope.postedAtNanoseconds)
         let time = local(seconds)
@@ -57,7 +57,7 @@ final class NotificationPrinter: Sendable {
     }
 
     /// One JSON object on one line. No encoder is used, because the payload is JSON text already.
-    static func json(_ notification: Center.RawNotification) -> String {
+    static func json(_ notification: Center.Notification) -> String {
         let envelope = notification.envelope
         return """
             {"sequence":\(envelope.sequence),"name":\(notification.name.rawValue.jsonString),\
@@ -89,7 +89,7 @@ final class NotificationPrinter: Sendable {
         return fields
     }
 
-    private func run(_ command: String, for notification: Center.RawNotification) throws {
+    private func run(_ command: String, for notification: Center.Notification) throws {
         let pipe = try PipeEnds()
         let child: ChildProcess
         do {

@@ -21,12 +21,12 @@ let poster = UserObserverPoster(center)
 try poster.userNameChanged(oldName: "a", newName: "b")
 try poster.visited(1)
 try poster.signedOut()
-let token = try center.addObserver(Roster(), as: UserObserver.self)
-center.removeObserver(Roster(), as: UserObserver.self)
+let token = try center.addObserver(Roster(), as: UserObserverMessages.self)
+center.removeObservers(of: Roster())
 
 // It would end at once, because the token is not kept.
 // refused: result of call to 'addObserver
-try center.addObserver(Roster(), as: UserObserver.self)
+try center.addObserver(Roster(), as: UserObserverMessages.self)
 
 // Another thread calls its methods: it is Sendable, or given away.
 final class Clerk: StationObserver {
@@ -35,7 +35,7 @@ final class Clerk: StationObserver {
 }
 func give(_ clerk: Clerk, to center: SharedNotificationCenter) {
     // refused: sending
-    _ = try? center.addObserver(clerk, as: StationObserver.self)
+    _ = try? center.addObserver(clerk, as: StationObserverMessages.self)
 }
 func give(again clerk: Clerk, to center: SharedNotificationCenter) {
     // refused: sending
@@ -43,7 +43,7 @@ func give(again clerk: Clerk, to center: SharedNotificationCenter) {
 }
 func give(any observer: any StationObserver, to center: SharedNotificationCenter) {
     // refused: sending
-    _ = try? center.addObserver(observer, as: StationObserver.self)
+    _ = try? center.addObserver(observer, as: StationObserverMessages.self)
 }
 
 // A conformance that is isolated to an actor: another thread would call the methods.
@@ -54,7 +54,7 @@ protocol ScreenObserver: AnyObject, SendableMetatype {
 final class Panel: ScreenObserver, Sendable {
     func turned(on: Bool) {}
 }
-_ = try center.addObserver(Panel(), as: ScreenObserver.self)
+_ = try center.addObserver(Panel(), as: ScreenObserverMessages.self)
 // refused: cannot form main actor-isolated conformance of 'Screen' to SendableMetatype-inheriting protocol
 @MainActor final class Screen: @MainActor ScreenObserver { func turned(on: Bool) {} }
 
@@ -100,7 +100,7 @@ final class Deaf: UserObserver, Sendable { func userNameChanged(oldName: String,
 // refused: does not conform to protocol 'StationObserver'
 final class Other: StationObserver, Sendable { func tuned(to station: Int) {} }
 // refused: StationObserver
-_ = try center.addObserver(Roster(), as: StationObserver.self)
+_ = try center.addObserver(Roster(), as: StationObserverMessages.self)
 // refused: StationObserver
 _ = try center.addObserver(Roster(), as: StationObserverMessages.self)
 // refused: no exact matches in call to instance method 'removeObserver'

@@ -41,7 +41,7 @@ struct CenterCommandTests {
     func statTellsWhoHoldsPostersBack() async throws {
         let directory = try CenterDirectory()
         let (center, mayReturn) = (try directory.center(slots: 256), DispatchSemaphore(value: 0))
-        let token = try center.addObserver(forNames: ["a"], lossless: true) { _ in mayReturn.wait() }
+        let token = try center.addObserver(forNames: ["a"], options: .init(lossless: true)) { _ in mayReturn.wait() }
         var stat = object(try await tidings("stat", "--json", in: directory).output.first)
         #expect(stat["observersLossless"] as? Int == 1)
         var text = try await tidings("stat", in: directory).output

@@ -35,7 +35,9 @@ struct ExecTests {
         let observer = try await observe("a", "--count", "3", "--exec", command, in: directory)
         let center = try directory.center()
         var sequences: [UInt64] = []
-        for number in 1...3 { sequences.append(try center.post(name: "a", payload: .empty, subject: "\(number)")) }
+        for number in 1...3 {
+            sequences.append(try center.post(name: "a", payload: .empty, options: .init(subject: "\(number)")))
+        }
         expectEqual(await observer.ending(), 0)
         expectEqual(await observer.output.all().filter { $0.hasPrefix("ran") }, ["ran 1", "ran 2", "ran 3"])
         expectEqual(

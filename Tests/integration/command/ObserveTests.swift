@@ -49,7 +49,7 @@ struct ObserveTests {
         let directory = try CenterDirectory()
         let observer = try await observe("com.example.a", "--count", "1", in: directory)
         let center = try directory.center()
-        try center.post(name: "com.example.a", payload: .json(#"{"x":1}"#), subject: "s")
+        try center.post(name: "com.example.a", payload: .json(#"{"x":1}"#), options: .init(subject: "s"))
         let line = try #require(await observer.output.all().first)
         #expect(line.contains(try Regex(#" #\d+ com\.example\.a \[s\] \{"x":1\} from \#(getpid()) \("#)), "\(line)")
     }

@@ -56,7 +56,7 @@ struct PayloadTests {
     func printsWhatASwiftProgramPosted() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("track", "--count", "1", "--format", "json", in: directory)
-        try directory.center().post(Track(title: "So What", position: 0.5), subject: "player-1")
+        try directory.center().post(Track(title: "So What", position: 0.5), options: .init(subject: "player-1"))
         let line = object(await observer.output.all().first)
         #expect((line["payload"] as? [String: Any])?["title"] as? String == "So What")
         #expect((line["payload"] as? [String: Any])?["position"] as? Double == 0.5)

@@ -29,7 +29,7 @@ struct BitwiseTests {
     private let reading = Reading(value: 2.5, flags: 7, count: 515)
 
     private func postGeneric<M: Center.Message>(_ message: M, to center: Center) throws {
-        try center.post(message, retain: true)
+        try center.post(message, options: .init(retain: true))
     }
 
     private func decodeMessage<M: Center.Message>(_ payload: Center.RawPayload, as type: M.Type) throws -> M {
@@ -42,7 +42,7 @@ struct BitwiseTests {
 
     @Test func theTypeKnownOrNotTheBytesAreTheSame() throws {
         let test = try TestCenter()
-        try test.center.post(reading, retain: true)
+        try test.center.post(reading, options: .init(retain: true))
         let known = try #require(try test.center.rawState(for: Reading.name))
         try postGeneric(reading, to: test.center)
         let generic = try #require(try test.center.rawState(for: Reading.name))
@@ -56,17 +56,17 @@ struct BitwiseTests {
 
     @Test func allOptionsReachThePost() throws {
         let test = try TestCenter()
-        let first = try test.center.post(reading, retain: true, deadline: .seconds(100_000))
-        try test.center.post(reading, subject: "here", deadline: .seconds(100_000))
-        let second = try test.center.post(reading)
-        #expect(first < second)
+        try test.center.post(reading, options: .init(retain: true, timeout: .seconds(100_000)))
+        try test.center.post(reading, options: .init(subject: "here", timeout: .seconds(100_000)))
+        try test.center.post(reading)
+        #expect(try test.center.statistics.posted == 3)
         #expect(try test.center.state(for: Reading.self) == reading)
-        #expect(throws: SharedNotificationError.self) { try test.center.post(reading, subject: "a\0b") }
+        #expect(throws: SharedNotificationError.self) { try test.center.post(reading, options: .init(subject: "a\0b")) }
     }
 
     @Test func aTypeThatChoseOtherwiseTravelsThatWay() throws {
         let test = try TestCenter()
-        try test.center.post(Chooses(value: 3), retain: true)
+        try test.center.post(Chooses(value: 3), options: .init(retain: true))
         let payload = try #require(try test.center.rawState(for: Chooses.name))
         #expect(payload == .json(#"{"value":3}"#))
         #expect(try payload.decode(Chooses.self) == Chooses(value: 3))
@@ -74,7 +74,7 @@ struct BitwiseTests {
 
     @Test func rawPayloadsDecode() throws {
         let test = try TestCenter()
-        try test.center.post(reading, retain: true)
+        try test.center.post(reading, options: .init(retain: true))
         let payload = try #require(try test.center.rawState(for: Reading.name))
         #expect(try payload.decode(Reading.self) == reading)
         #expect(try decodeGeneric(payload, as: Reading.self) == reading)
@@ -89,7 +89,7 @@ struct BitwiseTests {
 
     @Test func otherBytesAreRefused() throws {
         let test = try TestCenter()
-        try test.center.post(reading, retain: true)
+        try test.center.post(reading, options: .init(retain: true))
         let payload = try #require(try test.center.rawState(for: Reading.name))
         #expect(throws: DecodingError.self) { try payload.decode(Other.self) }
         #expect(throws: DecodingError.self) { try decodeGeneric(payload, as: Other.self) }

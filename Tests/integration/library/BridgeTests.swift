@@ -24,7 +24,7 @@ struct BridgeTests {
         /// How many there were until now.
         func count() async throws -> Int {
             let last = UUID().uuidString
-            try center.post(name: "last", payload: .empty, subject: last)
+            try center.post(name: "last", payload: .empty, options: .init(subject: last))
             var all = got.all
             while !all.contains(last) { all = await got.wait(for: all.count + 1) }
             return all.prefix { $0 != last }.count { $0?.count != last.count }
@@ -128,7 +128,7 @@ struct BridgeTests {
         }
         let bridge = try test.center.bridge(["ticks"], with: local)
         let got = Events<String>()
-        let token = try other.addObserver(forName: "ticks", object: nil, suspensionBehavior: .hold) {
+        let token = try other.addObserver(forNames: "ticks", suspensionBehavior: .hold) {
             got.add("\($0.object ?? "-") \($0.userInfo?["number"]?.integer ?? -1)")
         }
         for number in 0..<10 { try other.post(name: "ticks", userInfo: ["number": .integer(number)]) }
@@ -150,7 +150,7 @@ struct BridgeTests {
             try test.center.bridge(["ticks"], with: outward.center, direction: .outward),
         ]
         let got = Events<Int>()
-        let token = try other.addObserver(forName: "ticks", object: nil) {
+        let token = try other.addObserver(forNames: "ticks") {
             got.add($0.userInfo?["number"]?.integer ?? -1)
         }
         inward.post(1)

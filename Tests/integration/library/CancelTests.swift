@@ -8,7 +8,7 @@ import Testing
 struct CancelTests {
     /// The ways a closure can run that `cancel()` waits for from any thread.
     enum Kind: CaseIterable {
-        case plain, queue, mainActor, task
+        case plain, queue, mainActor, globalActor, task
     }
 
     private func observe(
@@ -16,8 +16,10 @@ struct CancelTests {
     ) throws -> Center.ObservationToken {
         switch kind {
         case .plain: try center.addObserver(for: Track.self) { handler($0) }
-        case .queue: try center.addObserver(for: Track.self, queue: DispatchQueue(label: "test")) { handler($0) }
+        case .queue:
+            try center.addObserver(for: Track.self, options: .init(queue: DispatchQueue(label: "test"))) { handler($0) }
         case .mainActor: try center.addObserver(for: Track.self) { @MainActor in handler($0) }
+        case .globalActor: try center.addObserver(for: Track.self) { @TestActor in handler($0) }
         case .task:
             try center.addObserver(for: Track.self) { track in
                 await Task.yield()
@@ -113,7 +115,7 @@ struct CancelTests {
                 if number == 2, isAsynchronous {
                     try test.center.addObserver(for: Track.self) { _ async in cancel(2) }
                 } else {
-                    try test.center.addObserver(for: Track.self, queue: queue) { _ in cancel(number) }
+                    try test.center.addObserver(for: Track.self, options: .init(queue: queue)) { _ in cancel(number) }
                 }
             tokens.withLock { $0.append(token) }
         }
@@ -140,7 +142,7 @@ struct CancelTests {
             if isAsynchronous {
                 try test.center.addObserver(for: Track.self) { _ async in await wait(1) }
             } else {
-                try test.center.addObserver(for: Track.self, queue: DispatchQueue(label: "1")) { _ in
+                try test.center.addObserver(for: Track.self, options: .init(queue: DispatchQueue(label: "1"))) { _ in
                     begun.add(1)
                     begun.block(for: 2)
                     tokens.withLock { $0[0] }.cancel()
@@ -161,7 +163,7 @@ struct CancelTests {
         let numbers = Events<Int32>()
         let first = try test.center.addObserver(
             for: Track.self,
-            onMissed: { _ in
+            options: .init(onMissed: { _, _ in
                 missed.add(())
                 numbers.block(for: 1)
                 let (own, other) = tokens.withLock { ($0[0], $0[1]) }
@@ -170,12 +172,14 @@ struct CancelTests {
                 while ThreadTime.look(at: numbers.all[0])?.isReady == true { usleep(1000) }
                 other.cancel()
                 ended.add(0)
-            },
+            }),
             using: { (track: Track) async in
                 begun.add(())
                 await opened.wait(for: 1)
             })
-        let second = try test.center.addObserver(forNames: ["second"], queue: DispatchQueue(label: "second")) { _ in
+        let second = try test.center.addObserver(
+            forNames: ["second"], options: .init(queue: DispatchQueue(label: "second"))
+        ) { _ in
             numbers.add(WorkerThread.currentNumber ?? 0)
             tokens.withLock { $0[0] }.cancel()
             ended.add(1)
@@ -376,9 +380,11 @@ struct CancelTests {
             let token =
                 round % 2 == 0
                 ? try center.addObserver(
-                    for: Track.self, onMissed: { events.add(-$0) }, using: { events.add($0.number) })
+                    for: Track.self, options: .init(onMissed: { count, _ in events.add(-count) }),
+                    using: { events.add($0.number) })
                 : try center.addObserver(
-                    for: Track.self, onMissed: { events.add(-$0) }, queue: .global(), using: { events.add($0.number) })
+                    for: Track.self, options: .init(queue: .global(), onMissed: { count, _ in events.add(-count) }),
+                    using: { events.add($0.number) })
             await events.wait(for: 3)
             await onThread { token.cancel() }
             var expected: Int?

@@ -12,8 +12,7 @@ struct ClearingTests {
     }
 
     nonisolated private static let ways = [
-        "literal", "value", "payload", "message", "key", "argument", "arguments", "post", "post-payload",
-        "post-message", "post-key", "post-argument", "post-arguments", "state",
+        "literal", "value", "payload", "message", "name", "type", "key", "state",
     ]
 
     /// Who follows the value in one process sees it go when another says so, who asks finds none, and who comes late gets none.
@@ -41,7 +40,7 @@ struct ClearingTests {
         var late = test.center.deliveries(of: Kept.self).makeAsyncIterator()
         let other = try Peer(test, "observe", "kept", "1")
         expectEqual(await other.line(), "observing")
-        let place = try test.center.post(Kept(number: 8))
+        let place = try test.center.post(name: "kept", payload: .init(encoding: Kept(number: 8)))
         guard case .message(Kept(number: 8), let envelope) = await late.next() else {
             Issue.record("something was kept")
             return
@@ -67,7 +66,7 @@ struct ClearingTests {
 
     private final class Holder: Sendable {}
 
-    private final class Target: Sendable {
+    private final class Owner: Sendable {
         let heard = Events<String>()
         func take(_ kept: Kept) { heard.add("\(kept.number)") }
     }
@@ -79,16 +78,20 @@ struct ClearingTests {
         let (heard, undecodable) = (Events<String>(), Events<String>())
         let report: @Sendable (Center.UndecodableMessage) -> Void = { undecodable.add("\($0.error)") }
         center.onDiagnostic = { if case .undecodable(let message) = $0 { report(message) } }
-        let target = Target()
+        let owner = Owner()
         let tokens = [
-            try center.addObserver(for: Kept.self, onUndecodable: report) { heard.add("type \($0.number)") },
-            try center.addObserver(for: MaybeKept.self, onUndecodable: report) {
+            try center.addObserver(for: Kept.self, options: .init(onUndecodable: report)) {
+                heard.add("type \($0.number)")
+            },
+            try center.addObserver(for: MaybeKept.self, options: .init(onUndecodable: report)) {
                 heard.add("maybe \($0.number ?? -1)")
             },
-            try center.addObserver(for: Center.Key<Int>("pair"), onUndecodable: report) { heard.add("key \($0)") },
+            try center.addObserver(for: Center.Key<Int>("pair"), options: .init(onUndecodable: report)) {
+                heard.add("key \($0)")
+            },
             center.addObserver(for: KeptAbout.self) { heard.add("about \($0.number ?? -1)") },
         ]
-        try center.addTarget(target, action: Target.take, for: Kept.self)
+        _ = try center.addObserver(for: Kept.self, options: .init(owner: owner)) { [weak owner] in owner?.take($0) }
         var raw = center.deliveries(ofNames: ["kept", "pair"]).makeAsyncIterator()
         var typed = center.messages(of: Kept.self).makeAsyncIterator()
         let peer = try Peer(test, "keep-nothing", "kept", "literal", "wait")
@@ -98,7 +101,7 @@ struct ClearingTests {
         try center.post(Kept(number: 2))
         expectEqual(await typed.next(), Kept(number: 2))
         expectEqual(Set(await heard.wait(for: 4)), ["type 2", "maybe 2", "key 3", "about 2"])
-        expectEqual(await target.heard.wait(for: 1), ["2"])
+        expectEqual(await owner.heard.wait(for: 1), ["2"])
         for (name, isCleared) in [("kept", true), ("pair", true), ("pair", false), ("kept", false)] {
             guard case .notification(let notification) = await raw.next() else { return }
             #expect(notification.name.rawValue == name && notification.envelope.isCleared == isCleared)
@@ -108,12 +111,12 @@ struct ClearingTests {
         peer.send()
         await peer.waitForEnd()
         for token in tokens { token.cancel() }
+        center.removeObservers(of: owner)
     }
 
     @Test func whatIsThereIsKept() throws {
         let test = try TestCenter()
         let center = test.center
-        let key = Center.Key<Int>("key")
         let pair = Center.Key<Int, String>("pair")
         let (number, text): (Int?, Center.RawPayload?) = (1, .text("x"))
         try center.setState(number, for: "number")
@@ -123,22 +126,9 @@ struct ClearingTests {
         #expect(try center.rawState(for: "text") == .text("x") && center.rawState(for: "literal") == .text("y"))
         try center.setState(Optional(Kept(number: 2)))
         #expect(try center.state(for: Kept.self) == Kept(number: 2))
-        try center.post(Optional(Kept(number: 3)), retain: true)
-        #expect(try center.state(for: Kept.self) == Kept(number: 3))
-        try center.post(name: "text", payload: Optional(.text("z")), retain: true)
-        #expect(try center.rawState(for: "text") == .text("z"))
-        try center.setState(number, for: key)
-        #expect(try center.state(for: key) == 1)
-        try center.post(key, Optional(4), retain: true)
-        #expect(try center.state(for: key) == 4)
-        // As it is read.
         try center.setState(5, "a", for: pair)
-        try center.setState(try center.state(for: pair), for: pair)
         let same = try #require(try center.state(for: pair))
         #expect(same == (5, "a"))
-        try center.post(pair, Optional((6, "b")), retain: true)
-        let next = try #require(try center.state(for: pair))
-        #expect(next == (6, "b"))
     }
 
     /// A key's argument that may be nil is one that was given.
@@ -148,27 +138,11 @@ struct ClearingTests {
         try test.center.setState(nil, for: key)
         #expect(try test.center.rawState(for: "key")?.json == "[null]")
         try test.center.clearState(for: key)
-        try test.center.post(key, nil, retain: true)
+        try test.center.post(key, nil, options: .init(retain: true))
         #expect(try test.center.rawState(for: "key")?.json == "[null]")
         let state: Center.ObservedState<Int?> = try test.center.observedState(for: "value")
         try state.set(nil)
         #expect(try test.center.rawState(for: "value")?.json == "null")
-    }
-
-    @Test func aNilThatIsNotKeptIsANotificationWithoutPayload() async throws {
-        let test = try TestCenter()
-        let key = Center.Key<Int>("kept")
-        try test.center.setState(7, for: key)
-        var iterator = test.center.deliveries(ofNames: ["kept"], from: .oldest).makeAsyncIterator()
-        try test.center.post(key, nil, retain: false)
-        try test.center.post(name: "kept", payload: nil, subject: "s", retain: false)
-        try test.center.post(Kept?.none, retain: false)
-        guard case .notification = await iterator.next() else { return }
-        for subject in [nil, "s", nil] {
-            guard case .notification(let posted) = await iterator.next() else { return }
-            #expect(posted.payload == .empty && posted.envelope.subject == subject)
-        }
-        #expect(try test.center.state(for: key) == 7)
     }
 
     /// As any post: told at a deadline, or at once from inside the closure that is itself in the way.
@@ -178,11 +152,11 @@ struct ClearingTests {
         try center.setState(7, for: "kept")
         let gate = Gate()
         let codes = Events<SharedNotificationError.Code?>()
-        let token = try center.addObserver(forNames: ["full"], lossless: true) { _ in
+        let token = try center.addObserver(forNames: ["full"], options: .init(lossless: true)) { _ in
             gate.pass()
             if codes.count > 1 { return }
             do throws(SharedNotificationError) {
-                try center.setState(nil, for: "kept", deadline: .seconds(600))
+                try center.setState(nil, for: "kept", timeout: .seconds(600))
                 codes.add(nil)
             } catch { codes.add(error.code) }
         }
@@ -191,7 +165,7 @@ struct ClearingTests {
         }
         #expect(full?.code == .full)
         do throws(SharedNotificationError) {
-            try center.setState(nil, for: "kept", deadline: .milliseconds(1))
+            try center.setState(nil, for: "kept", timeout: .milliseconds(1))
             codes.add(nil)
         } catch { codes.add(error.code) }
         gate.open()

@@ -21,7 +21,8 @@ struct ClosureTests {
         let got = Events<(Track, Center.Envelope)>()
         let token = try test.center.addObserver(for: Track.self) { got.add(($0, $1)) }
         let before = time(nil)
-        let sequence = try test.center.post(Track(1), subject: "player-1")
+        let sequence = try test.center.post(
+            name: Track.name, payload: .init(encoding: Track(1)), options: .init(subject: "player-1"))
         let (track, envelope) = await got.wait(for: 1)[0]
         #expect(track == Track(1))
         #expect(envelope.sequence == sequence)
@@ -43,7 +44,7 @@ struct ClosureTests {
         queue.setSpecific(key: key, value: true)
         let got = Events<(number: Int, isThere: Bool, isAlone: Bool)>()
         let inside = Locked(0)
-        let token = try test.center.addObserver(for: Track.self, queue: queue) { track in
+        let token = try test.center.addObserver(for: Track.self, options: .init(queue: queue)) { track in
             let isAlone = inside.withLock { inside in
                 inside += 1
                 return inside == 1
@@ -88,15 +89,17 @@ struct ClosureTests {
         let got = Events<UInt64>()
         var tokens: [Center.ObservationToken] = []
         try test.center.addObserver(for: Track.self) { _, envelope in got.add(envelope.sequence) }.store(in: &tokens)
-        try test.center.addObserver(for: Track.self, queue: .global()) { _, envelope in got.add(envelope.sequence) }
-            .store(in: &tokens)
+        try test.center.addObserver(for: Track.self, options: .init(queue: .global())) { _, envelope in
+            got.add(envelope.sequence)
+        }
+        .store(in: &tokens)
         try test.center.addObserver(for: Track.self) { @MainActor _, envelope in got.add(envelope.sequence) }
             .store(in: &tokens)
         try test.center.addObserver(for: Track.self) { _, envelope in
             await Task.yield()
             got.add(envelope.sequence)
         }.store(in: &tokens)
-        let sequence = try test.center.post(Track(1))
+        let sequence = try test.center.post(name: Track.name, payload: .init(encoding: Track(1)))
         expectEqual(await got.wait(for: 4), Array(repeating: sequence, count: 4))
     }
 
@@ -105,13 +108,13 @@ struct ClosureTests {
         let one = Events<Int>()
         let all = Events<Int>()
         let tokens = [
-            try test.center.addObserver(for: Track.self, subject: "one") { one.add($0.number) },
+            try test.center.addObserver(for: Track.self, options: .init(subject: "one")) { one.add($0.number) },
             try test.center.addObserver(for: Track.self) { all.add($0.number) },
         ]
-        try test.center.post(Track(0), subject: "two")
-        try test.center.post(Track(1), subject: "one")
+        try test.center.post(Track(0), options: .init(subject: "two"))
+        try test.center.post(Track(1), options: .init(subject: "one"))
         try test.center.post(Track(2))
-        try test.center.post(Track(3), subject: "one")
+        try test.center.post(Track(3), options: .init(subject: "one"))
         expectEqual(await one.wait(for: 2), [1, 3])
         expectEqual(await all.wait(for: 4), [0, 1, 2, 3])
         for token in tokens { token.cancel() }
@@ -121,7 +124,7 @@ struct ClosureTests {
         let test = try TestCenter()
         let other = try test.other()
         let got = Events<(Int, Bool)>()
-        let token = try test.center.addObserver(for: Track.self, excludingOwnPosts: true) {
+        let token = try test.center.addObserver(for: Track.self, options: .init(excludingOwnPosts: true)) {
             got.add(($0.number, $1.isOwn))
         }
         try test.center.post(Track(0))
@@ -165,11 +168,11 @@ struct ClosureTests {
 
     @Test func rawObserverSeesAllNamesInOneOrder() async throws {
         let test = try TestCenter()
-        let got = Events<Center.RawNotification>()
-        let token = try test.center.addObserver(forNames: nil) { got.add($0) }
+        let got = Events<Center.Notification>()
+        let token = try test.center.addObserver(forNames: .all) { got.add($0) }
         try test.center.post(name: "a", payload: .text("first"))
         try test.center.post(Track(7))
-        try test.center.post(name: "b", payload: .json("{ \"x\": [1, 2] }"), subject: "s")
+        try test.center.post(name: "b", payload: .json("{ \"x\": [1, 2] }"), options: .init(subject: "s"))
         let all = await got.wait(for: 3)
         #expect(all.map(\.name) == ["a", Track.name, "b"])
         #expect(all.map(\.payload.json) == ["\"first\"", #"{"title":"So What","number":7}"#, #"{"x":[1,2]}"#])
@@ -191,10 +194,10 @@ struct ClosureTests {
     @Test func allNamesOfOneSubject() async throws {
         let test = try TestCenter()
         let got = Events<String>()
-        let token = try test.center.addObserver(forNames: nil, subject: "s") { got.add("\($0.name)") }
-        try test.center.post(name: "a", payload: .empty, subject: "s")
+        let token = try test.center.addObserver(forNames: .all, options: .init(subject: "s")) { got.add("\($0.name)") }
+        try test.center.post(name: "a", payload: .empty, options: .init(subject: "s"))
         try test.center.post(name: "b", payload: .empty)
-        try test.center.post(name: "c", payload: .empty, subject: "s")
+        try test.center.post(name: "c", payload: .empty, options: .init(subject: "s"))
         expectEqual(await got.wait(for: 2), ["a", "c"])
         token.cancel()
     }

@@ -28,7 +28,7 @@ struct EndOfCenterTests {
         }
         let numbers = Events<Int>()
         let token = try test.center.addObserver(for: Track.self) { numbers.add($0.number) }
-        let pollable = try test.center.pollableObserver(forNames: nil)
+        let pollable = try test.center.pollableObserver(forNames: .all)
         let read = Events<Int>()
         let isReading = Events<Void>()
         let reading = Task {
@@ -86,7 +86,7 @@ struct EndOfCenterTests {
             if case .dispatchFailed(let error) = diagnostic { reports.add(error.code) }
         }
         var messages = test.center.deliveries(of: Track.self).makeAsyncIterator()
-        var raw = test.center.deliveries(ofNames: nil).makeAsyncIterator()
+        var raw = test.center.deliveries(ofNames: .all).makeAsyncIterator()
         for number in 0..<3 { try test.center.post(Track(number)) }
         try end(test, how)
         await reports.wait(for: 1)
@@ -117,7 +117,9 @@ struct EndOfCenterTests {
         let queue = DispatchQueue(label: "test")
         queue.suspend()
         let numbers = Events<Int>()
-        let token = try test.center.addObserver(for: Track.self, queue: queue) { numbers.add($0.number) }
+        let token = try test.center.addObserver(for: Track.self, options: .init(queue: queue)) {
+            numbers.add($0.number)
+        }
         for number in 0..<3 { try test.center.post(Track(number)) }
         try end(test, .removed)
         await reports.wait(for: 1)
@@ -132,16 +134,22 @@ struct EndOfCenterTests {
     @Test func whereAnObserverStartsBelongsToOneCenter() async throws {
         let test = try TestCenter()
         var sequences: [UInt64] = []
-        for number in 0..<4 { sequences.append(try test.center.post(Track(number))) }
+        for number in 0..<4 {
+            sequences.append(
+                try test.center.post(name: Track.name, payload: .init(encoding: Track(number))))
+        }
         func observe(from start: Center.Start) throws -> (Events<Int>, Center.ObservationToken) {
             let numbers = Events<Int>()
-            return (numbers, try test.center.addObserver(for: Track.self, from: start) { numbers.add($0.number) })
+            return (
+                numbers,
+                try test.center.addObserver(for: Track.self, options: .init(from: start)) { numbers.add($0.number) }
+            )
         }
         let (numbers, token) = try observe(from: .after(sequences[1], in: test.center.incarnation))
         let got = await numbers.wait(for: 2)
         #expect(got == [2, 3])
         token.cancel()
-        var envelopes = test.center.deliveries(of: Track.self, from: .oldest).makeAsyncIterator()
+        var envelopes = test.center.deliveries(of: Track.self, options: .init(from: .oldest)).makeAsyncIterator()
         guard case .message(_, let envelope)? = await envelopes.next() else {
             Issue.record("no message")
             return
@@ -237,7 +245,9 @@ struct EndOfCenterTests {
         let history = Events<Int>()
         let tokens = [
             try center.addObserver(for: Track.self) { retained.add($0.number) },
-            try center.addObserver(for: Track.self, from: .oldest, lossless: true) { history.add($0.number) },
+            try center.addObserver(for: Track.self, options: .init(from: .oldest, lossless: true)) {
+                history.add($0.number)
+            },
         ]
         for round in 1...3 {
             try end(test, .removed)
@@ -249,7 +259,7 @@ struct EndOfCenterTests {
             #expect(refused?.code == .removed)
             let sofar = (retained.count, history.count)
             let next = try Center(named: test.name, configuration: .init(directory: test.directory))
-            try next.post(Track(round * 10), retain: true)
+            try next.post(Track(round * 10), options: .init(retain: true))
             try next.post(Track(round * 10 + 1))
             // One for each of the two.
             let told = await reopened.wait(for: 2 * round)
@@ -273,7 +283,7 @@ struct EndOfCenterTests {
         let numbers = Events<Int>()
         let tokens = [
             try center.addObserver(for: Track.self) { numbers.add($0.number) },
-            try center.addObserver(for: Track.self, from: .oldest) { numbers.add($0.number) },
+            try center.addObserver(for: Track.self, options: .init(from: .oldest)) { numbers.add($0.number) },
         ]
         try end(test, .removed)
         let configuration = Center.Configuration(directory: test.directory)
@@ -309,21 +319,25 @@ struct EndOfCenterTests {
     }
 
     /// Waiting notifications of the last center come first, although positions begin anew in the next one.
-    @Test func theActionsOfOneTargetKeepTheirOrderAcrossCenters() async throws {
+    @Test func theClosuresOfOneOwnerKeepTheirOrderAcrossCenters() async throws {
         typealias Order = ObjectOrderTests
         let test = try TestCenter()
         let (center, reopened) = try following(test)
         let player = Order.Player()
         let witness = Events<Int>()
-        try center.addTarget(player, action: Order.Player.play, for: Order.Play.self)
-        try center.addTarget(player, action: Order.Player.stop, for: Order.Stop.self)
+        _ = try center.addObserver(for: Order.Play.self, options: .init(owner: player)) { [weak player] in
+            player?.play($0)
+        }
+        _ = try center.addObserver(for: Order.Stop.self, options: .init(owner: player)) { [weak player] in
+            player?.stop($0)
+        }
         let token = try center.addObserver(for: Order.Stop.self) { witness.add($0.number) }
         var expected: [String] = []
         for numbers in [0..<10, 10..<20] {
             for number in numbers { try center.post(Order.Play(number: number)) }
             for number in numbers { try center.post(Order.Stop(number: number)) }
             expected += numbers.map { "play \($0)" } + numbers.map { "stop \($0)" }
-            // The first action hangs: all of this waits for the target.
+            // The first closure hangs: all these notifications wait for the owner.
             await witness.wait(for: numbers.upperBound)
             guard numbers.lowerBound == 0 else { break }
             try end(test, .removed)
@@ -332,7 +346,7 @@ struct EndOfCenterTests {
         player.gate.open()
         await expectEqual(player.heard.wait(for: 40), expected)
         token.cancel()
-        center.removeTarget(player)
+        center.removeObservers(of: player)
     }
 
     /// After the next post, neither observers nor cached topics keep the last center open.
@@ -342,7 +356,7 @@ struct EndOfCenterTests {
         let center = test.recorded(try Center(named: "followed", configuration: configuration))
         let numbers = Events<Int>()
         let token = try center.addObserver(for: Track.self) { numbers.add($0.number) }
-        try center.post(Track(1), subject: "1")
+        try center.post(Track(1), options: .init(subject: "1"))
         try center.post(name: "test.other")
         func isOpen(_ path: String) throws -> Bool {
             let descriptors = "/proc/self/fd/"
@@ -390,10 +404,10 @@ struct EndOfCenterTests {
             while await iterator.next() != nil {}
         }
         await isReading.wait(for: 1)
-        let own = try center.addObserver(for: Track.self, from: .oldest) { _ in }
+        let own = try center.addObserver(for: Track.self, options: .init(from: .oldest)) { _ in }
         try end(test, .deleted)
         let none = #expect(throws: SharedNotificationError.self) {
-            try center.addObserver(for: Track.self, from: .oldest) { _ in }
+            try center.addObserver(for: Track.self, options: .init(from: .oldest)) { _ in }
         }
         #expect(none?.code == .removed)
         waiting.cancel()
@@ -408,9 +422,9 @@ struct EndOfCenterTests {
         let large = String(repeating: "x", count: 100_000)
         let posts: [() throws -> Void] = [
             { try center.post(Track(1)) },
-            { try center.post(Track(2), subject: "a") },
+            { try center.post(Track(2), options: .init(subject: "a")) },
             { try center.post(Track(3, title: large)) },
-            { try center.post(Track(4), deadline: .seconds(100_000)) },
+            { try center.post(Track(4), options: .init(timeout: .seconds(100_000))) },
             { try center.post(name: "raw", payload: .json("5")) },
             { try center.setState(Track(6)) },
             { try center.clearState(for: Track.self) },
@@ -429,7 +443,7 @@ struct EndOfCenterTests {
         let token = try center.addObserver(for: Track.self) { _ in }
         token.cancel()
         try end(test, .removed)
-        let pollable = try center.pollableObserver(forNames: nil)
+        let pollable = try center.pollableObserver(forNames: .all)
         #expect(try pollable.next() == nil)
     }
 }

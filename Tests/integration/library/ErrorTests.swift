@@ -18,7 +18,7 @@ struct ErrorTests {
         #expect(code { try test.center.post(name: "", payload: .empty) } == .invalidName)
         #expect(code { try test.center.post(name: long, payload: .empty) } == .invalidName)
         #expect(code { try test.center.post(name: "a\0b", payload: .empty) } == .invalidName)
-        #expect(code { try test.center.post(Track(1), subject: long.rawValue) } == .invalidName)
+        #expect(code { try test.center.post(Track(1), options: .init(subject: long.rawValue)) } == .invalidName)
         #expect(code { _ = try test.center.addObserver(forNames: ["fine", long]) { _ in } } == .invalidName)
         #expect(code { _ = try test.center.addObserver(forNames: []) { _ in } } == .invalidArgument)
         // Nothing was left behind by the half that was fine.
@@ -93,11 +93,13 @@ struct ErrorTests {
         let test = try TestCenter(.init(observers: 2))
         var tokens = [
             try test.center.addObserver(for: Track.self) { _ in },
-            try test.center.addObserver(for: Track.self, lossless: true) { _ in },
+            try test.center.addObserver(for: Track.self, options: .init(lossless: true)) { _ in },
         ]
         // Ordinary ones share a place.
         try test.center.addObserver(for: Track.self) { _ in }.store(in: &tokens)
-        #expect(code { _ = try test.center.addObserver(for: Track.self, lossless: true) { _ in } } == .tooManyObservers)
+        #expect(
+            code { _ = try test.center.addObserver(for: Track.self, options: .init(lossless: true)) { _ in } }
+                == .tooManyObservers)
     }
 
     @Test func listing() throws {
@@ -112,7 +114,7 @@ struct ErrorTests {
         let test = try TestCenter()
         let tokens = [
             try test.center.addObserver(for: Track.self) { _ in },
-            try test.center.addObserver(for: Track.self, subject: "s") { _ in },
+            try test.center.addObserver(for: Track.self, options: .init(subject: "s")) { _ in },
         ]
         try test.center.setState(1, for: "kept")
         let statistics = try test.center.statistics

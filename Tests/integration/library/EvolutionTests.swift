@@ -33,7 +33,7 @@ struct EvolutionTests {
         let test = try TestCenter()
         let (got, undecodable) = (Events<String>(), Events<Center.UndecodableMessage>())
         let token = try test.center.addObserver(
-            for: Seek.self, onUndecodable: { undecodable.add($0) }, using: { got.add($0.title) })
+            for: Seek.self, options: .init(onUndecodable: { undecodable.add($0) }), using: { got.add($0.title) })
         let peer = try Peer(test, "post-build", "new", "post-build", "other", "post-build", "old")
         await peer.waitForEnd()
         expectEqual(await got.wait(for: 2), ["new", "old"])

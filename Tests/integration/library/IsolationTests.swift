@@ -3,7 +3,12 @@ import Testing
 
 @testable import Tidings
 
-/// Closures on actors, and on executors.
+/// A global actor other than the main actor.
+@globalActor actor TestActor {
+    static let shared = TestActor()
+}
+
+/// Closures that are isolated to an actor, closures that call an actor, and executors.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct IsolationTests {
     struct Ticks: Center.Message {
@@ -11,21 +16,47 @@ struct IsolationTests {
         var number: Int
     }
 
+    static let progress = Center.Key<Int, String>("progress")
+
     private actor Counter {
         var numbers: [Int] = []
         var pids: Set<Int32> = []
-        var token: Center.ObservationToken?
         let got = Events<Int>()
 
-        func follow(_ center: Center) throws {
-            token = try center.addObserver(for: Ticks.self, isolatedTo: self) { counter, tick in
-                counter.assertIsolated()
-                counter.numbers.append(tick.number)
-                counter.got.add(tick.number)
+        @discardableResult
+        func follow(_ center: Center) throws -> Center.ObservationToken {
+            try center.addObserver(for: Ticks.self, options: .init(owner: self)) { [weak self] tick in
+                await self?.count(tick.number)
             }
         }
 
+        func count(_ number: Int) {
+            numbers.append(number)
+            got.add(number)
+        }
+
         func note(_ pid: Int32) { pids.insert(pid) }
+    }
+
+    @MainActor private final class Controller {
+        let got = Events<String>()
+
+        func tick(_ tick: Ticks) {
+            MainActor.preconditionIsolated()
+            got.add("tick \(tick.number)")
+        }
+        func tickWithEnvelope(_ tick: Ticks, _ envelope: Center.Envelope) {
+            MainActor.preconditionIsolated()
+            got.add("tick \(tick.number) of \(envelope.poster.pid)")
+        }
+        func progressed(_ number: Int, _ stage: String) {
+            MainActor.preconditionIsolated()
+            got.add("\(number) \(stage)")
+        }
+        func posted(_ notification: Center.Notification) {
+            MainActor.preconditionIsolated()
+            got.add(notification.name.rawValue)
+        }
     }
 
     /// An actor that runs on a queue.
@@ -50,6 +81,12 @@ struct IsolationTests {
         nonisolated let executor = QueueExecutor()
         nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
         var numbers: [Int] = []
+        let got = Events<Bool>()
+
+        func count(_ number: Int) {
+            numbers.append(number)
+            got.add(QueueExecutor.isCurrent)
+        }
     }
 
     @Test func anActorGetsAnotherProcesssPostsInOrder() async throws {
@@ -66,8 +103,9 @@ struct IsolationTests {
         let test = try TestCenter()
         let counter = Counter()
         let got = Events<Int32>()
-        let token = try test.center.addObserver(for: Ticks.self, isolatedTo: counter) { counter, _, envelope in
-            counter.note(envelope.poster.pid)
+        let token = try test.center.addObserver(for: Ticks.self, options: .init(owner: counter)) {
+            [weak counter] _, envelope in
+            await counter?.note(envelope.poster.pid)
             got.add(envelope.poster.pid)
         }
         let peer = try Peer(test, "post", "ticks", "3")
@@ -80,10 +118,9 @@ struct IsolationTests {
         let test = try TestCenter()
         let counter = Counter()
         let got = Events<String>()
-        let key = Center.Key<Int, String>("progress")
-        let token = try test.center.addObserver(for: key, isolatedTo: counter) {
-            (counter: isolated Counter, number: Int, stage: String) in
-            counter.numbers.append(number)
+        let token = try test.center.addObserver(for: Self.progress, options: .init(owner: counter)) {
+            [weak counter] number, stage in
+            await counter?.count(number)
             got.add("\(number) \(stage)")
         }
         let peer = try Peer(test, "key", "progress", "3")
@@ -93,16 +130,18 @@ struct IsolationTests {
         token.cancel()
     }
 
-    @Test func anActorsOwnExecutorRunsIt() async throws {
+    /// Also if the closure's task has another executor.
+    @Test(arguments: [false, true])
+    func anActorsOwnExecutorRunsIt(hasExecutor: Bool) async throws {
         let test = try TestCenter()
         let actor = OnQueue()
-        let got = Events<Bool>()
-        let token = try test.center.addObserver(for: Ticks.self, isolatedTo: actor) { actor, tick in
-            actor.numbers.append(tick.number)
-            got.add(QueueExecutor.isCurrent)
+        let executor = hasExecutor ? ObserverExecutor() : nil
+        let token = try test.center.addObserver(for: Ticks.self, options: .init(owner: actor, executor: executor)) {
+            [weak actor] tick in
+            await actor?.count(tick.number)
         }
         let peer = try Peer(test, "post", "ticks", "100")
-        expect(await got.wait(for: 100)) { all in all.allSatisfy { $0 } }
+        expect(await actor.got.wait(for: 100)) { all in all.allSatisfy { $0 } }
         expectEqual(await actor.numbers, Array(0..<100))
         await peer.waitForEnd()
         token.cancel()
@@ -112,7 +151,7 @@ struct IsolationTests {
         let test = try TestCenter()
         let executor = QueueExecutor()
         let got = Events<(Int, Bool)>()
-        let token = try test.center.addObserver(for: Ticks.self, executor: executor) { tick in
+        let token = try test.center.addObserver(for: Ticks.self, options: .init(executor: executor)) { tick in
             await Task.yield()
             got.add((tick.number, QueueExecutor.isCurrent))
         }
@@ -124,15 +163,131 @@ struct IsolationTests {
         await token.cancelAndWait()
     }
 
-    private actor Impatient {
+    @Test func aMainActorClosureRunsOnTheMainActor() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (ticks, pids, stages, names) = (Events<Int>(), Events<Int32>(), Events<String>(), Events<Center.Name>())
+        let first = try center.addObserver(for: Ticks.self) { @MainActor tick in
+            MainActor.preconditionIsolated()
+            ticks.add(tick.number)
+        }
+        let second = try center.addObserver(for: Ticks.self) { @MainActor _, envelope in
+            MainActor.preconditionIsolated()
+            pids.add(envelope.poster.pid)
+        }
+        let third = try center.addObserver(for: Self.progress) { @MainActor number, stage in
+            MainActor.preconditionIsolated()
+            stages.add("\(number) \(stage)")
+        }
+        let fourth = try center.addObserver(forNames: ["ticks", "progress"]) { @MainActor notification in
+            MainActor.preconditionIsolated()
+            names.add(notification.name)
+        }
+        let peer = try Peer(test, "post", "ticks", "100", "key", "progress", "2", "wait")
+        expectEqual(await ticks.wait(for: 100), Array(0..<100))
+        expect(await pids.wait(for: 100)) { all in all.allSatisfy { $0 == peer.pid } }
+        expectEqual(await stages.wait(for: 2), ["0 stage", "1 stage"])
+        let ticked = [Center.Name](repeating: "ticks", count: 100)
+        expectEqual(await names.wait(for: 102), ticked + ["progress", "progress"])
+        for token in [first, second, third, fourth] { await token.cancelAndWait() }
+    }
+
+    @Test func aClosureOfAnotherGlobalActorRunsOnThatActor() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (ticks, pids, stages, names) = (Events<Int>(), Events<Int32>(), Events<String>(), Events<Center.Name>())
+        let first = try center.addObserver(for: Ticks.self) { @TestActor tick in
+            TestActor.preconditionIsolated()
+            ticks.add(tick.number)
+        }
+        let second = try center.addObserver(for: Ticks.self) { @TestActor _, envelope in
+            TestActor.preconditionIsolated()
+            pids.add(envelope.poster.pid)
+        }
+        let third = try center.addObserver(for: Self.progress) { @TestActor number, stage in
+            TestActor.preconditionIsolated()
+            stages.add("\(number) \(stage)")
+        }
+        let fourth = try center.addObserver(forNames: ["ticks", "progress"]) { @TestActor notification in
+            TestActor.preconditionIsolated()
+            names.add(notification.name)
+        }
+        let peer = try Peer(test, "post", "ticks", "100", "key", "progress", "2", "wait")
+        expectEqual(await ticks.wait(for: 100), Array(0..<100))
+        expect(await pids.wait(for: 100)) { all in all.allSatisfy { $0 == peer.pid } }
+        expectEqual(await stages.wait(for: 2), ["0 stage", "1 stage"])
+        let ticked = [Center.Name](repeating: "ticks", count: 100)
+        expectEqual(await names.wait(for: 102), ticked + ["progress", "progress"])
+        for token in [first, second, third, fourth] { await token.cancelAndWait() }
+    }
+
+    @Test func aMethodOfTheMainActorRunsOnTheMainActor() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let controllers = await MainActor.run { (Controller(), Controller(), Controller(), Controller()) }
+        let (ticks, envelopes, stages, names) = controllers
+        let first = try center.addObserver(for: Ticks.self, using: ticks.tick)
+        let second = try center.addObserver(for: Ticks.self, using: envelopes.tickWithEnvelope)
+        let third = try center.addObserver(for: Self.progress, using: stages.progressed)
+        let fourth = try center.addObserver(forNames: "ticks", using: names.posted)
+        let peer = try Peer(test, "post", "ticks", "3", "key", "progress", "2", "wait")
+        expectEqual(await ticks.got.wait(for: 3), ["tick 0", "tick 1", "tick 2"])
+        expectEqual(await envelopes.got.wait(for: 3), (0..<3).map { "tick \($0) of \(peer.pid)" })
+        expectEqual(await stages.got.wait(for: 2), ["0 stage", "1 stage"])
+        expectEqual(await names.got.wait(for: 3), ["ticks", "ticks", "ticks"])
+        for token in [first, second, third, fourth] { await token.cancelAndWait() }
+    }
+
+    /// An option that the closure's isolation excludes is an error, and leaves no observer.
+    @Test func aQueueOrAnExecutorForAnotherKindOfClosureIsRefused() throws {
+        let test = try TestCenter()
+        let center = test.center
+        let queue = Center.ObserverOptions(queue: DispatchQueue(label: "test"))
+        let executor = Center.ObserverOptions(executor: QueueExecutor())
+        func refuses(_ what: Comment, _ register: () throws -> Center.ObservationToken) {
+            let error = #expect(throws: SharedNotificationError.self, what) { _ = try register() }
+            #expect(error?.code == .invalidArgument, what)
+        }
+        refuses("queue, main actor") { try center.addObserver(for: Ticks.self, options: queue) { @MainActor _ in } }
+        refuses("queue, main actor, envelope") {
+            try center.addObserver(for: Ticks.self, options: queue) { @MainActor _, _ in }
+        }
+        refuses("queue, main actor, key") {
+            try center.addObserver(for: Self.progress, options: queue) { @MainActor _, _ in }
+        }
+        refuses("queue, main actor, names") {
+            try center.addObserver(forNames: "ticks", options: queue) { @MainActor _ in }
+        }
+        refuses("queue, other actor") { try center.addObserver(for: Ticks.self, options: queue) { @TestActor _ in } }
+        refuses("queue, task") { try center.addObserver(for: Ticks.self, options: queue) { (_: Ticks) async in } }
+        refuses("queue, task, envelope") {
+            try center.addObserver(for: Ticks.self, options: queue) { (_: Ticks, _: Center.Envelope) async in }
+        }
+        refuses("queue, task, key") {
+            try center.addObserver(for: Self.progress, options: queue) { (_: Int, _: String) async in }
+        }
+        refuses("executor, plain") { try center.addObserver(for: Ticks.self, options: executor) { _ in } }
+        refuses("executor, envelope") { try center.addObserver(for: Ticks.self, options: executor) { _, _ in } }
+        refuses("executor, key") { try center.addObserver(for: Self.progress, options: executor) { _, _ in } }
+        refuses("executor, names") { try center.addObserver(forNames: "ticks", options: executor) { _ in } }
+        refuses("executor, main actor") {
+            try center.addObserver(for: Ticks.self, options: executor) { @MainActor _ in }
+        }
+        #expect(try center.statistics.observers == 0)
+    }
+
+    /// Its closures are isolated to the global actor, as its methods are.
+    @TestActor private final class Impatient {
         var token: Center.ObservationToken?
         var calls = 0
 
+        nonisolated init() {}
+
         func follow(_ center: Center) throws {
-            token = try center.addObserver(for: Ticks.self, isolatedTo: self) { actor, _ in actor.calls += 1 }
+            token = try center.addObserver(for: Ticks.self) { @TestActor [weak self] _ in self?.calls += 1 }
         }
 
-        /// Keeps the actor while `during` makes notifications wait for it, then cancels. The calls there were until then.
+        /// Keeps the actor while `during` makes notifications wait for it, then cancels. Returns the calls until then.
         func cancel(after during: @Sendable () -> Void) -> Int {
             during()
             token?.cancel()
@@ -140,22 +295,22 @@ struct IsolationTests {
         }
     }
 
-    @Test func whatTheActorCancelsDoesNotRunAnyMore() async throws {
+    @Test func whatItsActorCancelsDoesNotRunAnyMore() async throws {
         let test = try TestCenter()
-        let actor = Impatient()
-        try await actor.follow(test.center)
+        let impatient = Impatient()
+        try await impatient.follow(test.center)
         let seen = Events<Int>()
         let marker = try test.center.addObserver(for: Ticks.self) { seen.add($0.number) }
         for round in 1...20 {
-            let calls = await actor.cancel {
+            let calls = await impatient.cancel {
                 for number in 0..<100 { _ = try? test.center.post(Ticks(number: number)) }
-                // Later than the actor's observer got them.
+                // By then most of them wait for the actor.
                 seen.block(for: 100 * round)
             }
             // The drains that were on their way have come, and found nothing.
             for _ in 0..<10 { await Task.yield() }
-            expectEqual(await actor.calls, calls)
-            try await actor.follow(test.center)
+            expectEqual(await impatient.calls, calls)
+            try await impatient.follow(test.center)
         }
         marker.cancel()
     }
@@ -164,22 +319,17 @@ struct IsolationTests {
         let test = try TestCenter()
         var counter: Counter? = Counter()
         weak let gone = counter
-        try await counter?.follow(test.center)
+        let token = try await counter!.follow(test.center)
         let got = counter!.got
         try test.center.post(Ticks(number: 0))
         await got.wait(for: 1)
         counter = nil
-        // The drain has the actor until it has ended.
+        // The task of the closure holds the actor until the closure has returned.
         while gone != nil { await Task.yield() }
-        // The actor had the token.
-        #expect(try test.center.statistics.observers == 0)
-        // Whoever keeps the token keeps an observation of nothing, until the next notification.
-        var lonely: Counter? = Counter()
-        let token = try test.center.addObserver(for: Ticks.self, isolatedTo: lonely!) { counter, tick in
-            counter.got.add(tick.number)
-        }
-        lonely = nil
+        // The next notification ends the observation, although the program has the token.
         try test.center.post(Ticks(number: 1))
         while !token.isCancelled { await Task.yield() }
+        while try test.center.statistics.observers > 0 { await Task.yield() }
+        #expect(got.all == [0] && counter == nil)
     }
 }

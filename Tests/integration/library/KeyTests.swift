@@ -32,9 +32,9 @@ struct KeyTests {
         let key = Center.Key<Int, String, String?>("progress")
         let peer = try Peer(test, "observe-key", "progress", "102")
         expectEqual(await peer.line(), "observing")
-        for number in 0..<100 { try test.center.post(key, number, "a", nil, postingStyle: .whenIdle) }
-        try test.center.post(key, 1, "b", nil, subject: "s", postingStyle: .whenIdle)
-        try test.center.post(key, 2, "c", "last", postingStyle: .asap, coalescing: [])
+        for number in 0..<100 { try test.center.post(key, number, "a", nil, options: .init(postingStyle: .whenIdle)) }
+        try test.center.post(key, 1, "b", nil, options: .init(subject: "s", postingStyle: .whenIdle))
+        try test.center.post(key, 2, "c", "last", options: .init(postingStyle: .asap, coalescing: []))
         test.center.postPending()
         // On a slow machine the process is idle now and then between two of these.
         var got: [String] = []
@@ -62,12 +62,14 @@ struct KeyTests {
     @Test func argumentsArriveFromAnotherProcess() async throws {
         let test = try TestCenter()
         let got = Events<(Int, String, Center.Envelope)>()
-        let token = try test.center.addObserver(for: Self.progress) { got.add(($1, $2, $0)) }
+        var progress = test.center.deliveries(of: Self.progress).makeAsyncIterator()
         let peer = try Peer(test, "key", "test.progress", "100", "wait")
-        let all = await got.wait(for: 100)
+        while got.count < 100, case .message(let arguments, let envelope)? = await progress.next() {
+            got.add((arguments.0, arguments.1, envelope))
+        }
+        let all = got.all
         #expect(all.map(\.0) == Array(0..<100))
         #expect(all.allSatisfy { $0.1 == "stage" && $0.2.poster.pid == peer.pid })
-        token.cancel()
     }
 
     @Test func argumentsReachAnotherProcess() async throws {
@@ -104,7 +106,7 @@ struct KeyTests {
         let test = try TestCenter()
         let got = Events<String>()
         let token = try test.center.addObserver(
-            for: Self.progress, onUndecodable: { got.add("not \($0.notification.payload.json)") },
+            for: Self.progress, options: .init(onUndecodable: { got.add("not \($0.notification.payload.json)") }),
             using: { got.add("\($0) \($1)") })
         let peer = try Peer(
             test, "post-json", "test.progress", #"[7,"seven"]"#, "post-json", "test.progress", #"{"a":1}"#, "post-json",
@@ -120,7 +122,8 @@ struct KeyTests {
         let key = Center.Key<Int, String, Double, Bool?>("test.progress", defaults: (nil, nil, 1, true))
         let got = Events<String>()
         let token = try test.center.addObserver(
-            for: key, onUndecodable: { got.add("\($0.error)") }, using: { got.add("\($0) \($1) \($2) \($3 as Any)") })
+            for: key, options: .init(onUndecodable: { got.add("\($0.error)") }),
+            using: { got.add("\($0) \($1) \($2) \($3 as Any)") })
         let peer = try Peer(test, "key", "test.progress", "1")
         await peer.waitForEnd()
         try test.center.post(key, 2, "two", 0.5, nil)
@@ -158,20 +161,21 @@ struct KeyTests {
     @Test func subjectsAndRetainedValues() async throws {
         let report = "two keys: test.progress: Key<Int, String>, Key<Array<Int>, String>"
         let test = try TestCenter(expecting: [report])
-        try test.center.post(Self.progress, 1, "kept", retain: true)
+        try test.center.post(Self.progress, 1, "kept", options: .init(retain: true))
         #expect(try test.center.state(for: Self.progress) ?? (0, "") == (1, "kept"))
         let got = Events<String>()
-        let token = try test.center.addObserver(for: Self.progress, subject: "a") { envelope, number, text in
-            got.add("\(number) \(text) \(envelope.isRetained)")
+        let token = try test.center.addObserver(for: Self.progress, options: .init(subject: "a")) { number, text in
+            got.add("\(number) \(text)")
         }
-        let all = try test.center.addObserver(for: Self.progress) { envelope, number, text in
-            if envelope.isRetained { got.add("\(number) \(text) \(envelope.isRetained)") }
+        var all = test.center.deliveries(of: Self.progress).makeAsyncIterator()
+        try test.center.post(Self.progress, 2, "elsewhere", options: .init(subject: "b"))
+        try test.center.post(Self.progress, 3, "live", options: .init(subject: "a"))
+        expectEqual(await got.wait(for: 1), ["3 live"])
+        for expected in ["1 kept true", "2 elsewhere false", "3 live false"] {
+            guard case .message((let number, let text), let envelope)? = await all.next() else { break }
+            #expect("\(number) \(text) \(envelope.isRetained)" == expected)
         }
-        try test.center.post(Self.progress, 2, "elsewhere", subject: "b")
-        try test.center.post(Self.progress, 3, "live", subject: "a")
-        expectEqual(await got.wait(for: 2).sorted(), ["1 kept true", "3 live false"])
         token.cancel()
-        all.cancel()
         do {
             _ = try test.center.state(for: Center.Key<[Int], String>("test.progress"))
             Issue.record("decoded as something else")
@@ -197,7 +201,8 @@ struct KeyTests {
     @Test func aSequenceOfTuples() async throws {
         let report = "two keys: test.progress: Key<Int, String>, Key<String>"
         let test = try TestCenter(expecting: [report])
-        var iterator = test.center.messages(of: Self.progress, onUndecodable: { _ in }).makeAsyncIterator()
+        var iterator = test.center.messages(of: Self.progress, options: .init(onUndecodable: { _ in }))
+            .makeAsyncIterator()
         try test.center.post(Self.progress, 1, "one")
         try test.center.post(Center.Key<String>("test.progress"), "no")
         try test.center.post(Self.progress, 2, "two")
@@ -210,10 +215,14 @@ struct KeyTests {
     @Test func aSequenceTellsLosses() async throws {
         let test = try TestCenter()
         let missed = Events<Int>()
-        var iterator = test.center.messages(of: Self.progress, bufferSize: 2, onMissed: { missed.add($0) })
-            .makeAsyncIterator()
+        var iterator = test.center.messages(
+            of: Self.progress, options: .init(onMissed: { count, _ in missed.add(count) }), bufferSize: 2
+        )
+        .makeAsyncIterator()
         let all = Events<Void>()
-        let token = try test.center.addObserver(for: Self.progress, queue: .global()) { _, _ in all.add(()) }
+        let token = try test.center.addObserver(for: Self.progress, options: .init(queue: .global())) { _, _ in
+            all.add(())
+        }
         for number in 0..<10 { try test.center.post(Self.progress, number, "") }
         await all.wait(for: 10)
         expectEqual(await iterator.next()?.0, 8)

@@ -10,7 +10,7 @@ struct LosslessTests {
         let test = try TestCenter(smallRing)
         let got = Events<Int>()
         let gate = Gate()
-        let token = try test.center.addObserver(for: Track.self, lossless: true) { track in
+        let token = try test.center.addObserver(for: Track.self, options: .init(lossless: true)) { track in
             got.add(track.number)
             if track.number == 0 { gate.pass() }
         }
@@ -25,11 +25,11 @@ struct LosslessTests {
         }
         #expect(refusal?.code == .full)
         let late = #expect(throws: SharedNotificationError.self) {
-            try test.center.post(Track(-1), deadline: .milliseconds(1))
+            try test.center.post(Track(-1), options: .init(timeout: .milliseconds(1)))
         }
         #expect(late?.code == .full)
         gate.open()
-        try test.center.post(Track(posted), deadline: .seconds(Int64.max))
+        try test.center.post(Track(posted), options: .init(timeout: .seconds(Int64.max)))
         expectEqual(await got.wait(for: posted + 1), Array(0...posted))
         token.cancel()
         #expect(try test.center.statistics.observersLossless == 0)
@@ -38,11 +38,14 @@ struct LosslessTests {
     @Test func aLosslessSequenceHoldsPostersBack() async throws {
         let test = try TestCenter(smallRing)
         let center = test.center
-        var iterator = center.deliveries(of: Track.self, lossless: true, bufferSize: 4).makeAsyncIterator()
+        var iterator = center.deliveries(of: Track.self, options: .init(lossless: true), bufferSize: 4)
+            .makeAsyncIterator()
         // Held back it keeps its thread, and the pool may have as few as two.
         let poster = Task {
             await onThread {
-                Result { for number in 0..<3000 { try center.post(Track(number), deadline: .seconds(600)) } }
+                Result {
+                    for number in 0..<3000 { try center.post(Track(number), options: .init(timeout: .seconds(600))) }
+                }
             }
         }
         for number in 0..<3000 {
@@ -61,13 +64,15 @@ struct LosslessTests {
         let queued = Events<Int>()
         let tasked = Events<Int>()
         let tokens = [
-            try center.addObserver(for: Track.self, lossless: true, queue: .global()) { queued.add($0.number) },
-            try center.addObserver(for: Track.self, lossless: true) { track in
+            try center.addObserver(for: Track.self, options: .init(lossless: true, queue: .global())) {
+                queued.add($0.number)
+            },
+            try center.addObserver(for: Track.self, options: .init(lossless: true)) { track in
                 await Task.yield()
                 tasked.add(track.number)
             },
         ]
-        for number in 0..<3000 { try center.post(Track(number), deadline: .seconds(600)) }
+        for number in 0..<3000 { try center.post(Track(number), options: .init(timeout: .seconds(600))) }
         expectEqual(await queued.wait(for: 3000), Array(0..<3000))
         expectEqual(await tasked.wait(for: 3000), Array(0..<3000))
         for token in tokens { await token.cancelAndWait() }
@@ -79,13 +84,16 @@ struct LosslessTests {
         let gate = Gate()
         let (got, missed) = (Events<Int>(), Events<Int>())
         let token = try test.center.addObserver(
-            for: Track.self, lossless: true, onMissed: { missed.add($0) }, queue: .global(),
+            for: Track.self,
+            options: .init(lossless: true, queue: .global(), onMissed: { count, _ in missed.add(count) }),
             using: { track in
                 gate.pass()
                 got.add(track.number)
             })
         let title = String(repeating: "x", count: 6 << 20)
-        for number in 0..<5 { try test.center.post(Track(number, title: title), deadline: .seconds(600)) }
+        for number in 0..<5 {
+            try test.center.post(Track(number, title: title), options: .init(timeout: .seconds(600)))
+        }
         gate.open()
         expectEqual(await got.wait(for: 5), Array(0..<5))
         #expect(missed.all.isEmpty)
@@ -96,11 +104,15 @@ struct LosslessTests {
         let test = try TestCenter(smallRing)
         let center = test.center
         let gate = Gate()
-        let token = try center.addObserver(for: Track.self, lossless: true, queue: .global()) { _ in gate.pass() }
+        let token = try center.addObserver(for: Track.self, options: .init(lossless: true, queue: .global())) { _ in
+            gate.pass()
+        }
         // Held back it keeps its thread, and the pool may have as few as two.
         let poster = Task {
             await onThread {
-                Result { for number in 0..<3000 { try center.post(Track(number), deadline: .seconds(600)) } }
+                Result {
+                    for number in 0..<3000 { try center.post(Track(number), options: .init(timeout: .seconds(600))) }
+                }
             }
         }
         while (try? center.post(Track(-1))) != nil { await Task.yield() }
@@ -111,9 +123,11 @@ struct LosslessTests {
     }
 
     /// Where the closure of a lossless observer can run.
-    enum Place: CaseIterable { case dispatcher, queue, mainActor, task, actor }
+    enum Place: CaseIterable { case dispatcher, queue, mainActor, globalActor, task, actor }
 
-    private actor Anybody {}
+    private actor Anybody {
+        func run(_ body: @Sendable () -> Void) { body() }
+    }
 
     /// A closure that posts, with a long deadline, more than the ring holds: it is told instead of waiting for itself.
     @Test(arguments: Place.allCases)
@@ -135,7 +149,7 @@ struct LosslessTests {
             for title in titles {
                 do throws(SharedNotificationError) {
                     for number in 0..<10_000 {
-                        _ = try center.post(Track(number, title: title), deadline: .seconds(100_000))
+                        _ = try center.post(Track(number, title: title), options: .init(timeout: .seconds(100_000)))
                     }
                     refused.add(false)
                 } catch { refused.add(error.code == .full && error.message.contains("itself")) }
@@ -143,21 +157,30 @@ struct LosslessTests {
         }
         let token =
             switch place {
-            case .dispatcher: try center.addObserver(for: Track.self, lossless: true) { post($0) }
-            case .queue: try center.addObserver(for: Track.self, lossless: true, queue: .global()) { post($0) }
-            case .mainActor: try center.addObserver(for: Track.self, lossless: true) { @MainActor in post($0) }
+            case .dispatcher: try center.addObserver(for: Track.self, options: .init(lossless: true)) { post($0) }
+            case .queue:
+                try center.addObserver(for: Track.self, options: .init(lossless: true, queue: .global())) { post($0) }
+            case .mainActor:
+                try center.addObserver(for: Track.self, options: .init(lossless: true)) { @MainActor in post($0) }
+            case .globalActor:
+                try center.addObserver(for: Track.self, options: .init(lossless: true)) { @TestActor in post($0) }
             case .task:
-                try center.addObserver(for: Track.self, lossless: true) { track async in
+                try center.addObserver(for: Track.self, options: .init(lossless: true)) { track async in
                     await Task.yield()
                     post(track)
                 }
-            case .actor: try center.addObserver(for: Track.self, isolatedTo: actor, lossless: true) { post($1) }
+            case .actor:
+                try center.addObserver(for: Track.self, options: .init(lossless: true, owner: actor)) {
+                    [weak actor] track in
+                    await actor?.run { post(track) }
+                }
             }
         try center.post(Track(-1))
         expectEqual(await refused.wait(for: 2), [true, true])
         // It goes on.
-        try center.post(Track(-2), deadline: .seconds(100_000))
+        try center.post(Track(-2), options: .init(timeout: .seconds(100_000)))
         await token.cancelAndWait()
+        withExtendedLifetime(actor) {}
     }
 
     /// What another process's lossless observer holds back is waited for, also inside a lossless closure: so a relay from one center to
@@ -167,11 +190,12 @@ struct LosslessTests {
         let peer = try Peer(target, "lossless", "relayed", "1000")
         expectEqual(await peer.line(), "observing")
         let refused = Events<SharedNotificationError>()
-        let token = try test.center.addObserver(for: Track.self, lossless: true) { track in
+        let token = try test.center.addObserver(for: Track.self, options: .init(lossless: true)) { track in
             for number in 0..<100 {
                 do throws(SharedNotificationError) {
                     let payload = Center.RawPayload.text("\(100 * track.number + number)")
-                    try target.center.post(name: "relayed", payload: payload, deadline: .seconds(100_000))
+                    try target.center.post(
+                        name: "relayed", payload: payload, options: .init(timeout: .seconds(100_000)))
                 } catch { refused.add(error) }
             }
         }
@@ -195,11 +219,11 @@ struct LosslessTests {
         #expect(posted > 0 && posted <= 256)
         let begin = Lock.now
         let error = #expect(throws: SharedNotificationError.self) {
-            try test.center.post(Track(posted), deadline: .milliseconds(50))
+            try test.center.post(Track(posted), options: .init(timeout: .milliseconds(50)))
         }
         #expect(error?.code == .full && Lock.now - begin >= 50_000_000)
         let waiting = Task { [center = test.center, posted] in
-            await onThread { Result { try center.post(Track(posted), deadline: .seconds(100_000)) } }
+            await onThread { Result { try center.post(Track(posted), options: .init(timeout: .seconds(100_000))) } }
         }
         peer.signal(SIGKILL)
         await peer.waitForEnd()

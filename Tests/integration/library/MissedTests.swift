@@ -11,7 +11,7 @@ struct MissedTests {
         let events = Events<String>()
         let gate = Gate()
         let token = try test.center.addObserver(
-            for: Track.self, onMissed: { events.add("missed \($0)") },
+            for: Track.self, options: .init(onMissed: { count, _ in events.add("missed \(count)") }),
             using: { track in
                 events.add("\(track.number)")
                 if track.number == 0 { gate.pass() }
@@ -40,13 +40,14 @@ struct MissedTests {
         let gate = Gate()
         let tokens = [
             try test.center.addObserver(
-                for: Track.self, onMissed: { events.add("missed \($0)") },
+                for: Track.self, options: .init(onMissed: { count, _ in events.add("missed \(count)") }),
                 using: { track in
                     events.add("\(track.number)")
                     if track.number == 0 { gate.pass() }
                 }),
             try test.center.addObserver(
-                forNames: ["other"], onMissed: { count, name in events.add("other missed \(count) \(name!)") },
+                forNames: ["other"],
+                options: .init(onMissed: { count, name in events.add("other missed \(count) \(name!)") }),
                 using: { _ in }),
         ]
         try test.center.post(Track(0))
@@ -68,7 +69,9 @@ struct MissedTests {
         let seen = Events<Int>()
         let tokens = [
             try test.center.addObserver(
-                for: Track.self, onMissed: { events.add("missed \($0)") }, queue: DispatchQueue(label: "test"),
+                for: Track.self,
+                options: .init(
+                    queue: DispatchQueue(label: "test"), onMissed: { count, _ in events.add("missed \(count)") }),
                 using: { track in
                     events.add("\(track.number)")
                     if track.number == 0 { gate.pass() }

@@ -60,7 +60,7 @@ struct MistakeTests {
             try test.center.addObserver(forNames: ["a"]) { _ in }.cancel()
             _ = test.center.deliveries(ofNames: ["a"]).makeAsyncIterator()
         }
-        try test.center.post(name: "b", payload: .text("kept"), retain: true)
+        try test.center.post(name: "b", payload: .text("kept"), options: .init(retain: true))
         for _ in 0..<10 {
             let got = Events<Void>()
             let token = try test.center.addObserver(forNames: ["b"]) { _ in got.add(()) }
@@ -70,10 +70,12 @@ struct MistakeTests {
         #expect(told.count == 1)
     }
 
-    enum Place: CaseIterable { case dispatcher, queue, task, mainActor, actor, target }
+    enum Place: CaseIterable { case dispatcher, queue, task, mainActor, globalActor, actor, owner }
 
-    private actor Anybody {}
-    private final class Target: Sendable {
+    private actor Anybody {
+        func run(_ body: @Sendable () -> Void) { body() }
+    }
+    private final class Owner: Sendable {
         let post: @Sendable (Track) -> Void
         init(_ post: @escaping @Sendable (Track) -> Void) { self.post = post }
         func take(_ track: Track) { post(track) }
@@ -88,20 +90,27 @@ struct MistakeTests {
         @Sendable func post(_ track: Track) {
             if told.count == 0 { _ = try? center.post(Track(track.number + 1)) }
         }
-        let (actor, target) = (Anybody(), Target { post($0) })
+        let (actor, owner) = (Anybody(), Owner { post($0) })
         var token: Center.ObservationToken?
         switch place {
         case .dispatcher: token = try center.addObserver(for: Track.self) { post($0) }
-        case .queue: token = try center.addObserver(for: Track.self, queue: .global()) { post($0) }
+        case .queue: token = try center.addObserver(for: Track.self, options: .init(queue: .global())) { post($0) }
         case .task: token = try center.addObserver(for: Track.self) { track async in post(track) }
         case .mainActor: token = try center.addObserver(for: Track.self) { @MainActor in post($0) }
-        case .actor: token = try center.addObserver(for: Track.self, isolatedTo: actor) { post($1) }
-        case .target: try center.addTarget(target, action: Target.take, for: Track.self)
+        case .globalActor: token = try center.addObserver(for: Track.self) { @TestActor in post($0) }
+        case .actor:
+            token = try center.addObserver(for: Track.self, options: .init(owner: actor)) { [weak actor] track in
+                await actor?.run { post(track) }
+            }
+        case .owner:
+            token = try center.addObserver(for: Track.self, options: .init(owner: owner)) { [weak owner] in
+                owner?.take($0)
+            }
         }
         try center.post(Track(0))
         expectEqual(await told.wait(for: 1), [.postsToItself(["test.track"])])
         await token?.cancelAndWait()
-        center.removeTarget(target)
+        for each in [actor, owner] as [AnyObject] { center.removeObservers(of: each) }
     }
 
     /// Its own observers are called before a post returns, but for the one that posts.

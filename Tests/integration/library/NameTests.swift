@@ -33,25 +33,27 @@ struct NameTests {
         var tokens = try [one, other].enumerated().flatMap { index, text in
             [
                 // Filtered by the center, and here.
-                try center.addObserver(forName: "a", object: text) { _ in heard.add("name \(index)") },
-                try center.addObserver(forName: nil, object: text) { _ in heard.add("all \(index)") },
+                try center.addObserver(forNames: "a", options: .init(subject: text)) { _ in heard.add("name \(index)")
+                },
+                try center.addObserver(forNames: .all, options: .init(subject: text)) { _ in heard.add("all \(index)")
+                },
             ]
         }
-        try center.post(name: "a", object: one)
+        try center.post(name: "a", options: .init(subject: one))
         expectEqual(await heard.wait(for: 2).sorted(), ["all 0", "name 0"])
-        try center.post(name: "a", object: other)
+        try center.post(name: "a", options: .init(subject: other))
         expectEqual(await heard.wait(for: 4).suffix(2).sorted(), ["all 1", "name 1"])
         // Neither takes the other's place.
         tokens.append(
-            try center.addObserver(forName: "b", object: nil, suspensionBehavior: .coalesce) {
+            try center.addObserver(forNames: "b", suspensionBehavior: .coalesce) {
                 held.add($0.object ?? "-")
             })
         tokens.append(
-            try center.addObserver(forName: "b", object: nil, suspensionBehavior: .deliverImmediately) {
+            try center.addObserver(forNames: "b", suspensionBehavior: .deliverImmediately) {
                 heard.add($0.object ?? "-")
             })
         center.isSuspended = true
-        for object in [one, other] { try center.post(name: "b", object: object) }
+        for object in [one, other] { try center.post(name: "b", options: .init(subject: object)) }
         await heard.wait(for: 6)
         center.isSuspended = false
         expectEqual(await held.wait(for: 2).map { Array($0.utf8) }, [Array(one.utf8), Array(other.utf8)])

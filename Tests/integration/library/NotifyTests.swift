@@ -72,18 +72,18 @@ struct NotifyTests {
             "Key<>, Volume",
         ].map { "two types: com.example.changed: \($0)" }
         let both = try Both(expecting: Set(reports))
-        let (raw, untyped) = (Events<Center.RawNotification>(), Events<Center.Notification>())
+        let (raw, untyped) = (Events<Center.Notification>(), Events<Center.Notification>())
         let (messages, optional, keys) = (Events<Changed>(), Events<Optionally>(), Events<Void>())
         let (full, undecodable) = (Events<Volume>(), Events<Center.UndecodableMessage>())
         let key: Center.Key<> = .init("com.example.changed")
         let tokens = [
             try both.center.addObserver(forNames: ["com.example.changed"], using: { raw.add($0) }),
-            try both.center.addObserver(forName: "com.example.changed", object: nil) { untyped.add($0) },
+            try both.center.addObserver(forNames: "com.example.changed") { untyped.add($0) },
             try both.center.addObserver(for: Changed.self, using: { messages.add($0) }),
             try both.center.addObserver(for: Optionally.self, using: { optional.add($0) }),
             try both.center.addObserver(for: key, using: { keys.add(()) }),
             try both.center.addObserver(
-                for: Volume.self, onUndecodable: { undecodable.add($0) }, using: { full.add($0) }),
+                for: Volume.self, options: .init(onUndecodable: { undecodable.add($0) }), using: { full.add($0) }),
         ]
         await both.tell("post com.example.changed")
         await both.tell("post com.example.other")
@@ -125,13 +125,16 @@ struct NotifyTests {
         let posts: [(what: String, post: @Sendable (Center) throws -> Void)] = [
             ("nothing but the name", { try $0.post(name: name, payload: .empty) }),
             ("a name", { try $0.post(name: name) }),
-            ("with a dictionary", { try $0.post(name: name, object: "player", userInfo: ["volume": 0.5]) }),
+            (
+                "with a dictionary",
+                { try $0.post(name: name, userInfo: ["volume": 0.5], options: .init(subject: "player")) }
+            ),
             ("a message", { try $0.post(Volume(volume: 0.5)) }),
             ("without fields", { try $0.post(Changed()) }),
-            ("with a subject", { try $0.post(Volume(volume: 0.5), subject: "player") }),
+            ("with a subject", { try $0.post(Volume(volume: 0.5), options: .init(subject: "player")) }),
             ("a key", { try $0.post(Center.Key<Int, String>(name), 1, "one") }),
             ("a large one", { try $0.post(name: name, payload: .text(String(repeating: "x", count: 300_000))) }),
-            ("one that is kept", { try $0.post(Volume(volume: 1), retain: true) }),
+            ("one that is kept", { try $0.post(Volume(volume: 1), options: .init(retain: true)) }),
             ("a state", { try $0.setState(Volume(volume: 1)) }),
             ("its end", { try $0.clearState(for: Volume.self) }),
         ]
@@ -158,7 +161,7 @@ struct NotifyTests {
         let names: [Center.Name] = ["com.example.a", "com.example.b"]
         let seen = Events<(name: Center.Name, pid: Int32)>()
         let token = try both.center.addObserver(
-            forNames: names, using: { seen.add(($0.name, $0.envelope.poster.pid)) })
+            forNames: .init(names), using: { seen.add(($0.name, $0.envelope.poster.pid)) })
         let tokens = [
             try await both.registered("descriptor com.example.a"),
             try await both.registered("descriptor com.example.b"),
@@ -181,7 +184,7 @@ struct NotifyTests {
     @Test func statesOfTheTwoAreTwo() async throws {
         let both = try Both()
         let name: Center.Name = "com.example.volume"
-        let all = Events<Center.RawNotification>()
+        let all = Events<Center.Notification>()
         let (check, plain) = (
             try await both.registered("check com.example.volume"), try await both.registered("plain com.example.volume")
         )
@@ -233,7 +236,7 @@ struct NotifyTests {
         let both = try Both()
         let long = String(repeating: "n", count: 400)
         let all = Events<Center.Name>()
-        let token = try both.center.addObserver(forNames: nil, using: { all.add($0.name) })
+        let token = try both.center.addObserver(forNames: .all, using: { all.add($0.name) })
         _ = try await both.registered("check self.a")
         await both.tell("post self.a")
         await both.tell("post \(long)")

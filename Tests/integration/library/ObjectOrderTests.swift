@@ -4,7 +4,8 @@ import Testing
 
 @testable import Tidings
 
-/// The registrations of one object keep one order; and a closure whose thread only waits for a processor is not taken for one that hangs.
+/// The observations of one owner keep one order. A closure whose thread only waits for a processor does not count as
+/// one that hangs.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ObjectOrderTests {
     struct Play: Center.Message {
@@ -26,19 +27,25 @@ struct ObjectOrderTests {
         }
         func stop(_ stop: Stop) { heard.add("stop \(stop.number)") }
         @MainActor func stopOnMain(_ stop: Stop) { heard.add("stop \(stop.number)") }
+        @TestActor func stopOnActor(_ stop: Stop) { heard.add("stop \(stop.number)") }
         func stopLater(_ stop: Stop) async {
             await Task.yield()
             heard.add("stop \(stop.number)")
         }
     }
 
-    /// While one action hangs, another leader serves the witness, and keeps what is for the target's other actions.
-    @Test func theActionsOfOneTargetKeepTheirOrderWhileOneHangs() async throws {
+    /// While one closure hangs, another leader serves the witness, and keeps the notifications for the owner's other
+    /// closures.
+    @Test func theClosuresOfOneOwnerKeepTheirOrderWhileOneHangs() async throws {
         let test = try TestCenter()
         let player = Player()
         let witness = Events<Int>()
-        try test.center.addTarget(player, action: Player.play, for: Play.self)
-        try test.center.addTarget(player, action: Player.stop, for: Stop.self)
+        _ = try test.center.addObserver(for: Play.self, options: .init(owner: player)) { [weak player] in
+            player?.play($0)
+        }
+        _ = try test.center.addObserver(for: Stop.self, options: .init(owner: player)) { [weak player] in
+            player?.stop($0)
+        }
         let token = try test.center.addObserver(for: Stop.self) { witness.add($0.number) }
         var expected: [String] = []
         for number in 0..<50 {
@@ -46,7 +53,7 @@ struct ObjectOrderTests {
             try test.center.post(Stop(number: number))
             expected += ["play \(number)", "stop \(number)"]
         }
-        // The watch has set the hanging action aside, and everything has been routed.
+        // The watch has set the hanging closure aside, and everything has been routed.
         let seen = await witness.wait(for: 50)
         #expect(seen == Array(0..<50), "\(seen)")
         #expect(player.heard.all == [])
@@ -62,27 +69,37 @@ struct ObjectOrderTests {
         let all = await player.heard.wait(for: 500)
         #expect(all == expected, "\(all)")
         token.cancel()
-        test.center.removeTarget(player)
+        test.center.removeObservers(of: player)
     }
 
-    enum Place: CaseIterable { case queue, otherQueue, main, task }
+    enum Place: CaseIterable { case queue, otherQueue, main, globalActor, task }
 
-    /// One action on the dispatcher thread or a queue, the other somewhere else.
+    /// One closure runs on the dispatcher thread or a queue, the other in another context.
     @Test(arguments: Place.allCases, [false, true])
-    func theActionsOfOneTargetKeepTheirOrderWhereverTheyRun(_ place: Place, _ isQueued: Bool) async throws {
+    func theClosuresOfOneOwnerKeepTheirOrderWhereverTheyRun(_ place: Place, _ isQueued: Bool) async throws {
         let test = try TestCenter()
         let player = Player()
         player.gate.open()
         let queue = DispatchQueue(label: "order")
-        try test.center.addTarget(player, action: Player.play, for: Play.self, queue: isQueued ? queue : nil)
+        let plays = Center.ObserverOptions(owner: player, queue: isQueued ? queue : nil)
+        _ = try test.center.addObserver(for: Play.self, options: plays) { [weak player] in player?.play($0) }
+        var stops = Center.ObserverOptions(owner: player)
         switch place {
-        case .queue: try test.center.addTarget(player, action: Player.stop, for: Stop.self, queue: queue)
-        case .otherQueue:
-            try test.center.addTarget(
-                player, action: Player.stop, for: Stop.self,
-                queue: DispatchQueue(label: "other", attributes: .concurrent))
-        case .main: try test.center.addTarget(player, action: Player.stopOnMain, for: Stop.self)
-        case .task: try test.center.addTarget(player, action: Player.stopLater, for: Stop.self)
+        case .queue, .otherQueue:
+            stops.queue = place == .queue ? queue : DispatchQueue(label: "other", attributes: .concurrent)
+            _ = try test.center.addObserver(for: Stop.self, options: stops) { [weak player] in player?.stop($0) }
+        case .main:
+            _ = try test.center.addObserver(for: Stop.self, options: stops) { @MainActor [weak player] in
+                player?.stopOnMain($0)
+            }
+        case .globalActor:
+            _ = try test.center.addObserver(for: Stop.self, options: stops) { @TestActor [weak player] in
+                player?.stopOnActor($0)
+            }
+        case .task:
+            _ = try test.center.addObserver(for: Stop.self, options: stops) { [weak player] in
+                await player?.stopLater($0)
+            }
         }
         var expected: [String] = []
         for number in 0..<300 {
@@ -96,13 +113,13 @@ struct ObjectOrderTests {
         }
         let heard = await player.heard.wait(for: expected.count)
         #expect(heard == expected, "\(heard)")
-        test.center.removeTarget(player)
+        test.center.removeObservers(of: player)
         // The thread that has ended closes its observer after the removal returns.
         while try test.center.statistics.observers > 0 { await Task.yield() }
     }
 
-    /// Removed by one of its own actions while others wait in the lane: nothing more runs, and nothing hangs.
-    @Test func aTargetRemovesItselfWhileItsActionsWait() async throws {
+    /// A closure removes its owner while the owner's other closures wait in the lane: nothing more runs, nothing hangs.
+    @Test func anOwnerRemovesItselfWhileItsClosuresWait() async throws {
         final class Leaver: @unchecked Sendable {
             // Sendable: set before it is registered.
             var center: Center!
@@ -111,7 +128,7 @@ struct ObjectOrderTests {
             func play(_ play: Play) {
                 gate.pass()
                 heard.add(play.number)
-                if play.number == 2 { center.removeTarget(self) }
+                if play.number == 2 { center.removeObservers(of: self) }
             }
             func stop(_ stop: Stop) { heard.add(-stop.number) }
         }
@@ -119,8 +136,12 @@ struct ObjectOrderTests {
         let leaver = Leaver()
         leaver.center = test.center
         let witness = Events<Int>()
-        try test.center.addTarget(leaver, action: Leaver.play, for: Play.self)
-        try test.center.addTarget(leaver, action: Leaver.stop, for: Stop.self)
+        _ = try test.center.addObserver(for: Play.self, options: .init(owner: leaver)) { [weak leaver] in
+            leaver?.play($0)
+        }
+        _ = try test.center.addObserver(for: Stop.self, options: .init(owner: leaver)) { [weak leaver] in
+            leaver?.stop($0)
+        }
         let token = try test.center.addObserver(for: Stop.self) { witness.add($0.number) }
         for number in 1..<10 {
             try test.center.post(Play(number: number))
@@ -130,15 +151,16 @@ struct ObjectOrderTests {
         leaver.gate.open()
         await leaver.heard.wait(for: 3)
         // Waits for whatever still ran; then nothing can come any more.
-        test.center.removeTarget(leaver)
+        test.center.removeObservers(of: leaver)
         try test.center.post(Stop(number: 10))
         await witness.wait(for: 10)
         #expect(leaver.heard.all == [1, -1, 2])
         token.cancel()
     }
 
-    /// Two threads remove a target while one of its actions runs and others wait in the lane: both wait for it, and the others don't run.
-    @Test func whoeverRemovesATargetWaitsForItsAction() async throws {
+    /// Two threads remove an owner while one of its closures runs and others wait in the lane: both wait for the
+    /// closure, and the others do not run.
+    @Test func removalOfAnOwnerWaitsForItsClosure() async throws {
         final class Player: Sendable {
             let heard = Events<String>()
             let gate = Gate()
@@ -153,8 +175,8 @@ struct ObjectOrderTests {
         let center = test.center
         let player = Player()
         let witness = Events<Int>()
-        try center.addTarget(player, action: Player.play, for: Play.self)
-        try center.addTarget(player, action: Player.stop, for: Stop.self)
+        _ = try center.addObserver(for: Play.self, options: .init(owner: player)) { [weak player] in player?.play($0) }
+        _ = try center.addObserver(for: Stop.self, options: .init(owner: player)) { [weak player] in player?.stop($0) }
         let token = try center.addObserver(for: Stop.self) { witness.add($0.number) }
         try center.post(Play(number: 1))
         try center.post(Stop(number: 1))
@@ -164,11 +186,11 @@ struct ObjectOrderTests {
         let removers = try (0..<2).map { _ in
             try WorkerThread {
                 numbers.add(WorkerThread.currentNumber ?? 0)
-                center.removeTarget(player)
+                center.removeObservers(of: player)
                 player.heard.add("removed")
             }
         }
-        // Asleep, most likely in `removeTarget`.
+        // Asleep, most likely in `removeObservers(of:)`.
         for number in await numbers.wait(for: 2) {
             while ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
         }
@@ -178,14 +200,14 @@ struct ObjectOrderTests {
         token.cancel()
     }
 
-    @Test func whoeverRemovesATargetWaitsForAnActionThatRemovedIt() async throws {
+    @Test func removalOfAnOwnerWaitsForAClosureThatRemovedIt() async throws {
         final class Leaver: Sendable {
             let center: Center
             let heard = Events<String>()
             let gate = Gate()
             init(_ center: Center) { self.center = center }
             func play(_ play: Play) {
-                center.removeTarget(self)
+                center.removeObservers(of: self)
                 heard.add("begun")
                 gate.pass()
                 heard.add("ended")
@@ -194,13 +216,13 @@ struct ObjectOrderTests {
         let test = try TestCenter()
         let center = test.center
         let leaver = Leaver(center)
-        try center.addTarget(leaver, action: Leaver.play, for: Play.self)
+        _ = try center.addObserver(for: Play.self, options: .init(owner: leaver)) { [weak leaver] in leaver?.play($0) }
         try center.post(Play(number: 1))
         await leaver.heard.wait(for: 1)
         let numbers = Events<Int32>()
         let remover = try WorkerThread {
             numbers.add(WorkerThread.currentNumber ?? 0)
-            center.removeTarget(leaver)
+            center.removeObservers(of: leaver)
             leaver.heard.add("removed")
         }
         let number = await numbers.wait(for: 1)[0]
@@ -209,11 +231,11 @@ struct ObjectOrderTests {
         remover.join()
         expectEqual(leaver.heard.all, ["begun", "ended", "removed"])
         // It is forgotten then.
-        center.removeTarget(leaver)
+        center.removeObservers(of: leaver)
     }
 
-    /// An action registers its target with an action of another kind, which takes the place of the registration that it runs for.
-    @Test func whoeverRemovesATargetWaitsForAnActionThatExchangedItself() async throws {
+    /// A closure registers its owner with a closure for another context, which ends the observation that it runs for.
+    @Test func removalOfAnOwnerWaitsForAClosureThatExchangedItself() async throws {
         final class Changer: Sendable {
             let center: Center
             let heard = Events<String>()
@@ -221,7 +243,9 @@ struct ObjectOrderTests {
             init(_ center: Center) { self.center = center }
             func play(_ play: Play) {
                 #expect(throws: Never.self) {
-                    try center.addTarget(self, action: Changer.playLater, for: Play.self)
+                    _ = try center.addObserver(for: Play.self, options: .init(owner: self)) { [weak self] in
+                        await self?.playLater($0)
+                    }
                 }
                 heard.add("begun")
                 gate.pass()
@@ -232,13 +256,15 @@ struct ObjectOrderTests {
         let test = try TestCenter()
         let center = test.center
         let changer = Changer(center)
-        try center.addTarget(changer, action: Changer.play, for: Play.self)
+        _ = try center.addObserver(for: Play.self, options: .init(owner: changer)) { [weak changer] in
+            changer?.play($0)
+        }
         try center.post(Play(number: 1))
         await changer.heard.wait(for: 1)
         let numbers = Events<Int32>()
         let remover = try WorkerThread {
             numbers.add(WorkerThread.currentNumber ?? 0)
-            center.removeTarget(changer)
+            center.removeObservers(of: changer)
             changer.heard.add("removed")
         }
         let number = await numbers.wait(for: 1)[0]
@@ -246,13 +272,14 @@ struct ObjectOrderTests {
         changer.gate.open()
         remover.join()
         expectEqual(changer.heard.all, ["begun", "ended", "removed"])
-        // The thread that ran the action ends by itself.
+        // The thread that ran the closure ends by itself.
         while try center.statistics.observers > 0 { await Task.yield() }
     }
 
-    /// An action removes its target and registers it anew: what comes then waits for the action, also where nobody else was served.
+    /// A closure removes its owner and registers it anew: later notifications wait for the closure, also if the center
+    /// object has no other observer.
     @Test(arguments: [false, true])
-    func anActionThatRegistersAnewRunsAlone(isAsynchronous: Bool) async throws {
+    func aClosureThatRegistersAnewRunsAlone(isAsynchronous: Bool) async throws {
         final class Fickle: Sendable {
             let center: Center
             let isAsynchronous: Bool
@@ -263,9 +290,13 @@ struct ObjectOrderTests {
             func register() {
                 #expect(throws: Never.self) {
                     if isAsynchronous {
-                        try center.addTarget(self, action: Fickle.playLater, for: Play.self)
+                        _ = try center.addObserver(for: Play.self, options: .init(owner: self)) { [weak self] in
+                            await self?.playLater($0)
+                        }
                     } else {
-                        try center.addTarget(self, action: Fickle.play, for: Play.self)
+                        _ = try center.addObserver(for: Play.self, options: .init(owner: self)) { [weak self] in
+                            self?.play($0)
+                        }
                     }
                 }
             }
@@ -281,7 +312,7 @@ struct ObjectOrderTests {
             }
             private func begin(_ play: Play) {
                 if play.number == 1 {
-                    center.removeTarget(self)
+                    center.removeObservers(of: self)
                     register()
                 }
                 heard.add("begun \(play.number)")
@@ -302,25 +333,26 @@ struct ObjectOrderTests {
         fickle.opened.add(())
         expectEqual(
             await fickle.heard.wait(for: 6), ["begun 1", "ended 1", "begun 2", "ended 2", "begun 3", "ended 3"])
-        test.center.removeTarget(fickle)
+        test.center.removeObservers(of: fickle)
         token.cancel()
     }
 
-    /// The center is replaced while one of a target's actions runs, and the target registers for more: the thread that goes on to the next center serves that, too.
-    @Test func aTargetThatRegistersWhileItsCenterObjectGoesOnKeepsOneOrder() async throws {
+    /// The center is replaced while one of an owner's closures runs, and the owner registers another closure. The
+    /// thread that goes on to the next center serves that closure, too.
+    @Test func anOwnerThatRegistersWhileItsCenterObjectGoesOnKeepsOneOrder() async throws {
         let test = try TestCenter(expecting: ["reopened"])
         let configuration = Center.Configuration(directory: test.directory, followsName: true)
         let center = test.recorded(try Center(named: test.name, configuration: configuration))
         let player = Player()
-        try center.addTarget(player, action: Player.play, for: Play.self)
+        _ = try center.addObserver(for: Play.self, options: .init(owner: player)) { [weak player] in player?.play($0) }
         let (begun, witness) = (Events<Int>(), Events<Int>())
         let before = try center.addObserver(for: Play.self) { begun.add($0.number) }
         try center.post(Play(number: 0))
-        // The other observer is served while the action hangs.
+        // The other observer is served while the closure hangs.
         await begun.wait(for: 1)
         try Center.remove(named: test.name, configuration: .init(directory: test.directory))
         let next = try Center(named: test.name, configuration: .init(directory: test.directory))
-        try center.addTarget(player, action: Player.stop, for: Stop.self)
+        _ = try center.addObserver(for: Stop.self, options: .init(owner: player)) { [weak player] in player?.stop($0) }
         let after = try center.addObserver(for: Stop.self) { witness.add($0.number) }
         try next.post(Stop(number: 1))
         await witness.wait(for: 1)
@@ -328,11 +360,12 @@ struct ObjectOrderTests {
         player.gate.open()
         expectEqual(await player.heard.wait(for: 2), ["play 0", "stop 1"])
         #expect(test.reports.all == ["reopened"])
-        center.removeTarget(player)
+        center.removeObservers(of: player)
         for token in [before, after] { token.cancel() }
     }
 
-    /// A registration waits for its dispatcher to go on to the next center. The dispatcher's last observer ends instead.
+    /// A registration waits for its dispatcher to go on to the next center. The dispatcher's last observer ends
+    /// instead.
     @Test func aDispatcherThatEndsWakesWhatWaitsForItsMove() async throws {
         let test = try TestCenter()
         let token = try test.center.addObserver(for: Play.self) { _ in }

@@ -56,7 +56,7 @@ struct PayloadTests {
             try test.center.addObserver(forNames: [M.name]) { raw.add($0.payload.format) },
         ]
         try test.center.post(message)
-        try test.center.post(message, subject: "s")
+        try test.center.post(message, options: .init(subject: "s"))
         expectEqual(await got.wait(for: 2), [message, message])
         expectEqual(await raw.wait(for: 2), [format, format])
         for token in tokens { token.cancel() }
@@ -99,7 +99,7 @@ struct PayloadTests {
         }
         let tokens = [
             try test.center.addObserver(
-                for: Track.self, onUndecodable: { bad.add($0) }, using: { got.add($0) }),
+                for: Track.self, options: .init(onUndecodable: { bad.add($0) }), using: { got.add($0) }),
             try test.center.addObserver(for: Track.self) { _ in },
         ]
         try test.center.post(name: Track.name, payload: .json("{}"))
@@ -128,7 +128,8 @@ struct PayloadTests {
         let got = Events<Point>()
         let bad = Events<Center.PayloadFormat>()
         let token = try test.center.addObserver(
-            for: Point.self, onUndecodable: { bad.add($0.notification.payload.format) }, using: { got.add($0) })
+            for: Point.self, options: .init(onUndecodable: { bad.add($0.notification.payload.format) }),
+            using: { got.add($0) })
         try test.center.post(Wider(x: 1, y: 2))
         try test.center.post(Point(x: 1, y: 2))
         expectEqual(await got.wait(for: 1), [Point(x: 1, y: 2)])
@@ -141,7 +142,7 @@ struct PayloadTests {
     func anEncoderThatThrowsPostsNothing(_ size: Int) async throws {
         let test = try TestCenter()
         let got = Events<Center.Name>()
-        let token = try test.center.addObserver(forNames: nil) { got.add($0.name) }
+        let token = try test.center.addObserver(forNames: .all) { got.add($0.name) }
         // More often than there are places to build payloads in: each is given back.
         for _ in 0..<200 {
             let error = #expect(throws: SharedNotificationError.self) { try test.center.post(Picky(size: size)) }
@@ -183,7 +184,7 @@ struct PayloadTests {
         }
         let test = try TestCenter()
         let got = Events<Center.Name>()
-        let token = try test.center.addObserver(forNames: nil) { got.add($0.name) }
+        let token = try test.center.addObserver(forNames: .all) { got.add($0.name) }
         try test.center.post(Nested(test.center))
         expectEqual(await got.wait(for: 2), [Blob.name, Nested.name])
         token.cancel()

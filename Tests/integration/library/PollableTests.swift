@@ -169,13 +169,13 @@ struct PollableTests {
     @Test func itTakesTheSameOptionsAsOthers() async throws {
         let test = try TestCenter()
         let other = try test.other()
-        try test.center.post(name: "a", payload: .text("old"), subject: "x")
+        try test.center.post(name: "a", payload: .text("old"), options: .init(subject: "x"))
         let observer = try test.center.pollableObserver(
-            forNames: nil, subject: "x", from: .oldest, excludingOwnPosts: false)
-        let foreign = try test.center.pollableObserver(forNames: ["a"], excludingOwnPosts: true)
-        try test.center.post(name: "a", payload: .text("own"), subject: "x")
-        try other.post(name: "a", payload: .text("y"), subject: "y")
-        try other.post(name: "b", payload: .text("foreign"), subject: "x")
+            forNames: .all, options: .init(subject: "x", from: .oldest, excludingOwnPosts: false))
+        let foreign = try test.center.pollableObserver(forNames: ["a"], options: .init(excludingOwnPosts: true))
+        try test.center.post(name: "a", payload: .text("own"), options: .init(subject: "x"))
+        try other.post(name: "a", payload: .text("y"), options: .init(subject: "y"))
+        try other.post(name: "b", payload: .text("foreign"), options: .init(subject: "x"))
         func texts(_ observer: Center.PollableObserver) throws -> [String] {
             var texts: [String] = []
             while case .notification(let notification) = try observer.next() { texts.append(notification.payload.json) }
@@ -190,7 +190,7 @@ struct PollableTests {
 
     @Test func losslessOnesHoldPostersBack() async throws {
         let test = try TestCenter(smallRing)
-        let observer = try test.center.pollableObserver(forNames: ["ticks"], lossless: true)
+        let observer = try test.center.pollableObserver(forNames: ["ticks"], options: .init(lossless: true))
         var posted = 0
         while (try? test.center.post(name: "ticks", payload: .init(encoding: Numbered(number: posted)))) != nil {
             posted += 1

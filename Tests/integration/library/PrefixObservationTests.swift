@@ -18,7 +18,8 @@ struct PrefixObservationTests {
     }
 
     private static func post(_ center: Center, _ name: Center.Name, _ number: Int = 0, subject: String? = nil) throws {
-        try center.post(name: name, payload: .init(encoding: Numbered(number: number)), subject: subject)
+        try center.post(
+            name: name, payload: .init(encoding: Numbered(number: number)), options: .init(subject: subject))
     }
 
     /// Whom a closure is called for; what ends the test with a name of its own.
@@ -28,8 +29,10 @@ struct PrefixObservationTests {
     ) throws -> (Events<String>, Center.ObservationToken) {
         let events = Events<String>()
         let token = try center.addObserver(
-            forNames: names, prefixes: prefixes, subject: subject, from: start, lossless: lossless,
-            onMissed: { events.add(text(.missed($0, $1))) }, using: { events.add(text(.notification($0))) })
+            forNames: .init(names, prefixes: prefixes),
+            options: .init(
+                subject: subject, from: start, lossless: lossless, onMissed: { events.add(text(.missed($0, $1))) }),
+            using: { events.add(text(.notification($0))) })
         return (events, token)
     }
 
@@ -63,8 +66,8 @@ struct PrefixObservationTests {
         let (events, token) = try Self.observe(
             center, names: ["end", "a.b", "a.b", "c"], ["a.", "a.b", "a.", "c"])
         let (same, sameToken) = try Self.observe(center, names: ["a.b", "end"], ["a"])
-        var sequence = center.deliveries(ofNames: ["a.b", "end"], prefixes: ["a.", "a.b"]).makeAsyncIterator()
-        let pollable = try center.pollableObserver(forNames: ["a.b", "end"], prefixes: ["a."])
+        var sequence = center.deliveries(ofNames: .init(["a.b", "end"], prefixes: ["a.", "a.b"])).makeAsyncIterator()
+        let pollable = try center.pollableObserver(forNames: .init(["a.b", "end"], prefixes: ["a."]))
         for poster in [center, other] {
             for name: Center.Name in ["a.b", "b", "c", "a.b.c", "a.", "a.b"] { try Self.post(poster, name) }
         }
@@ -92,7 +95,7 @@ struct PrefixObservationTests {
         token.cancel()
         // With all names it makes no difference.
         let untyped = Events<String>()
-        let all = try test.center.addObserver(forNames: nil, prefixes: ["a"]) { untyped.add($0.name.rawValue) }
+        let all = try test.center.addObserver(forNames: .init(nil, prefixes: ["a"])) { untyped.add($0.name.rawValue) }
         for name: Center.Name in ["b", "a"] { try Self.post(test.center, name) }
         expectEqual(await untyped.wait(for: 2), ["b", "a"])
         all.cancel()
@@ -123,7 +126,9 @@ struct PrefixObservationTests {
         let test = try TestCenter()
         let (events, token) = try Self.observe(test.center, ["a"], subject: "s")
         let untyped = Events<String>()
-        let other = try test.center.addObserver(forNamesWithPrefix: "a", object: "s") { untyped.add($0.name.rawValue) }
+        let other = try test.center.addObserver(forNames: .prefix("a"), options: .init(subject: "s")) {
+            untyped.add($0.name.rawValue)
+        }
         for (name, subject): (Center.Name, String?) in [
             ("a1", nil), ("a1", "s"), ("a2", "t"), ("b", "s"), ("a2", "s"), ("end", nil), ("end", "s"),
         ] { try Self.post(test.center, name, subject: subject) }
@@ -167,13 +172,13 @@ struct PrefixObservationTests {
         let events = Events<String>()
         let gate = Gate()
         let token = try center.addObserver(
-            forNames: ["a.b", "c", "end"], prefixes: ["a.", "a.b."],
-            onMissed: { events.add(Self.text(.missed($0, $1))) },
+            forNames: .init(["a.b", "c", "end"], prefixes: ["a.", "a.b."]),
+            options: .init(onMissed: { events.add(Self.text(.missed($0, $1))) }),
             using: { notification in
                 events.add(Self.text(.notification(notification)))
                 if notification.name == "end", events.count == 1 { gate.pass() }
             })
-        let pollable = try center.pollableObserver(forNames: ["a.b", "c", "end"], prefixes: ["a."])
+        let pollable = try center.pollableObserver(forNames: .init(["a.b", "c", "end"], prefixes: ["a."]))
         try Self.post(center, "end")
         await events.wait(for: 1)
         for number in 0..<1000 {
@@ -285,8 +290,8 @@ struct PrefixObservationTests {
         expectEqual(await peer.line(2), "retained")
         let (events, token) = try Self.observe(test.center, names: ["a.1", "end"], ["a.", "a.2"])
         let all = Events<String>()
-        let tokenOfAll = try test.center.addObserver(forNames: nil) { all.add(Self.text(.notification($0))) }
-        let pollable = try test.center.pollableObserver(forNames: [], prefixes: ["a."])
+        let tokenOfAll = try test.center.addObserver(forNames: .all) { all.add(Self.text(.notification($0))) }
+        let pollable = try test.center.pollableObserver(forNames: .init([], prefixes: ["a."]))
         #expect(try pollable.next().map(Self.text) == "a.1 1")
         let oldest = try Self.observe(test.center, ["a."], from: .oldest)
         peer.send()
@@ -312,7 +317,7 @@ struct PrefixObservationTests {
         for number in posted..<3000 {
             try test.center.post(
                 name: .init("a.\(number % 7)"), payload: .init(encoding: Numbered(number: number)),
-                deadline: .seconds(600))
+                options: .init(timeout: .seconds(600)))
         }
         await peer.waitForEnd()
         let numbers = peer.lines.all.dropFirst().map { $0.split(separator: " ")[1] }
@@ -348,8 +353,8 @@ struct PrefixObservationTests {
         ]
         let tokens = try behaviors.map { behavior, events in
             try center.addObserver(
-                forNamesWithPrefix: "a.", object: nil, suspensionBehavior: behavior,
-                onMissed: { events.add(Self.text(.missed($0, $1))) },
+                forNames: .prefix("a."), options: .init(onMissed: { events.add(Self.text(.missed($0, $1))) }),
+                suspensionBehavior: behavior,
                 using: { events.add("\($0.name) \($0.userInfo?["number"]?.integer ?? -1)") })
         }
         center.isSuspended = true

@@ -58,7 +58,7 @@ struct ProcessTests {
 
     @Test func aPosterStoppedInItsEncoderDelaysNobody() async throws {
         let test = try TestCenter()
-        let got = Events<Center.RawNotification>()
+        let got = Events<Center.Notification>()
         let token = try test.center.addObserver(forNames: ["ticks"]) { got.add($0) }
         let peer = try Peer(test, "encode-and-stop", "ticks")
         expectEqual(await peer.line(), "stopping")
@@ -83,7 +83,9 @@ struct ProcessTests {
         while (try? test.center.post(Ticks(number: posted))) != nil { posted += 1 }
         peer.signal(SIGKILL)
         await peer.waitForEnd()
-        #expect(throws: Never.self) { try test.center.post(Ticks(number: posted), deadline: .seconds(100_000)) }
+        #expect(throws: Never.self) {
+            try test.center.post(Ticks(number: posted), options: .init(timeout: .seconds(100_000)))
+        }
         try test.center.reclaim()
         #expect(try test.center.statistics.observersLossless == 0)
     }

@@ -30,7 +30,7 @@ struct ReadOnlyTests {
         let center = try reader(of: test)
         let refused: [() throws -> Void] = [
             { try center.post(Track(1)) }, { try center.setState(1, for: "volume") },
-            { _ = try center.addObserver(for: Track.self, lossless: true) { _ in } },
+            { _ = try center.addObserver(for: Track.self, options: .init(lossless: true)) { _ in } },
         ]
         for body in refused {
             #expect(#expect(throws: SharedNotificationError.self) { try body() }?.code == .notPermitted)

@@ -18,7 +18,7 @@ struct SequenceTests {
         let messages = test.center.messages(of: Track.self)
         try test.center.post(Track(0))
         #expect(try test.center.statistics.observers == 0)
-        var iterator: Center.Messages<Track>.Iterator? = messages.makeAsyncIterator()
+        var iterator: Center.ObservedSequence<Track>.Iterator? = messages.makeAsyncIterator()
         #expect(try test.center.statistics.observers == 1)
         try test.center.post(Track(1))
         expectEqual(await iterator?.next(), Track(1))
@@ -89,7 +89,7 @@ struct SequenceTests {
         let missed = Events<Int>()
         var iterator = test.center.deliveries(of: Track.self, bufferSize: 3, keeping: .oldest).makeAsyncIterator()
         var messages = test.center.messages(
-            of: Track.self, bufferSize: 3, keeping: .oldest, onMissed: { missed.add($0) }
+            of: Track.self, options: .init(onMissed: { count, _ in missed.add(count) }), bufferSize: 3, keeping: .oldest
         )
         .makeAsyncIterator()
         let seen = Events<Int>()
@@ -133,8 +133,10 @@ struct SequenceTests {
     @Test func messagesTellOnMissed() async throws {
         let test = try TestCenter()
         let missed = Events<Int>()
-        var iterator = test.center.messages(of: Track.self, bufferSize: 1, onMissed: { missed.add($0) })
-            .makeAsyncIterator()
+        var iterator = test.center.messages(
+            of: Track.self, options: .init(onMissed: { count, _ in missed.add(count) }), bufferSize: 1
+        )
+        .makeAsyncIterator()
         let seen = Events<Int>()
         let token = try test.center.addObserver(for: Track.self) { seen.add($0.number) }
         for number in 0..<5 { try test.center.post(Track(number)) }

@@ -56,7 +56,7 @@ struct StateTests {
 
     @Test func whoComesLateGetsTheRetainedOneFirst() async throws {
         let test = try TestCenter()
-        try test.center.post(Track(1), retain: true)
+        try test.center.post(Track(1), options: .init(retain: true))
         try test.center.post(Track(2))
         let got = Events<(Int, Bool)>()
         let token = try test.center.addObserver(for: Track.self) { got.add(($0.number, $1.isRetained)) }
@@ -77,7 +77,7 @@ struct StateTests {
 
     @Test func theRetainedOneOutlivesItsRing() async throws {
         let test = try TestCenter(smallRing)
-        try test.center.post(Track(1), retain: true)
+        try test.center.post(Track(1), options: .init(retain: true))
         for number in 0..<1000 { try test.center.post(name: "other", payload: .text("\(number)")) }
         var iterator = test.center.deliveries(of: Track.self).makeAsyncIterator()
         guard case .message(let track, let envelope) = await iterator.next() else {
@@ -137,12 +137,11 @@ struct StateTests {
         let key = SharedNotificationCenter.Key<Int>("a")
         try center.setState(1, for: "a")
         let posts: [() throws -> Void] = [
-            { try center.post(Kept(number: 2), subject: "x", retain: true) },
-            { try center.post(Plain(number: 2), subject: "x", retain: true) },
-            { try center.post(name: "a", payload: .text("2"), subject: "x", retain: true) },
-            { try center.post(name: "a", payload: nil, subject: "x", retain: true) },
-            { try center.post(key, 2, subject: "x", retain: true) },
-            { try center.post(name: "a", object: "x", userInfo: ["b": 2], retain: true) },
+            { try center.post(Kept(number: 2), options: .init(subject: "x", retain: true)) },
+            { try center.post(Plain(number: 2), options: .init(subject: "x", retain: true)) },
+            { try center.post(name: "a", payload: .text("2"), options: .init(subject: "x", retain: true)) },
+            { try center.post(key, 2, options: .init(subject: "x", retain: true)) },
+            { try center.post(name: "a", userInfo: ["b": 2], options: .init(subject: "x", retain: true)) },
         ]
         for post in posts {
             let error = #expect(throws: SharedNotificationError.self) { try post() }
@@ -169,7 +168,8 @@ struct StateTests {
             let start = fromASequence ? Int.random(in: 0..<so.count) : 0
             let got = Events<Int>()
             let token = try test.center.addObserver(
-                forNames: ["ticks"], from: fromASequence ? .after(so[start].1, in: test.center.incarnation) : .oldest
+                forNames: ["ticks"],
+                options: .init(from: fromASequence ? .after(so[start].1, in: test.center.incarnation) : .oldest)
             ) { got.add((try? $0.payload.decode(Numbered.self).number) ?? -1) }
             observers.append((fromASequence ? start + 1 : 0, got, token))
         }
@@ -186,14 +186,17 @@ struct StateTests {
         let test = try TestCenter()
         var sequences: [UInt64] = []
         for number in 0..<10 {
-            sequences.append(try test.center.post(Track(number)))
+            sequences.append(
+                try test.center.post(name: Track.name, payload: .init(encoding: Track(number))))
             try test.center.post(name: "other", payload: .empty)
         }
         let oldest = Events<Int>()
         let some = Events<Int>()
         let tokens = [
-            try test.center.addObserver(for: Track.self, from: .oldest) { oldest.add($0.number) },
-            try test.center.addObserver(for: Track.self, from: .after(sequences[6], in: test.center.incarnation)) {
+            try test.center.addObserver(for: Track.self, options: .init(from: .oldest)) { oldest.add($0.number) },
+            try test.center.addObserver(
+                for: Track.self, options: .init(from: .after(sequences[6], in: test.center.incarnation))
+            ) {
                 some.add($0.number)
             },
         ]
@@ -208,7 +211,9 @@ struct StateTests {
         let test = try TestCenter()
         for name in ["a", "b", "c", "b", "a"] as [Center.Name] { try test.center.post(name: name, payload: .empty) }
         let got = Events<String>()
-        let token = try test.center.addObserver(forNames: ["a", "b"], from: .oldest) { got.add("\($0.name)") }
+        let token = try test.center.addObserver(forNames: ["a", "b"], options: .init(from: .oldest)) {
+            got.add("\($0.name)")
+        }
         expectEqual(await got.wait(for: 4), ["a", "b", "b", "a"])
         token.cancel()
     }

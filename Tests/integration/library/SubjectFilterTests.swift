@@ -29,7 +29,7 @@ struct SubjectFilterTests {
         init(from decoder: any Decoder) throws { counted = try Counted(from: decoder) }
         func encode(to encoder: any Encoder) throws { try counted.encode(to: encoder) }
     }
-    final class Target: Sendable {
+    final class Owner: Sendable {
         let heard: Events<Int>
         init(_ heard: Events<Int>) { self.heard = heard }
         func take(_ counted: Counted) { heard.add(counted.number) }
@@ -45,7 +45,7 @@ struct SubjectFilterTests {
     }
 
     enum Way: CaseIterable {
-        case closure, envelope, queue, mainActor, task, target, subject
+        case closure, envelope, queue, mainActor, globalActor, task, owner, subject
     }
 
     @Test(arguments: Way.allCases)
@@ -53,26 +53,40 @@ struct SubjectFilterTests {
         let test = try TestCenter()
         let center = test.center
         let heard = Events<Int>()
-        let target = Target(heard)
+        let owner = Owner(heard)
         var tokens: [Center.ObservationToken] = []
         switch way {
         case .closure:
-            try center.addObserver(for: Counted.self, subject: "mine") { heard.add($0.number) }.store(in: &tokens)
+            try center.addObserver(for: Counted.self, options: .init(subject: "mine")) { heard.add($0.number) }.store(
+                in: &tokens)
         case .envelope:
-            try center.addObserver(for: Counted.self, subject: "mine") { counted, _ in heard.add(counted.number) }
-                .store(in: &tokens)
+            try center.addObserver(for: Counted.self, options: .init(subject: "mine")) { counted, _ in
+                heard.add(counted.number)
+            }
+            .store(in: &tokens)
         case .queue:
-            try center.addObserver(for: Counted.self, subject: "mine", queue: .global()) { heard.add($0.number) }
-                .store(in: &tokens)
+            try center.addObserver(for: Counted.self, options: .init(subject: "mine", queue: .global())) {
+                heard.add($0.number)
+            }
+            .store(in: &tokens)
         case .mainActor:
-            try center.addObserver(for: Counted.self, subject: "mine") { @MainActor counted in heard.add(counted.number)
+            try center.addObserver(for: Counted.self, options: .init(subject: "mine")) { @MainActor counted in
+                heard.add(counted.number)
+            }
+            .store(in: &tokens)
+        case .globalActor:
+            try center.addObserver(for: Counted.self, options: .init(subject: "mine")) { @TestActor counted in
+                heard.add(counted.number)
             }
             .store(in: &tokens)
         case .task:
-            try center.addObserver(for: Counted.self, subject: "mine") { (counted: Counted) async in
+            try center.addObserver(for: Counted.self, options: .init(subject: "mine")) { (counted: Counted) async in
                 heard.add(counted.number)
             }.store(in: &tokens)
-        case .target: try center.addTarget(target, action: Target.take, for: Counted.self, subject: "mine")
+        case .owner:
+            _ = try center.addObserver(for: Counted.self, options: .init(subject: "mine", owner: owner)) {
+                [weak owner] in owner?.take($0)
+            }
         case .subject:
             center.addObserver(of: Room(id: "mine"), for: Entered.self) { heard.add($0.counted.number) }
                 .store(in: &tokens)
@@ -80,14 +94,14 @@ struct SubjectFilterTests {
         try await post(test)
         expectEqual(await heard.wait(for: 3), [0, 1, 2])
         #expect(Self.decoded.withLock { $0 } == 3)
-        center.removeTarget(target)
+        center.removeObservers(of: owner)
         tokens = []
     }
 
     @Test func sequencesDecodeTheirOwnOnly() async throws {
         let test = try TestCenter()
-        var messages = test.center.messages(of: Counted.self, subject: "mine").makeAsyncIterator()
-        var deliveries = test.center.deliveries(of: Counted.self, subject: "mine").makeAsyncIterator()
+        var messages = test.center.messages(of: Counted.self, options: .init(subject: "mine")).makeAsyncIterator()
+        var deliveries = test.center.deliveries(of: Counted.self, options: .init(subject: "mine")).makeAsyncIterator()
         var about = test.center.messages(of: Room(id: "mine"), for: Entered.self).makeAsyncIterator()
         try await post(test)
         for number in 0..<3 {
@@ -107,8 +121,9 @@ struct SubjectFilterTests {
         let test = try TestCenter()
         let told = Events<String?>()
         let token = try test.center.addObserver(
-            for: Center.Key<Int>("counted"), subject: "mine",
-            onUndecodable: { told.add($0.notification.envelope.subject) }, using: { _ in told.add("decoded") })
+            for: Center.Key<Int>("counted"),
+            options: .init(subject: "mine", onUndecodable: { told.add($0.notification.envelope.subject) }),
+            using: { _ in told.add("decoded") })
         try await post(test)
         expectEqual(await told.wait(for: 3), ["mine", "mine", "mine"])
         token.cancel()

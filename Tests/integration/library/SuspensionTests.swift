@@ -17,8 +17,11 @@ struct SuspensionTests {
         ) throws {
             let events = events
             token = try center.addObserver(
-                forName: name, object: object, suspensionBehavior: behavior,
-                onMissed: { count, name in events.add("missed \(count) \(name?.rawValue ?? "-")") }, queue: queue,
+                forNames: .init(name.map { [$0] }),
+                options: .init(
+                    subject: object, queue: queue,
+                    onMissed: { count, name in events.add("missed \(count) \(name?.rawValue ?? "-")") }),
+                suspensionBehavior: behavior,
                 using: { notification in
                     let number = notification.userInfo?["number"]?.integer ?? -1
                     events.add("\(notification.name)/\(notification.object ?? "-") \(number)")
@@ -35,7 +38,8 @@ struct SuspensionTests {
         _ center: Center, _ name: Center.Name, _ number: Int, object: String? = nil, immediately: Bool = false
     ) throws {
         try center.post(
-            name: name, object: object, userInfo: ["number": .integer(number)], deliverImmediately: immediately)
+            name: name, userInfo: ["number": .integer(number)],
+            options: .init(subject: object, deliverImmediately: immediately))
     }
 
     @Test(arguments: [false, true])
@@ -113,7 +117,7 @@ struct SuspensionTests {
     @Test func anotherProcessIsSuspended() async throws {
         let test = try TestCenter()
         let heard = Events<Int>()
-        let token = try test.center.addObserver(forName: "a", object: nil, suspensionBehavior: .hold) { notification in
+        let token = try test.center.addObserver(forNames: "a", suspensionBehavior: .hold) { notification in
             heard.add(notification.userInfo?["number"]?.integer ?? -1)
         }
         let peer = try Peer(test, "observe-suspended", "a", "3", "9")
@@ -276,8 +280,9 @@ struct SuspensionTests {
         let (got, overlaps) = (Events<Int>(), Events<Void>())
         let isInside = Locked(false)
         let token = try test.center.addObserver(
-            forName: "ticks", object: nil, suspensionBehavior: .hold(limit: count),
-            queue: onQueue ? DispatchQueue(label: "test", attributes: .concurrent) : nil
+            forNames: "ticks",
+            options: .init(queue: onQueue ? DispatchQueue(label: "test", attributes: .concurrent) : nil),
+            suspensionBehavior: .hold(limit: count)
         ) { notification in
             if isInside.withLock({ inside in
                 defer { inside = true }

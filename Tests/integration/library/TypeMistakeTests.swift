@@ -92,14 +92,14 @@ struct TypeMistakeTests {
     @Test func messagesWithASubject() throws {
         let test = try TestCenter()
         let told = Self.told(test.center)
-        for number in 0..<3 { try test.center.post(Track(number), subject: "a") }
-        for number in 0..<3 { try test.center.post(New.Track(number: number), subject: "a") }
-        for number in 0..<3 { try test.center.post(New.Track(number: number), subject: "b") }
+        for number in 0..<3 { try test.center.post(Track(number), options: .init(subject: "a")) }
+        for number in 0..<3 { try test.center.post(New.Track(number: number), options: .init(subject: "a")) }
+        for number in 0..<3 { try test.center.post(New.Track(number: number), options: .init(subject: "b")) }
         #expect(told.all == ["test.track: ests.Track, .New.Track"])
         let other = try test.other()
         let elsewhere = Self.told(other)
-        try other.post(Track(1), postingStyle: .asap)
-        try other.post(New.Track(number: 1), subject: "b", postingStyle: .whenIdle)
+        try other.post(Track(1), options: .init(postingStyle: .asap))
+        try other.post(New.Track(number: 1), options: .init(subject: "b", postingStyle: .whenIdle))
         #expect(other.diagnosed(elsewhere) == ["test.track: ests.Track, .New.Track"])
     }
 
@@ -117,13 +117,13 @@ struct TypeMistakeTests {
         let (one, other) = (Center.Key<Int, String>("key"), Center.Key<String, Int?>("key"))
         for number in 0..<3 {
             try test.center.post(one, number, "a")
-            try test.center.post(one, number, "a", subject: "s")
+            try test.center.post(one, number, "a", options: .init(subject: "s"))
             _ = test.center.messages(of: one)
         }
         #expect(told.count == 0)
         for number in 0..<3 {
             try test.center.post(other, "a", number)
-            try test.center.post(other, "a", number, subject: "s")
+            try test.center.post(other, "a", number, options: .init(subject: "s"))
             try test.center.setState("a", number, for: other)
             _ = test.center.deliveries(of: other)
         }
@@ -131,7 +131,7 @@ struct TypeMistakeTests {
         // Each pair: observed, read and posted later.
         let token = try test.center.addObserver(for: Center.Key<Double>("key")) { _ in }
         _ = try? test.center.state(for: Center.Key<Bool>("key"))
-        try test.center.post(Center.Key<[Int]>("key"), [1], postingStyle: .asap)
+        try test.center.post(Center.Key<[Int]>("key"), [1], options: .init(postingStyle: .asap))
         #expect(test.center.diagnosed(told).count == 1 + 2 + 3 + 4)
         #expect(Set(told.all).count == told.count)
         // And with a message.

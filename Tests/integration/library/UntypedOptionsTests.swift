@@ -26,12 +26,16 @@ struct UntypedOptionsTests {
             switch names {
             case .one, .all:
                 try center.addObserver(
-                    forName: names == .one ? "test.a" : nil, object: object, suspensionBehavior: behavior, from: start,
-                    excludingOwnPosts: excludingOwnPosts, lossless: lossless, onMissed: missed, using: handler)
+                    forNames: names == .one ? "test.a" : .all,
+                    options: .init(
+                        subject: object, from: start, excludingOwnPosts: excludingOwnPosts, lossless: lossless,
+                        onMissed: missed), suspensionBehavior: behavior, using: handler)
             case .prefix:
                 try center.addObserver(
-                    forNamesWithPrefix: "test.", object: object, suspensionBehavior: behavior, from: start,
-                    excludingOwnPosts: excludingOwnPosts, lossless: lossless, onMissed: missed, using: handler)
+                    forNames: .prefix("test."),
+                    options: .init(
+                        subject: object, from: start, excludingOwnPosts: excludingOwnPosts, lossless: lossless,
+                        onMissed: missed), suspensionBehavior: behavior, using: handler)
             }
         return (events, token)
     }
@@ -40,7 +44,8 @@ struct UntypedOptionsTests {
         _ center: Center, _ number: Int, object: String? = nil, immediately: Bool = false
     ) throws {
         try center.post(
-            name: "test.a", object: object, userInfo: ["number": .integer(number)], deliverImmediately: immediately)
+            name: "test.a", userInfo: ["number": .integer(number)],
+            options: .init(subject: object, deliverImmediately: immediately))
     }
 
     @Test(arguments: Names.allCases)
@@ -49,7 +54,7 @@ struct UntypedOptionsTests {
         let peer = try Peer(test, "post-subject", "test.a", "x", "2", "post", "test.a", "3", "post", "other", "1")
         await peer.waitForEnd()
         var envelopes: [Center.Envelope] = []
-        var history = test.center.deliveries(ofNames: ["test.a"], from: .oldest).makeAsyncIterator()
+        var history = test.center.deliveries(ofNames: ["test.a"], options: .init(from: .oldest)).makeAsyncIterator()
         while envelopes.count < 4, case .notification(let notification)? = await history.next() {
             envelopes.append(notification.envelope)
         }

@@ -20,7 +20,7 @@ struct UntypedTests {
     @Test func everythingComesThroughFromAnotherProcess() async throws {
         let test = try TestCenter()
         let got = Events<Center.Notification>()
-        let token = try test.center.addObserver(forName: "test.untyped", object: nil) { got.add($0) }
+        let token = try test.center.addObserver(forNames: "test.untyped") { got.add($0) }
         let peer = try Peer(test, "untyped", "test.untyped", "player-1", "untyped", "test.untyped", "-", "wait")
         let all = await got.wait(for: 2)
         #expect(all.map(\.object) == ["player-1", nil] && all.allSatisfy { $0.name == "test.untyped" })
@@ -37,11 +37,11 @@ struct UntypedTests {
             peers.append(try Peer(test, "observe-untyped", filter.0, filter.1, "\(count)"))
         }
         for peer in peers { expectEqual(await peer.line(), "observing") }
-        try test.center.post(name: "a", object: "x", userInfo: Self.everything)
-        try test.center.post(name: "a", object: "y", userInfo: ["one": 1])
+        try test.center.post(name: "a", userInfo: Self.everything, options: .init(subject: "x"))
+        try test.center.post(name: "a", userInfo: ["one": 1], options: .init(subject: "y"))
         try test.center.post(name: "a")
-        try test.center.post(name: "b", object: "x", userInfo: [:])
-        try test.center.post(name: "b", object: "y")
+        try test.center.post(name: "b", userInfo: [:], options: .init(subject: "x"))
+        try test.center.post(name: "b", options: .init(subject: "y"))
         for peer in peers { await peer.waitForEnd() }
         var lines: [[String]] = []
         for (peer, count) in zip(peers, counts) {
@@ -57,8 +57,8 @@ struct UntypedTests {
     @Test func messagesHaveADictionaryToo() async throws {
         let test = try TestCenter()
         let got = Events<Center.Notification>()
-        let token = try test.center.addObserver(forName: nil, object: nil, queue: .global()) { got.add($0) }
-        try test.center.post(Track(7), subject: "s")
+        let token = try test.center.addObserver(forNames: .all, options: .init(queue: .global())) { got.add($0) }
+        try test.center.post(Track(7), options: .init(subject: "s"))
         try test.center.post(Center.Key<Int>("test.key"), 1)
         try test.center.post(name: "test.json", payload: .json(#"{"a":[1,2.5,true,"x",{"b":1}],"n":null}"#))
         try test.center.post(name: "test.bad", payload: .init(format: .cbor, bytes: [0xff]))
@@ -74,7 +74,7 @@ struct UntypedTests {
         let test = try TestCenter()
         let (got, undecodable) = (Events<Track>(), Events<Void>())
         let token = try test.center.addObserver(
-            for: Track.self, onUndecodable: { _ in undecodable.add(()) }, using: { got.add($0) })
+            for: Track.self, options: .init(onUndecodable: { _ in undecodable.add(()) }), using: { got.add($0) })
         try test.center.post(name: Track.name, userInfo: ["title": "So What", "number": 1])
         try test.center.post(name: Track.name, userInfo: ["title": "So What"])
         try test.center.post(name: Track.name, userInfo: ["title": "So What", "number": 2, "more": 3])
@@ -215,7 +215,7 @@ struct UntypedTests {
         for _ in 0..<200 { deep = [deep] }
         func code(_ userInfo: Center.UserInfo, _ object: String? = nil) -> SharedNotificationError.Code? {
             do {
-                try test.center.post(name: "test.untyped", object: object, userInfo: userInfo)
+                try test.center.post(name: "test.untyped", userInfo: userInfo, options: .init(subject: object))
                 return nil
             } catch { return error.code }
         }

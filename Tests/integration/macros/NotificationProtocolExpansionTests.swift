@@ -39,11 +39,11 @@
                     /// Somebody has another name now.
                     public func userNameChanged(oldName: String, to newName: String?) throws(SharedNotificationError) {
                         let message = UserObserverMessages.UserNameChangedMessage(oldName: oldName, to: newName)
-                        try self.center.post(message, subject: self.subject, retain: self.retain, deadline: self.deadline)
+                        try self.center.post(message, options: .init(subject: self.subject, retain: self.retain, timeout: self.deadline))
                     }
                     public func signedOut(_ reason: Int) throws(SharedNotificationError) {
                         let message = UserObserverMessages.SignedOutMessage(reason: reason)
-                        try self.center.post(message, subject: self.subject, retain: self.retain, deadline: self.deadline)
+                        try self.center.post(message, options: .init(subject: self.subject, retain: self.retain, timeout: self.deadline))
                     }
                 }
 

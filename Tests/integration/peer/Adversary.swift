@@ -144,7 +144,7 @@ final class AdversaryTarget: @unchecked Sendable {
             case 1: call("set state") { try center.setState(message, for: "state") }
             case 3: _ = call("post key") { try center.post(Self.key, number, text) }
             case 2: _ = call("post untyped") { try center.post(name: .init("u.\(number % 3)"), userInfo: ["n": 1]) }
-            default: _ = call("post") { try center.post(message, retain: next(8) == 0) }
+            default: _ = call("post") { try center.post(message, options: .init(retain: next(8) == 0)) }
             }
         }
     }
@@ -153,37 +153,43 @@ final class AdversaryTarget: @unchecked Sendable {
         var tokens: [Center.ObservationToken?] = []
         tokens.append(
             call("add closure") {
-                try center.addObserver(for: Numbered.self, onMissed: { _ in }, onUndecodable: { _ in }) { message in
+                try center.addObserver(
+                    for: Numbered.self, options: .init(onMissed: { _, _ in }, onUndecodable: { _ in })
+                ) { message in
                     _ = message.number &+ message.text.utf8.count
                 }
             })
         tokens.append(
             call("add closure with envelope") {
-                try center.addObserver(for: Flat.self, from: .oldest) { _, envelope in
+                try center.addObserver(for: Flat.self, options: .init(from: .oldest)) { _, envelope in
                     _ = "\(envelope.postedAt) \(envelope.poster) \(envelope.sequence)"
                 }
             })
         tokens.append(
             call("add raw") {
-                try center.addObserver(forNames: nil, lossless: next(3) == 0) { notification in
+                try center.addObserver(forNames: .all, options: .init(lossless: next(3) == 0)) { notification in
                     _ = notification.payload.json
                     _ = "\(notification.name) \(notification.envelope)"
                 }
             })
         tokens.append(
             call("add untyped") {
-                try center.addObserver(forName: nil, object: nil, suspensionBehavior: .hold) { _ = "\($0)" }
+                try center.addObserver(forNames: .all, suspensionBehavior: .hold) { _ = "\($0)" }
             })
         tokens.append(
             call("add key") { try center.addObserver(for: Self.key) { number, text in _ = number &+ text.utf8.count } })
         let target = Target()
-        call("add target") { try center.addTarget(target, action: Target.take, for: Numbered.self) }
+        call("add owned") {
+            _ = try center.addObserver(for: Numbered.self, options: .init(owner: target)) { [weak target] in
+                target?.take($0)
+            }
+        }
         center.suspend()
         post(center)
         call("resume") { center.resume() }
         post(center)
         for token in tokens { call("cancel") { token?.cancel() } }
-        call("remove target") { center.removeTarget(target) }
+        call("remove owned") { center.removeObservers(of: target) }
     }
 
     private func sequences(_ center: Center) {
@@ -203,7 +209,10 @@ final class AdversaryTarget: @unchecked Sendable {
     }
 
     private func pollable(_ center: Center) {
-        guard let observer = call("add pollable", { try center.pollableObserver(forNames: nil, from: .oldest) }) else {
+        guard
+            let observer = call(
+                "add pollable", { try center.pollableObserver(forNames: .all, options: .init(from: .oldest)) })
+        else {
             return
         }
         post(center)

@@ -69,10 +69,10 @@ extension TestPeer {
         let done = DispatchSemaphore(value: 0)
         let token = try center.addObserver(
             for: type,
-            onUndecodable: { _ in
+            options: .init(onUndecodable: { _ in
                 say("undecodable")
                 done.signal()
-            },
+            }),
             using: { message in
                 say("got \(message.told)")
                 done.signal()

@@ -8,7 +8,7 @@ extension TestPeer {
         let name = SharedNotificationCenter.Name(name)
         func post(_ number: Int, subject: String? = nil) throws {
             let payload = try SharedNotificationCenter.RawPayload(encoding: Numbered(number: number))
-            try center.post(name: name, payload: payload, subject: subject)
+            try center.post(name: name, payload: payload, options: .init(subject: subject))
         }
         let got = Got()
         let token = try center.addObserver(forNames: [name]) { notification in

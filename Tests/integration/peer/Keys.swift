@@ -16,10 +16,10 @@ extension TestPeer {
         let done = DispatchSemaphore(value: 0)
         let token = try center.addObserver(
             for: key,
-            onUndecodable: { _ in
+            options: .init(onUndecodable: { _ in
                 say("undecodable")
                 done.signal()
-            },
+            }),
             using: { number, text, optional in
                 say("got \(number) \(text) \(optional ?? "-")")
                 done.signal()

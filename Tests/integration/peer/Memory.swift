@@ -27,13 +27,13 @@ extension TestPeer {
         switch kind {
         case "closure", "untouched":
             let isTouched = kind == "closure"
-            observer = try center.addObserver(forNames: names) {
+            observer = try center.addObserver(forNames: .init(names)) {
                 if isTouched { _ = take($0.payload) }
                 got.signal()
             }
             next = { got.wait() }
         case "queue":
-            observer = try center.addObserver(forNames: names, queue: queue) {
+            observer = try center.addObserver(forNames: .init(names), options: .init(queue: queue)) {
                 _ = take($0.payload)
                 got.signal()
             }
@@ -43,7 +43,7 @@ extension TestPeer {
                 queue.sync {}
             }
         case "sequence":
-            let iterator = Iterator(center.deliveries(ofNames: names).makeAsyncIterator())
+            let iterator = Iterator(center.deliveries(ofNames: .init(names)).makeAsyncIterator())
             observer = iterator
             next = {
                 Task {
@@ -53,7 +53,7 @@ extension TestPeer {
                 got.wait()
             }
         case "pollable":
-            let pollable = try center.pollableObserver(forNames: names)
+            let pollable = try center.pollableObserver(forNames: .init(names))
             observer = pollable
             next = {
                 var loop = pollfd(fd: pollable.fileDescriptor, events: Int16(POLLIN), revents: 0)
@@ -75,9 +75,12 @@ extension TestPeer {
     }
 
     private actor Iterator {
-        private var iterator: SharedNotificationCenter.RawDeliveries.Iterator
+        typealias Deliveries = SharedNotificationCenter.ObservedSequence<SharedNotificationCenter.RawDelivery>
+        private var iterator: Deliveries.Iterator
 
-        init(_ iterator: SharedNotificationCenter.RawDeliveries.Iterator) { self.iterator = iterator }
+        init(_ iterator: Deliveries.Iterator) {
+            self.iterator = iterator
+        }
 
         func step() async {
             var own = iterator

@@ -5,8 +5,8 @@ extension TestPeer {
     /// As `post(name:object:userInfo:deliverImmediately:)`, for those who are suspended, too.
     static func postUrgent(_ center: SharedNotificationCenter, _ name: String, _ object: String, _ number: Int) throws {
         try center.post(
-            name: .init(name), object: object == "-" ? nil : object, userInfo: ["number": .integer(number)],
-            deliverImmediately: true)
+            name: .init(name), userInfo: ["number": .integer(number)],
+            options: .init(subject: object == "-" ? nil : object, deliverImmediately: true))
         say("posted")
     }
 
@@ -20,12 +20,11 @@ extension TestPeer {
             _ heard: @escaping @Sendable (Int) -> Void
         ) throws -> SharedNotificationCenter.ObservationToken {
             try center.addObserver(
-                forName: .init(name), object: nil, suspensionBehavior: behavior,
-                onMissed: { count, name in
+                forNames: .init([.init(name)]),
+                options: .init(onMissed: { count, name in
                     say("missed \(count) \(name?.rawValue ?? "-")")
                     done.signal()
-                },
-                using: { heard($0.userInfo?["number"]?.integer ?? -1) })
+                }), suspensionBehavior: behavior, using: { heard($0.userInfo?["number"]?.integer ?? -1) })
         }
         let held = try observe(name, .hold(limit: limit)) { number in
             say("got \(number)")

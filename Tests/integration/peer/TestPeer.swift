@@ -106,7 +106,7 @@ struct TestPeer {
             case "retain":
                 let name = word()
                 let payload = try SharedNotificationCenter.RawPayload(encoding: Numbered(number: number()))
-                try center.post(name: .init(name), payload: payload, retain: true)
+                try center.post(name: .init(name), payload: payload, options: .init(retain: true))
                 say("retained")
             case "observe": try observe(center, word(), number(), lossless: false)
             case "lossless": try observe(center, word(), number(), lossless: true)
@@ -178,7 +178,8 @@ struct TestPeer {
     static func post(_ center: SharedNotificationCenter, _ name: String, _ subject: String?, _ count: Int) throws {
         for number in 0..<count {
             let payload = try SharedNotificationCenter.RawPayload(encoding: Numbered(number: number))
-            try center.post(name: .init(name), payload: payload, subject: subject, deadline: .seconds(600))
+            try center.post(
+                name: .init(name), payload: payload, options: .init(subject: subject, timeout: .seconds(600)))
         }
         say("posted \(count)")
     }
@@ -188,8 +189,11 @@ struct TestPeer {
         let left = Mutable(count)
         let prefix = name.hasSuffix("*") ? String(name.dropLast()) : nil
         let token = try center.addObserver(
-            forNames: prefix == nil ? [.init(name)] : [], prefixes: prefix.map { [$0] } ?? [], lossless: lossless,
-            onMissed: { count, name in say("missed \(count)" + (prefix == nil ? "" : " \(name?.rawValue ?? "-")")) },
+            forNames: .init(prefix == nil ? [.init(name)] : [], prefixes: prefix.map { [$0] } ?? []),
+            options: .init(
+                lossless: lossless,
+                onMissed: { count, name in say("missed \(count)" + (prefix == nil ? "" : " \(name?.rawValue ?? "-")")) }
+            ),
             using: { notification in
                 if lossless { _ = readLine() }
                 guard left.value > 0 else { return }

@@ -16,7 +16,7 @@ extension TestPeer {
     static func postUntyped(
         _ center: SharedNotificationCenter, _ name: SharedNotificationCenter.Name, _ object: String
     ) throws {
-        try center.post(name: name, object: object == "-" ? nil : object, userInfo: everything)
+        try center.post(name: name, userInfo: everything, options: .init(subject: object == "-" ? nil : object))
         say("posted")
     }
 
@@ -25,7 +25,7 @@ extension TestPeer {
     {
         let done = DispatchSemaphore(value: 0)
         let token = try center.addObserver(
-            forName: name == "-" ? nil : .init(name), object: object == "-" ? nil : object
+            forNames: name == "-" ? .all : .init([.init(name)]), options: .init(subject: object == "-" ? nil : object)
         ) { notification in
             let what =
                 switch notification.userInfo {

@@ -24,7 +24,7 @@ func swiftBenchmarks() {
     }
     Benchmark("Swift decode, bitwise") { benchmark in
         let center = try SharedNotificationCenter.sealed(named: "micro")
-        try center.post(Meter(number: 1), retain: true)
+        try center.post(Meter(number: 1), options: .init(retain: true))
         guard let payload = try center.rawState(for: Meter.name) else { fatalError("nothing was retained") }
         benchmark.startMeasurement()
         for _ in benchmark.scaledIterations { withExtendedLifetime(try payload.decode(Meter.self)) {} }
@@ -32,7 +32,7 @@ func swiftBenchmarks() {
     }
     Benchmark("Swift state, five fields") { benchmark in
         let center = try SharedNotificationCenter.sealed(named: "micro")
-        try center.post(Track(number: 1), retain: true)
+        try center.post(Track(number: 1), options: .init(retain: true))
         benchmark.startMeasurement()
         for _ in benchmark.scaledIterations { withExtendedLifetime(try center.state(for: Track.self)) {} }
         benchmark.stopMeasurement()

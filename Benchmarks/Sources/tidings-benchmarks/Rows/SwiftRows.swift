@@ -44,7 +44,7 @@ enum SwiftRows {
         },
         decode("swift-decode-bitwise", "decode, Swift, bitwise", .nanoseconds(60)) { bench in
             let center = try SharedNotificationCenter(named: bench.name("payload"))
-            try center.post(Meter(number: 1), retain: true)
+            try center.post(Meter(number: 1), options: .init(retain: true))
             guard let payload = try center.rawState(for: Meter.name) else { throw BenchError("nothing was retained") }
             return (payload, Meter.self)
         },

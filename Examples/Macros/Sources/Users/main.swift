@@ -27,7 +27,7 @@ switch CommandLine.arguments.dropFirst().first {
 case "observe":
     let roster = Roster()
     let tokens = [
-        try center.addObserver(roster, as: UserObserver.self),
+        try center.addObserver(roster, as: UserObserverMessages.self),
         try center.addObserver(for: Visited.self) { visit in print("in \(visit.city), \(visit.country)") },
     ]
     print("observing")

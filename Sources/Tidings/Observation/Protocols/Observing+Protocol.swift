@@ -2,8 +2,6 @@
 // protocol.
 
 #if Macros
-    public import Dispatch
-
     // The macro `@NotificationProtocol` generates types that conform to the protocols below. The functions are public
     // API.
     extension SharedNotificationCenter {
@@ -108,8 +106,8 @@
         ///
         /// let center = try SharedNotificationCenter.default
         /// let roster = Roster()
-        /// let token = try center.addObserver(roster, as: UserObserver.self)
-        /// center.removeObserver(roster, as: UserObserver.self)
+        /// let token = try center.addObserver(roster, as: UserObserverMessages.self)
+        /// center.removeObservers(of: roster)
         /// ```
         ///
         /// Promise: as for a closure, and
@@ -118,99 +116,39 @@
         ///   alive while a method runs;
         /// - if an object already observes the protocol (with this subject), it is not called twice. The call returns
         ///   the first call's token, with its options;
-        /// - after the token's ``ObservationToken/cancel()`` or one of the `removeObserver` functions has returned, no
-        ///   method is called for this observation. None is running, except a method that made the call.
+        /// - after the token's ``ObservationToken/cancel()`` or ``removeObservers(of:)`` has returned, no method is
+        ///   called for this observation. None is running, except a method that made the call.
         ///
-        /// The methods of a protocol with `@MainActor` are called on the main actor. Methods of other protocols are
-        /// called on `queue`, or on the dispatcher thread. The compiler refuses an object that other threads must not
-        /// use: the observer must be `Sendable`, or the caller must transfer it.
-        ///
-        /// The function finds the messages by the protocol's name. This lookup does not find `private` protocols, or
-        /// protocols in functions or generic types. For these, write `as: UserObserverMessages.self`.
+        /// The methods are called on the options' queue, or on the dispatcher thread. The compiler refuses an object
+        /// that other threads must not use: the observer must be `Sendable`, or the caller must transfer it.
         ///
         /// - Parameters:
         ///   - observer: the object whose methods are called, possibly on another thread. The center holds it weakly.
-        ///   - type: the protocol; methods that it inherits are not observed.
-        ///   - subject: only notifications posted with this subject; `nil`: all notifications.
-        ///   - start: where the observer starts. Every value except `.now` uses an observer slot of the center and a
-        ///     thread.
-        ///   - excludingOwnPosts: leaves out notifications that this center object posts.
-        ///   - lossless: posts are held back rather than overwrite a notification that this observer has not received.
-        ///     Such a post waits for room until its deadline, if it has one, and then fails with `.full`. Uses an
-        ///     observer slot of the center and a thread.
-        ///   - onMissed: receives the number of lost notifications and their name (`nil`: the number is for all names
-        ///     together), before the next notification.
-        ///   - onUndecodable: receives payloads that do not decode as a method's arguments.
-        ///   - queue: where methods are called; `nil`: on the dispatcher thread. The main actor's methods ignore this
-        ///     parameter.
+        ///   - messages: what `@NotificationProtocol` generates beside the protocol; methods that the protocol inherits
+        ///     are not observed.
+        ///   - options: the subject, the start, the queue, and what happens to losses. An owner and an executor have no
+        ///     effect.
         /// - Returns: a token that keeps the observation alive while the object is alive. The observation ends with
         ///   `cancel()`, or when the last copy of the token is released.
-        /// - Throws: ``SharedNotificationError``: `.invalidArgument` if `type` is not a protocol with
-        ///   `@NotificationProtocol`, `.invalidName` (also for the subject), `.noSpace` (for names),
+        /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
         ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
         ///   thread, or no memory).
-        public func addObserver<Observer>(
-            _ observer: sending Observer,
-            as type: Observer.Type,
-            subject: String? = nil,
-            from start: Start = .now,
-            excludingOwnPosts: Bool = false,
-            lossless: Bool = false,
-            onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
-            onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
-            queue: DispatchQueue? = nil
-        ) throws(SharedNotificationError) -> ObservationToken {
-            let request = request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, queue)
-            let messages = ProtocolMessagesLookup.messages(of: type)
-            if let messages = messages as? any ProtocolMessages.Type {
-                return try add(observer, as: messages, request)
-            }
-            if let messages = messages as? any MainActorProtocolMessages.Type {
-                return try add(observer, as: messages, request)
-            }
-            throw notFound(type)
-        }
-
-        /// Calls the methods of an object for messages of its protocol, while the object is alive; takes the protocol's
-        /// messages.
-        ///
-        /// The compiler checks the type of the messages. This function also serves protocols that can't be found by
-        /// name.
-        ///
-        /// ```swift
-        /// @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
-        /// final class Roster: UserObserver, Sendable { func signedOut() { print("signed out") } }
-        ///
-        /// let center = try SharedNotificationCenter.default
-        /// let roster = Roster()
-        /// let token = try center.addObserver(roster, as: UserObserverMessages.self, queue: .main)
-        /// center.removeObserver(roster, as: UserObserverMessages.self)
-        /// ```
-        ///
-        /// Otherwise the same as with the protocol itself, `addObserver(_:as: UserObserver.self)`.
-        ///
-        /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
-        ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
         public func addObserver<Messages: ProtocolMessages>(
-            _ observer: sending Messages.Observer,
-            as messages: Messages.Type,
-            subject: String? = nil,
-            from start: Start = .now,
-            excludingOwnPosts: Bool = false,
-            lossless: Bool = false,
-            onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
-            onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil,
-            queue: DispatchQueue? = nil
+            _ observer: sending Messages.Observer, as messages: Messages.Type,
+            options: ObserverOptions = ObserverOptions()
         ) throws(SharedNotificationError) -> ObservationToken {
-            try register(
-                observer, as: messages,
-                request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, queue))
+            let undecodable = UndecodableReport(onUndecodable: options.onUndecodable, diagnostics: core.diagnostics)
+            return try register(observer, Messages.messages, options, Messages.reference(to: observer)) { relay in
+                .closure(options.queue) { arrival in
+                    relay.serve(arrival, undecodable) { try Messages.call($0, of: $1, with: $2) }
+                }
+            }
         }
 
         /// Calls the methods of an object on the main actor for messages of its main actor protocol, while the object
         /// is alive.
         ///
-        /// Otherwise the same as for the messages of other protocols.
+        /// Otherwise the same as for the messages of other protocols. The options' queue has no effect.
         ///
         /// ```swift
         /// @MainActor @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
@@ -224,135 +162,18 @@
         /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
         ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
         public func addObserver<Messages: MainActorProtocolMessages>(
-            _ observer: Messages.Observer,
-            as messages: Messages.Type,
-            subject: String? = nil,
-            from start: Start = .now,
-            excludingOwnPosts: Bool = false,
-            lossless: Bool = false,
-            onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
-            onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+            _ observer: Messages.Observer, as messages: Messages.Type, options: ObserverOptions = ObserverOptions()
         ) throws(SharedNotificationError) -> ObservationToken {
-            try register(
-                observer, as: messages,
-                request(subject, start, excludingOwnPosts, lossless, onMissed, onUndecodable, nil))
-        }
-
-        /// Ends an object's observations of a protocol, with and without a subject. Promise: as
-        /// ``removeObserver(_:)-(AnyObject)``.
-        ///
-        /// ```swift
-        /// @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
-        /// func forget(_ observer: any UserObserver, in center: SharedNotificationCenter) {
-        ///     center.removeObserver(observer, as: UserObserver.self)
-        /// }
-        /// ```
-        public func removeObserver<Observer>(_ observer: Observer, as type: Observer.Type) {
-            protocolObservers.remove(ObjectIdentifier(observer as AnyObject)) { $0.type == ObjectIdentifier(type) }
-        }
-
-        /// Ends an object's observations of a protocol, given its messages. The effect is the same as with the protocol
-        /// itself.
-        ///
-        /// Promise: as ``removeObserver(_:)-(AnyObject)``; for an example see
-        /// ``addObserver(_:as:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-8s1k1``.
-        public func removeObserver<Messages: ProtocolMessages>(
-            _ observer: Messages.Observer, as messages: Messages.Type
-        ) {
-            removeObserver(observer, as: Messages.Observer.self)
-        }
-
-        /// Ends an object's observations of a main actor protocol, given its messages. The effect is the same as with
-        /// the protocol itself.
-        ///
-        /// Promise: as ``removeObserver(_:)-(AnyObject)``; for an example see
-        /// ``addObserver(_:as:subject:from:excludingOwnPosts:lossless:onMissed:onUndecodable:queue:)-8s1k1``.
-        public func removeObserver<Messages: MainActorProtocolMessages>(
-            _ observer: Messages.Observer, as messages: Messages.Type
-        ) {
-            removeObserver(observer, as: Messages.Observer.self)
-        }
-
-        /// Ends an object's observations of all protocols, and its registrations as a target.
-        ///
-        /// ```swift
-        /// final class Roster: Sendable {
-        ///     let center: SharedNotificationCenter
-        ///     init(_ center: SharedNotificationCenter) { self.center = center }
-        ///     deinit { center.removeObserver(self) }
-        /// }
-        /// ```
-        ///
-        /// Promise: after this call has returned, no method is called for these observations and registrations. None is
-        /// running, except a method that made the call. Asynchronous actions have the same exception as for
-        /// ``ObservationToken/cancel()``. From any thread, any number of times. The object's methods and its `deinit`
-        /// may call this.
-        public func removeObserver(_ observer: AnyObject) {
-            protocolObservers.remove(ObjectIdentifier(observer)) { _ in true }
-            removeTarget(observer)
-        }
-
-        private func notFound(_ type: Any.Type) -> SharedNotificationError {
-            SharedNotificationError(
-                .invalidArgument,
-                message: """
-                    can't observe \(type) in center "\(name)": no messages of that name were found; \
-                    if it has @NotificationProtocol, write `as: …Messages.self`
-                    """)
-        }
-
-        private func request(
-            _ subject: String?, _ start: Start, _ excludingOwnPosts: Bool, _ lossless: Bool, _ onMissed: MissedHandler?,
-            _ onUndecodable: (@Sendable (UndecodableMessage) -> Void)?, _ queue: DispatchQueue?
-        ) -> ProtocolRequest {
-            ProtocolRequest(
-                subject: subject, start: start, excludesOwn: excludingOwnPosts, isLossless: lossless,
-                onMissed: onMissed,
-                undecodable: UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics),
-                queue: queue)
-        }
-
-        // These two functions open the existential metatype: the compiler then knows the type of the messages.
-        private func add<Observer, Messages: ProtocolMessages>(
-            _ observer: Observer, as messages: Messages.Type, _ request: ProtocolRequest
-        ) throws(SharedNotificationError) -> ObservationToken {
-            guard Messages.Observer.self == Observer.self, let observer = observer as? Messages.Observer else {
-                throw notFound(Observer.self)
-            }
-            return try register(observer, as: messages, request)
-        }
-
-        private func add<Observer, Messages: MainActorProtocolMessages>(
-            _ observer: Observer, as messages: Messages.Type, _ request: ProtocolRequest
-        ) throws(SharedNotificationError) -> ObservationToken {
-            guard Messages.Observer.self == Observer.self, let observer = observer as? Messages.Observer else {
-                throw notFound(Observer.self)
-            }
-            return try register(observer, as: messages, request)
-        }
-
-        private func register<Messages: ProtocolMessages>(
-            _ observer: Messages.Observer, as messages: Messages.Type, _ request: ProtocolRequest
-        ) throws(SharedNotificationError) -> ObservationToken {
-            try register(observer, Messages.messages, request, Messages.reference(to: observer)) { relay in
-                .closure(request.queue) { arrival in
-                    relay.serve(arrival, request.undecodable) { try Messages.call($0, of: $1, with: $2) }
-                }
-            }
-        }
-
-        private func register<Messages: MainActorProtocolMessages>(
-            _ observer: Messages.Observer, as messages: Messages.Type, _ request: ProtocolRequest
-        ) throws(SharedNotificationError) -> ObservationToken {
-            try register(observer, Messages.messages, request, Messages.reference(to: observer)) { relay in
+            let undecodable = UndecodableReport(onUndecodable: options.onUndecodable, diagnostics: core.diagnostics)
+            return try register(observer, Messages.messages, options, Messages.reference(to: observer)) { relay in
                 .mainActor { arrival in
-                    relay.serve(arrival, request.undecodable) { try Messages.call($0, of: $1, with: $2) }
+                    relay.serve(arrival, undecodable) { try Messages.call($0, of: $1, with: $2) }
                 }
             }
         }
 
         private func register<Observer>(
-            _ observer: Observer, _ messages: [any Message.Type], _ request: ProtocolRequest,
+            _ observer: Observer, _ messages: [any Message.Type], _ options: ObserverOptions,
             _ reference: @escaping () -> Observer?, manner: (ProtocolRelay<Observer>) -> Manner
         ) throws(SharedNotificationError) -> ObservationToken {
             try core.refuseIfForked()
@@ -361,11 +182,11 @@
             return ObservationToken(
                 anchor: try protocolObservers.anchor(
                     for: observer as AnyObject,
-                    .init(type: ObjectIdentifier(Observer.self), subject: request.subject.map { ByteText($0) })
+                    .init(type: ObjectIdentifier(Observer.self), subject: options.subject.map { ByteText($0) })
                 ) { () throws(SharedNotificationError) in
                     let relay = ProtocolRelay(names, reference)
                     let anchor = try core.observe(
-                        request.subscription(in: names), onMissed: request.onMissed,
+                        options.subscription(to: names), onMissed: options.onMissed,
                         of: ObjectIdentifier(observer as AnyObject), as: manner(relay))
                     relay.anchor.withLock { $0.anchor = anchor }
                     return anchor
@@ -383,21 +204,6 @@
             do {
                 try arrival.withBytes { try call(method, observer, .init(format: arrival.format, bytes: $0)) }
             } catch { undecodable.report(arrival, error) }
-        }
-    }
-
-    /// The arguments of the public functions that say how to observe a protocol.
-    private struct ProtocolRequest {
-        var subject: String?
-        var start: SharedNotificationCenter.Start
-        var excludesOwn: Bool
-        var isLossless: Bool
-        var onMissed: MissedHandler?
-        var undecodable: UndecodableReport
-        var queue: DispatchQueue?
-
-        func subscription(in names: [SharedNotificationCenter.Name]) -> Subscription {
-            Subscription(names: names, subject: subject, start: start, excludesOwn: excludesOwn, isLossless: isLossless)
         }
     }
 #endif

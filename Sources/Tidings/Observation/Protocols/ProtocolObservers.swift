@@ -135,41 +135,4 @@
             withExtendedLifetime(found) {}
         }
     }
-
-    /// Finds the generated messages of a protocol by its name.
-    ///
-    /// A Swift macro can't extend a type other than the one it is attached to. Therefore no declaration leads from
-    /// `UserObserver.self` to `UserObserverMessages`. The runtime finds a type by its mangled name: identifiers with
-    /// their lengths, and a letter for the kind of each.
-    enum ProtocolMessagesLookup {
-        static func messages(of type: Any.Type) -> Any.Type? {
-            let parts = _typeName(type, qualified: true).split(separator: ".").map(String.init)
-            // Other names are mangled in another way.
-            guard parts.count >= 2, parts.allSatisfy({ $0.utf8.allSatisfy(isPlain) && $0.first?.isNumber == false })
-            else {
-                return nil
-            }
-            var prefixes = [mangled(parts[0])]
-            for part in parts.dropFirst().dropLast() {
-                // The kind of the enclosing type (structure, class, enumeration) is unknown here, so try all three.
-                prefixes = prefixes.flatMap { prefix in ["V", "C", "O"].map { prefix + mangled(part) + $0 } }
-                guard prefixes.count < 1000 else { return nil }
-            }
-            for prefix in prefixes {
-                if let found = _typeByName(prefix + mangled("\(parts.last!)Messages") + "O") { return found }
-            }
-            return nil
-        }
-
-        private static func mangled(_ identifier: String) -> String { "\(identifier.utf8.count)\(identifier)" }
-
-        private static func isPlain(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-    }
 #endif

@@ -19,7 +19,9 @@ struct BlockCenterTests {
         let center = test.center
         let heard = Events<String>()
         var view: View? = View(heard)
-        try center.addTarget(view!, action: View.progressed, for: Self.progress)
+        _ = try center.addObserver(for: Self.progress, options: .init(owner: view)) { @MainActor [weak view] in
+            view?.progressed($0, $1)
+        }
         let peer = try Peer(
             test, "observe-key", "com.example.import.progress", "1", "key", "com.example.import.progress", "1")
         expectEqual(await peer.line(), "observing")
@@ -48,32 +50,36 @@ struct BlockCenterTests {
     }
 
     @Test func removalPerNamePerObserverAndAltogether() async throws {
-        final class Target: Sendable {
+        final class Owner: Sendable {
             let heard: Events<String>
             init(_ heard: Events<String>) { self.heard = heard }
             func progressed(_ percent: Int, _ stage: String) { heard.add("progress") }
-            func ticked(_ tick: TargetTests.Ticks) { heard.add("tick") }
+            func ticked(_ tick: OwnerTests.Ticks) { heard.add("tick") }
         }
         let test = try TestCenter()
         let center = test.center
         let (one, other) = (Events<String>(), Events<String>())
-        let (target, second) = (Target(one), Target(other))
-        for each in [target, second] {
-            try center.addTarget(each, action: Target.progressed, for: Self.progress)
-            try center.addTarget(each, action: Target.ticked, for: TargetTests.Ticks.self)
+        let (first, second) = (Owner(one), Owner(other))
+        let tokens = try [first, second].map { each -> Center.ObservationToken in
+            _ = try center.addObserver(for: OwnerTests.Ticks.self, options: .init(owner: each)) { [weak each] in
+                each?.ticked($0)
+            }
+            return try center.addObserver(for: Self.progress, options: .init(owner: each)) { [weak each] in
+                each?.progressed($0, $1)
+            }
         }
         func postAll() async throws {
             let peer = try Peer(test, "key", "com.example.import.progress", "1", "post", "ticks", "1")
             await peer.waitForEnd()
         }
-        center.removeTarget(target, for: Self.progress)
+        tokens[0].cancel()
         try await postAll()
         expectEqual(await one.wait(for: 1), ["tick"])
         expectEqual(await other.wait(for: 2), ["progress", "tick"])
-        center.removeTarget(target)
+        center.removeObservers(of: first)
         try await postAll()
         expectEqual(await other.wait(for: 4).count, 4)
-        center.removeTarget(second)
+        center.removeObservers(of: second)
         #expect(try center.statistics.observers == 0)
         try await postAll()
         #expect(one.count == 1 && other.count == 4)

@@ -13,7 +13,8 @@ struct BroadcasterTests {
         let center = test.center
         let heard = Events<Double>()
         var tokens: [Center.ObservationToken] = []
-        try center.addObserver(for: Self.volumeChanged, queue: .global()) { volume in heard.add(volume) }.store(
+        try center.addObserver(for: Self.volumeChanged, options: .init(queue: .global())) { volume in heard.add(volume)
+        }.store(
             in: &tokens)
         let peer = try Peer(test, "observe", "com.example.volume", "1")
         expectEqual(await peer.line(), "observing")
@@ -41,7 +42,8 @@ struct BroadcasterTests {
         let test = try TestCenter()
         let heard = Events<String>()
         let token = try test.center.addObserver(
-            for: Self.volumeChanged, onUndecodable: { heard.add("undecodable \($0.notification.payload.json)") },
+            for: Self.volumeChanged,
+            options: .init(onUndecodable: { heard.add("undecodable \($0.notification.payload.json)") }),
             using: { heard.add("\($0)") })
         let poster = try Peer(
             test, "post-json", "com.example.volume", #"["loud"]"#, "post-json", "com.example.volume", "[1]")

@@ -9,7 +9,7 @@ struct BusTests {
         let test = try TestCenter()
         let center = test.center
         let heard = Events<String>()
-        let token = try center.addObserver(forName: nil, object: nil) { notification in
+        let token = try center.addObserver(forNames: .all) { notification in
             heard.add("\(notification.name) \(notification.envelope.poster.pid)")
         }
         let peer = try Peer(test, "post", "home/kitchen/light", "1", "post-subject", "home/hall", "lamp", "1")
@@ -22,7 +22,7 @@ struct BusTests {
         let test = try TestCenter()
         let center = test.center
         let heard = Events<String>()
-        let token = try center.addObserver(forNamesWithPrefix: "home/kitchen/", object: nil) { heard.add("\($0.name)") }
+        let token = try center.addObserver(forNames: .prefix("home/kitchen/")) { heard.add("\($0.name)") }
         let peer = try Peer(
             test, "post", "home/kitchen/light", "1", "post", "home/kitchens", "1", "post", "home/hall", "1", "post",
             "home/kitchen/oven/door", "1")

@@ -19,10 +19,10 @@ struct DarwinCenterTests {
         let test = try TestCenter()
         let center = test.center
         let heard = Events<Int>()
-        let token = try center.addObserver(forName: "com.example.changed", object: nil) { _ in heard.add(0) }
+        let token = try center.addObserver(forNames: "com.example.changed") { _ in heard.add(0) }
         var tokens: Set<Center.ObservationToken> = []
         for number in 1...3 {
-            try center.addObserver(forName: "com.example.changed", object: nil) { _ in heard.add(number) }.store(
+            try center.addObserver(forNames: "com.example.changed") { _ in heard.add(number) }.store(
                 in: &tokens)
         }
         let peer = try Peer(
@@ -32,7 +32,7 @@ struct DarwinCenterTests {
         expectEqual(await heard.wait(for: 3).sorted(), [1, 2, 3])
         tokens.removeAll()
         let last = Events<Int>()
-        let witness = try center.addObserver(forName: "com.example.changed", object: nil) { _ in last.add(1) }
+        let witness = try center.addObserver(forNames: "com.example.changed") { _ in last.add(1) }
         peer.send()
         await last.wait(for: 1)
         #expect(heard.count == 3)
@@ -43,7 +43,7 @@ struct DarwinCenterTests {
     @Test @MainActor func objectAndUserInfoComeWhileTheMainThreadIsBlocked() async throws {
         let test = try TestCenter()
         let heard = Events<String>()
-        let token = try test.center.addObserver(forName: "com.example.changed", object: nil) { notification in
+        let token = try test.center.addObserver(forNames: "com.example.changed") { notification in
             let isEverything = notification.userInfo == UntypedTests.everything
             heard.add("\(notification.object ?? "-") \(isEverything) \(Thread.isMainThread)")
         }

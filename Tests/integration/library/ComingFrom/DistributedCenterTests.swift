@@ -12,14 +12,14 @@ struct DistributedCenterTests {
         let center = test.center
         let heard = Events<String>()
         let token = try center.addObserver(
-            forName: "com.example.changed", object: "player-1", suspensionBehavior: .hold
+            forNames: "com.example.changed", options: .init(subject: "player-1"), suspensionBehavior: .hold
         ) { notification in heard.add("\(notification.envelope.isOwn)") }
         let peer = try Peer(
             test, "observe-untyped", "com.example.changed", "player-1", "1", "untyped", "com.example.changed",
             "player-1",
             "untyped", "com.example.changed", "player-2")
         expectEqual(await peer.line(), "observing")
-        try center.post(name: "com.example.changed", object: "player-1", userInfo: ["volume": 0.5])
+        try center.post(name: "com.example.changed", userInfo: ["volume": 0.5], options: .init(subject: "player-1"))
         expectEqual(await peer.line(2), #"com.example.changed player-1 {"volume":0.5}"#)
         await peer.waitForEnd()
         expectEqual(await heard.wait(for: 2), ["true", "false"])
@@ -31,8 +31,8 @@ struct DistributedCenterTests {
         let center = test.center
         let peer = try Peer(test, "observe-suspended", "com.example.changed", "10", "3")
         expectEqual(await peer.line(), "suspended")
-        try center.post(name: "com.example.changed", userInfo: ["number": 0], deliverImmediately: false)
-        try center.post(name: "com.example.changed", userInfo: ["number": 1], deliverImmediately: true)
+        try center.post(name: "com.example.changed", userInfo: ["number": 0], options: .init(deliverImmediately: false))
+        try center.post(name: "com.example.changed", userInfo: ["number": 1], options: .init(deliverImmediately: true))
         expectEqual(await peer.lines.wait(for: 3), ["suspended", "got 0", "got 1"])
         try center.post(name: "com.example.changed", userInfo: ["number": 2])
         try center.post(name: "com.example.changed.now", userInfo: ["number": 3])
@@ -46,7 +46,7 @@ struct DistributedCenterTests {
     @Test func observersOutliveEveryOtherProcess() async throws {
         let test = try TestCenter()
         let heard = Events<Int32>()
-        let token = try test.center.addObserver(forName: "com.example.changed", object: nil) { notification in
+        let token = try test.center.addObserver(forNames: "com.example.changed") { notification in
             heard.add(notification.envelope.poster.pid)
         }
         for round in 1...3 {

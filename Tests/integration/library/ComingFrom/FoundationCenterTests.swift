@@ -24,18 +24,21 @@ struct FoundationCenterTests {
     @Test func selectorsBlocksQueuesAndSequences() async throws {
         let test = try TestCenter()
         let center = test.center
-        let (byTarget, byBlock, byMain, bySequence) = (Events<Int>(), Events<Int>(), Events<Int>(), Events<Int>())
-        let controller = Controller(byTarget)
+        let (byOwner, byBlock, byMain, bySequence) = (Events<Int>(), Events<Int>(), Events<Int>(), Events<Int>())
+        let controller = Controller(byOwner)
         let queue = DispatchQueue(label: "test")
-        try center.addTarget(controller, action: Controller.trackChanged, for: TrackChanged.self)
-        let token = try center.addObserver(for: TrackChanged.self, queue: queue) { change in byBlock.add(change.number)
+        _ = try center.addObserver(for: TrackChanged.self, options: .init(owner: controller)) { [weak controller] in
+            controller?.trackChanged($0)
+        }
+        let token = try center.addObserver(for: TrackChanged.self, options: .init(queue: queue)) { change in
+            byBlock.add(change.number)
         }
         let onMain = try center.addObserver(for: TrackChanged.self) { @MainActor change in byMain.add(change.number) }
         var iterator = center.messages(of: TrackChanged.self, bufferSize: 10).makeAsyncIterator()
         let peer = try Peer(test, "post", "track.changed", "3")
         for _ in 0..<3 { if let change = await iterator.next() { bySequence.add(change.number) } }
-        for heard in [byTarget, byBlock, byMain, bySequence] { expectEqual(await heard.wait(for: 3), [0, 1, 2]) }
-        center.removeTarget(controller)
+        for heard in [byOwner, byBlock, byMain, bySequence] { expectEqual(await heard.wait(for: 3), [0, 1, 2]) }
+        center.removeObservers(of: controller)
         _ = (token, onMain, peer)
     }
 
@@ -45,7 +48,7 @@ struct FoundationCenterTests {
         let heard = Events<Int>()
         let queue = DispatchQueue(label: "test")
         let tokens = try (0..<50).map { number in
-            try test.center.addObserver(for: TrackChanged.self, queue: queue) { _ in heard.add(number) }
+            try test.center.addObserver(for: TrackChanged.self, options: .init(queue: queue)) { _ in heard.add(number) }
         }
         let peer = try Peer(test, "wait", "post", "track.changed", "1", "wait", "post", "track.changed", "1")
         for round in 1...2 {
@@ -104,14 +107,16 @@ struct FoundationCenterTests {
         _ = (witness, peer)
     }
 
-    /// There `addObserver(forName:object:queue:)` holds up the poster until the queue gets to it.
+    /// There `addObserver(forNames: .init([object:queue:]))` holds up the poster until the queue gets to it.
     @Test func aQueueThatIsBusyHoldsUpNoPoster() async throws {
         let test = try TestCenter()
         let center = test.center
         let (gate, heard) = (Gate(), Events<Int>())
         let queue = DispatchQueue(label: "busy")
         queue.async { gate.pass() }
-        let token = try center.addObserver(for: TrackChanged.self, queue: queue) { heard.add($0.number) }
+        let token = try center.addObserver(for: TrackChanged.self, options: .init(queue: queue)) {
+            heard.add($0.number)
+        }
         for number in 0..<100 { try center.post(TrackChanged(number: number)) }
         let peer = try Peer(test, "post", "track.changed", "10")
         await peer.waitForEnd()
@@ -138,10 +143,12 @@ struct FoundationCenterTests {
                 let (subject, number) = (post.subject, post.number)
                 if post.name == "track.paused" {
                     try center.post(
-                        TrackPaused(number: number), subject: subject, postingStyle: .whenIdle, coalescing: coalescing)
+                        TrackPaused(number: number),
+                        options: .init(subject: subject, postingStyle: .whenIdle, coalescing: coalescing))
                 } else {
                     try center.post(
-                        TrackChanged(number: number), subject: subject, postingStyle: .whenIdle, coalescing: coalescing)
+                        TrackChanged(number: number),
+                        options: .init(subject: subject, postingStyle: .whenIdle, coalescing: coalescing))
                 }
             }
         }
@@ -165,7 +172,8 @@ struct FoundationCenterTests {
         let peer = try Peer(test, "observe-untyped", "-", "-", "1000")
         expectEqual(await peer.line(), "observing")
         for number in 0...100 {
-            try center.post(TrackChanged(number: number), postingStyle: .whenIdle, coalescing: [.name, .subject])
+            try center.post(
+                TrackChanged(number: number), options: .init(postingStyle: .whenIdle, coalescing: [.name, .subject]))
         }
         center.postPending()
         try center.post(name: "end")

@@ -28,7 +28,7 @@ extension FoundationMessageTests {
         _ center: Center, _ object: String?, _ name: Center.Name = Docked.name
     ) throws -> (Events<String>, Center.ObservationToken) {
         let seen = Events<String>()
-        let token = try center.addObserver(forName: name, object: object) { notification in
+        let token = try center.addObserver(forNames: .init([name]), options: .init(subject: object)) { notification in
             let number = notification.userInfo?["number"]?.integer ?? -1
             seen.add(
                 "\(notification.object ?? "-") \(number) \(notification.userInfo?["text"]?.string ?? "-") \(notification.name)"
@@ -76,7 +76,7 @@ extension FoundationMessageTests {
     @Test @MainActor func aMessageWithoutFieldsIsANotificationWithAnEmptyDictionary() async throws {
         let center = SharedNotificationCenter()
         let seen = Events<Center.UserInfo?>()
-        let token = try center.addObserver(forName: Opened.name, object: nil) { seen.add($0.userInfo) }
+        let token = try center.addObserver(forNames: .init([Opened.name])) { seen.add($0.userInfo) }
         center.post(Opened())
         expectEqual(await seen.wait(for: 1), [[:]])
         center.removeObserver(token)
@@ -86,8 +86,8 @@ extension FoundationMessageTests {
         let center = SharedNotificationCenter()
         let seen = Events<String>()
         let token = center.addObserver(of: Dock("dock-1"), for: Docked.self) { seen.add("\($0.number) \($0.text)") }
-        try center.post(name: Docked.name, object: "dock-2", userInfo: ["number": 4, "text": "Four"])
-        try center.post(name: Docked.name, object: "dock-1", userInfo: ["number": 5, "text": "Six"])
+        try center.post(name: Docked.name, userInfo: ["number": 4, "text": "Four"], options: .init(subject: "dock-2"))
+        try center.post(name: Docked.name, userInfo: ["number": 5, "text": "Six"], options: .init(subject: "dock-1"))
         expectEqual(await seen.wait(for: 1), ["5 Six"])
         center.removeObserver(token)
     }
@@ -96,7 +96,7 @@ extension FoundationMessageTests {
         let center = SharedNotificationCenter()
         let seen = Events<Int>()
         let token = center.addObserver(of: Dock.self, for: .docked) { seen.add($0.number) }
-        try center.post(name: Docked.name, object: "dock-1", userInfo: ["number": 5, "text": "Six"])
+        try center.post(name: Docked.name, userInfo: ["number": 5, "text": "Six"], options: .init(subject: "dock-1"))
         expectEqual(await seen.wait(for: 1), [5])
         center.removeObserver(token)
     }

@@ -21,20 +21,23 @@ struct WatchAppCenterTests {
         await peer.waitForEnd()
     }
 
-    @Test func aTargetIsAddedOnceAndRemovedFromEverything() async throws {
+    @Test func anOwnerIsAddedOnceAndRemovedFromEverything() async throws {
         let test = try TestCenter()
         let center = test.center
         let heard = Events<String>()
         let player = Player(heard)
-        try center.addTarget(player, action: Player.play, for: Self.play)
-        try center.addTarget(player, action: Player.play, for: Self.play)
-        try center.addTarget(player, action: Player.stop, for: Stop.self)
+        for _ in 0..<2 {
+            _ = try center.addObserver(for: Self.play, options: .init(owner: player)) { [weak player] in
+                player?.play($0)
+            }
+        }
+        _ = try center.addObserver(for: Stop.self, options: .init(owner: player)) { [weak player] in player?.stop($0) }
         try await postElsewhere(test, 1)
         try center.post(Self.play, 2)
         try center.post(Stop())
         let played = await heard.wait(for: 3)
         #expect(played == ["play 1", "play 2", "stop"])
-        center.removeTarget(player)
+        center.removeObservers(of: player)
         let witness = Events<Int>()
         let token = try center.addObserver(for: Self.play) { witness.add($0) }
         try center.post(Stop())
@@ -50,8 +53,8 @@ struct WatchAppCenterTests {
         let shared = try Center(named: "default", configuration: .init(directory: test.directory))
         let (heard, elsewhere) = (Events<String>(), Events<Int>())
         let player = Player(heard)
-        try shared.addTarget(player, action: Player.play, for: Self.play)
-        let token = try test.center.addObserver(forName: nil, object: nil) { _ in elsewhere.add(0) }
+        _ = try shared.addObserver(for: Self.play, options: .init(owner: player)) { [weak player] in player?.play($0) }
+        let token = try test.center.addObserver(forNames: .all) { _ in elsewhere.add(0) }
         let peers = try (0..<2).map { _ in try Peer(test, "default", "observe", "watch.play", "2") }
         for peer in peers { expectEqual(await peer.lines.wait(for: 2), ["default", "observing"]) }
         let poster = try Peer(test, "default", "post-json", "watch.play", "[1]", "post-json", "watch.play", "[2]")
@@ -65,7 +68,7 @@ struct WatchAppCenterTests {
         try test.center.post(name: "end")
         expectEqual(await elsewhere.wait(for: 1).count, 1)
         #expect(try test.center.statistics.posted == 1)
-        shared.removeTarget(player)
+        shared.removeObservers(of: player)
         token.cancel()
     }
 
@@ -78,10 +81,12 @@ struct WatchAppCenterTests {
         let (empty, none, untyped) = (Events<String>(), Events<String>(), Events<String>())
         let tokens = [
             try center.addObserver(
-                for: Empty.self, onUndecodable: { _ in empty.add("undecodable") }, using: { _ in empty.add("got") }),
+                for: Empty.self, options: .init(onUndecodable: { _ in empty.add("undecodable") }),
+                using: { _ in empty.add("got") }),
             try center.addObserver(
-                for: nothing, onUndecodable: { _ in none.add("undecodable") }, using: { none.add("got") }),
-            try center.addObserver(forName: nil, object: nil) { notification in
+                for: nothing, options: .init(onUndecodable: { _ in none.add("undecodable") }),
+                using: { none.add("got") }),
+            try center.addObserver(forNames: .all) { notification in
                 untyped.add("\(notification.name) \(notification.payload.bytes.count)")
             },
         ]
@@ -109,23 +114,27 @@ struct WatchAppCenterTests {
         for round in 1...20 {
             let heard = Events<String>()
             let player = Player(heard)
-            try test.center.addTarget(player, action: Player.play, for: Self.play)
+            _ = try test.center.addObserver(for: Self.play, options: .init(owner: player)) { [weak player] in
+                player?.play($0)
+            }
             try await postElsewhere(test, round)
             expectEqual(await heard.wait(for: 1), ["play \(round)"])
-            test.center.removeTarget(player)
+            test.center.removeObservers(of: player)
             #expect(try test.center.statistics.observers == 0)
         }
     }
 
     /// There it is kept alive for ever.
-    @Test func aTargetThatIsReleasedGoes() async throws {
+    @Test func anOwnerThatIsReleasedGoes() async throws {
         let test = try TestCenter()
         let heard = Events<String>()
         weak var player: Player?
         do {
             let strong = Player(heard)
             player = strong
-            try test.center.addTarget(strong, action: Player.play, for: Self.play)
+            _ = try test.center.addObserver(for: Self.play, options: .init(owner: strong)) { [weak strong] in
+                strong?.play($0)
+            }
         }
         #expect(player == nil)
         let witness = Events<Int>()
@@ -193,9 +202,11 @@ struct WatchAppCenterTests {
                     await onThread {
                         for number in 0..<100 {
                             let player = Player(Events())
-                            try? center.addTarget(player, action: Player.play, for: Self.play)
+                            _ = try? center.addObserver(for: Self.play, options: .init(owner: player)) {
+                                [weak player] in player?.play($0)
+                            }
                             _ = try? center.post(Self.play, thread * 100 + number)
-                            center.removeTarget(player)
+                            center.removeObservers(of: player)
                         }
                     }
                 }

@@ -19,7 +19,7 @@ struct WormholeTests {
         let heard = Events<Int>()
         let token = try center.addObserver(for: Volume.self) { volume in heard.add(volume.number) }
         expectEqual(await heard.wait(for: 1), [7])
-        try center.post(Volume(number: 8), retain: true)
+        try center.post(Volume(number: 8), options: .init(retain: true))
         let late = try Peer(test, "observe", "volume", "1")
         // It may be given it before it has said that it observes.
         expect(await late.lines.wait(for: 2)) { all in all.contains { $0.hasPrefix("got 8 ") } }
@@ -31,7 +31,7 @@ struct WormholeTests {
         let test = try TestCenter()
         let center = test.center
         let heard = Events<Int>()
-        let token = try center.addObserver(forName: "volume", object: nil) { notification in
+        let token = try center.addObserver(forNames: "volume") { notification in
             heard.add(notification.userInfo?["number"]?.integer ?? -1)
         }
         let poster = try Peer(test, "post", "volume", "100")

@@ -54,8 +54,8 @@
             try test.center.setState(Label(x: 1, city: "Rome"))
             #expect(try test.center.state(for: Label.self) == Label(x: 1, city: "Rome"))
             let got = Events<Label>()
-            let token = try test.center.addObserver(for: Label.self, from: .now) { got.add($0) }
-            try test.center.post(Label(x: 2, city: nil), postingStyle: .asap)
+            let token = try test.center.addObserver(for: Label.self, options: .init(from: .now)) { got.add($0) }
+            try test.center.post(Label(x: 2, city: nil), options: .init(postingStyle: .asap))
             expectEqual(await got.wait(for: 2), [Label(x: 1, city: "Rome"), Label(x: 2, city: nil)])
             token.cancel()
         }

@@ -21,7 +21,7 @@
             let test = try TestCenter()
             let center = test.center
             let listener = Listener()
-            let token = try center.addObserver(listener, as: ImportObserver.self)
+            let token = try center.addObserver(listener, as: ImportObserverMessages.self)
             let peer = try Peer(test, "observe-import", "1", "post-import")
             expectEqual(await peer.line(), "observing")
             try ImportObserverPoster(center).progressed(percent: 42, stage: "decoding")
@@ -35,7 +35,7 @@
         @Test func argumentsTravelByName() async throws {
             let test = try TestCenter()
             let listener = Listener()
-            let token = try test.center.addObserver(listener, as: ImportObserver.self)
+            let token = try test.center.addObserver(listener, as: ImportObserverMessages.self)
             let peer = try Peer(
                 test, "post-json", "com.example.ImportObserver.progressed(percent:stage:)",
                 #"{"stage":"done","file":"a","percent":100}"#)

@@ -15,8 +15,8 @@
             let (quiet, witness) = (Quiet(Events()), Watcher(Events()))
             let tokens = [
                 try test.center.addObserver(
-                    quiet, as: UserObserver.self, onUndecodable: { _ in undecodable.add(()) }),
-                try test.center.addObserver(witness, as: UserObserver.self),
+                    quiet, as: UserObserverMessages.self, options: .init(onUndecodable: { _ in undecodable.add(()) })),
+                try test.center.addObserver(witness, as: UserObserverMessages.self),
             ]
             let peer = try Peer(test, "post-protocol", "post-protocol")
             expectEqual(await witness.events.wait(for: 4), ["c to d", "out", "c to d", "out"])
@@ -29,10 +29,10 @@
             let test = try TestCenter()
             let (watcher, witness) = (Watcher(Events()), Watcher(Events()))
             let tokens = [
-                try test.center.addObserver(watcher, as: UserObserver.self),
-                try test.center.addObserver(watcher, as: UserObserver.self),
                 try test.center.addObserver(watcher, as: UserObserverMessages.self),
-                try test.center.addObserver(witness, as: UserObserver.self),
+                try test.center.addObserver(watcher, as: UserObserverMessages.self),
+                try test.center.addObserver(watcher, as: UserObserverMessages.self),
+                try test.center.addObserver(witness, as: UserObserverMessages.self),
             ]
             let peer = try Peer(test, "post-protocol", "post-protocol")
             let once = ["c to d", "out", "c to d", "out"]
@@ -49,8 +49,8 @@
             let (watcher, witness) = (Watcher(Events()), Watcher(Events()))
             var tokens: [Center.ObservationToken] = []
             for each in [watcher, witness] {
-                try center.addObserver(each, as: UserObserver.self).store(in: &tokens)
-                try center.addObserver(each, as: ImportObserver.self).store(in: &tokens)
+                try center.addObserver(each, as: UserObserverMessages.self).store(in: &tokens)
+                try center.addObserver(each, as: ImportObserverMessages.self).store(in: &tokens)
             }
             func postAll() async throws {
                 let peer = try Peer(test, "post-protocol", "post-import")
@@ -59,15 +59,15 @@
             try await postAll()
             expectEqual(await witness.events.wait(for: 3), ["c to d", "out", "7 copying"])
             #expect(watcher.events.all == witness.events.all)
-            center.removeObserver(watcher, as: UserObserver.self)
+            tokens[0].cancel()
             try await postAll()
             await witness.events.wait(for: 6)
             #expect(watcher.events.all.dropFirst(3) == ["7 copying"])
-            center.removeObserver(watcher)
+            center.removeObservers(of: watcher)
             try await postAll()
             await witness.events.wait(for: 9)
             #expect(watcher.events.count == 4)
-            center.removeObserver(witness)
+            center.removeObservers(of: witness)
             #expect(tokens.map(\.isCancelled) == [true, true, true, true])
             let peer = try Peer(test, "observers")
             expectEqual(await peer.line(), "observers 0")
@@ -79,11 +79,11 @@
             let center = test.center
             let (holder, witness) = (Locked<Watcher?>(nil), Watcher(Events()))
             let watcher = Watcher(Events()) {
-                if let watcher = holder.withLock({ $0 }) { center.removeObserver(watcher) }
+                if let watcher = holder.withLock({ $0 }) { center.removeObservers(of: watcher) }
             }
             holder.withLock { $0 = watcher }
-            let token = try center.addObserver(watcher, as: UserObserver.self)
-            let last = try center.addObserver(witness, as: UserObserver.self)
+            let token = try center.addObserver(watcher, as: UserObserverMessages.self)
+            let last = try center.addObserver(witness, as: UserObserverMessages.self)
             let peer = try Peer(test, "post-protocol", "post-protocol")
             expectEqual(await witness.events.wait(for: 4), ["c to d", "out", "c to d", "out"])
             #expect(watcher.events.all == ["c to d"] && token.isCancelled)

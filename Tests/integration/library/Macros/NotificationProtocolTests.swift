@@ -98,7 +98,7 @@
         @Test func methodsAreCalledInOrder() async throws {
             let test = try TestCenter()
             let watcher = Watcher(Events())
-            let token = try test.center.addObserver(watcher, as: UserObserver.self)
+            let token = try test.center.addObserver(watcher, as: UserObserverMessages.self)
             let poster = UserObserverPoster(test.center)
             for round in 0..<100 {
                 try poster.userNameChanged(oldName: "a\(round)", newName: "b")
@@ -125,7 +125,7 @@
         @Test func bothWaysBetweenProcesses() async throws {
             let test = try TestCenter()
             let watcher = Watcher(Events())
-            let token = try test.center.addObserver(watcher, as: UserObserver.self)
+            let token = try test.center.addObserver(watcher, as: UserObserverMessages.self)
             let peer = try Peer(test, "observe-protocol", "3", "post-protocol")
             expectEqual(await peer.line(), "observing")
             let poster = UserObserverPoster(test.center)
@@ -142,8 +142,8 @@
             let report = "two types: \(name): UserNameChangedMessage, UserNameChangedMessage"
             let test = try TestCenter(expecting: [report])
             let (old, new) = (Watcher(Events()), Quiet(Events()))
-            let first = try test.center.addObserver(old, as: Older.UserObserver.self)
-            let second = try test.center.addObserver(new, as: Newer.UserObserver.self)
+            let first = try test.center.addObserver(old, as: Older.UserObserverMessages.self)
+            let second = try test.center.addObserver(new, as: Newer.UserObserverMessages.self)
             try Newer.UserObserverPoster(test.center).userNameChanged(oldName: "a", newName: "b", reason: "r", by: 1)
             let peer = try Peer(test, "post-protocol")
             await peer.waitForEnd()
@@ -165,11 +165,11 @@
             let (watcher, quiet) = (Watcher(Events()), Quiet(Events()))
             let poster = Older.UserObserverPoster(center)
             for name in ["a", "b"] { try poster.userNameChanged(oldName: name, newName: "") }
-            let old = try center.addObserver(watcher, as: Older.UserObserver.self)
+            let old = try center.addObserver(watcher, as: Older.UserObserverMessages.self)
             #expect(told.count == 0)
             let new = [
-                try center.addObserver(watcher, as: UserObserver.self),
-                try center.addObserver(quiet, as: UserObserver.self),
+                try center.addObserver(watcher, as: UserObserverMessages.self),
+                try center.addObserver(quiet, as: UserObserverMessages.self),
             ]
             let once = ["UserObserver.userNameChanged(oldName:newName:): true, false"]
             #expect(told.all == once)
@@ -183,7 +183,7 @@
         @Test func whatIsOptionalMayBeLeftOut() async throws {
             let test = try TestCenter()
             let quiet = Quiet(Events())
-            let token = try test.center.addObserver(quiet, as: UserObserver.self)
+            let token = try test.center.addObserver(quiet, as: UserObserverMessages.self)
             try UserObserverPoster(test.center).signedOut()
             try UserObserverPoster(test.center).userNameChanged(1)
             expectEqual(await quiet.events.wait(for: 1), ["1"])
@@ -193,38 +193,25 @@
         @Test @MainActor func theMainActorsOnIt() async throws {
             let test = try TestCenter()
             let observer = OnMain(Events())
-            let token = try test.center.addObserver(observer, as: MainObserver.self)
+            let token = try test.center.addObserver(observer, as: MainObserverMessages.self)
             for number in 0..<50 { try MainObserverPoster(test.center).moved(x: Double(number)) }
             expectEqual(await observer.events.wait(for: 50), (0..<50).map(Double.init))
             await token.cancelAndWait()
         }
 
-        @Test func withTheMessagesNamed() async throws {
+        @Test func aPrivateProtocolIsObserved() async throws {
             let test = try TestCenter()
             let watcher = Watcher(Events())
-            // A private protocol has no name that could be looked up.
-            do {
-                _ = try test.center.addObserver(watcher, as: HiddenObserver.self)
-                Issue.record("found")
-            } catch { #expect(error.code == .invalidArgument && error.message.contains("Messages.self")) }
             let token = try test.center.addObserver(watcher, as: HiddenObserverMessages.self)
             try HiddenObserverPoster(test.center).seen(by: "nobody")
             expectEqual(await watcher.events.wait(for: 1), ["seen by nobody"])
             token.cancel()
         }
 
-        @Test func aTypeWithoutMessagesIsRefused() throws {
-            let test = try TestCenter()
-            do {
-                _ = try test.center.addObserver(Watcher(Events()), as: Watcher.self)
-                Issue.record("found")
-            } catch { #expect(error.code == .invalidArgument) }
-        }
-
         @Test func addedTwiceItIsCalledOnce() async throws {
             let test = try TestCenter()
             let watcher = Watcher(Events())
-            let first = try test.center.addObserver(watcher, as: UserObserver.self)
+            let first = try test.center.addObserver(watcher, as: UserObserverMessages.self)
             let second = try test.center.addObserver(watcher, as: UserObserverMessages.self)
             #expect(first == second)
             let poster = UserObserverPoster(test.center)
@@ -232,7 +219,7 @@
             try poster.userNameChanged(2)
             expectEqual(await watcher.events.wait(for: 2), ["1", "2"])
             first.cancel()
-            let third = try test.center.addObserver(watcher, as: UserObserver.self)
+            let third = try test.center.addObserver(watcher, as: UserObserverMessages.self)
             try poster.userNameChanged(3)
             expectEqual(await watcher.events.wait(for: 3), ["1", "2", "3"])
             third.cancel()
@@ -242,21 +229,23 @@
             let test = try TestCenter()
             let watcher = Watcher(Events())
             var tokens: [Center.ObservationToken] = []
-            try test.center.addObserver(watcher, as: UserObserver.self).store(in: &tokens)
+            try test.center.addObserver(watcher, as: UserObserverMessages.self).store(in: &tokens)
             try test.center.addObserver(watcher, as: HiddenObserverMessages.self).store(in: &tokens)
-            test.center.removeObserver(watcher, as: UserObserver.self)
+            tokens[0].cancel()
             #expect(tokens.map(\.isCancelled) == [true, false])
             try UserObserverPoster(test.center).userNameChanged(1)
             try HiddenObserverPoster(test.center).seen(by: "me")
             expectEqual(await watcher.events.wait(for: 1), ["seen by me"])
-            try test.center.addObserver(watcher, as: UserObserver.self).store(in: &tokens)
-            // It is a target, too, which is an observer in other words.
-            try test.center.addTarget(watcher, action: Watcher.count, for: Counted.self)
-            test.center.removeObserver(watcher)
-            #expect(tokens.map(\.isCancelled) == [true, true, true])
+            try test.center.addObserver(watcher, as: UserObserverMessages.self).store(in: &tokens)
+            // It also owns an observation.
+            try test.center.addObserver(for: Counted.self, options: .init(owner: watcher)) { [weak watcher] in
+                watcher?.count($0)
+            }.store(in: &tokens)
+            test.center.removeObservers(of: watcher)
+            #expect(tokens.map(\.isCancelled) == [true, true, true, true])
             try test.center.post(Counted(number: 7))
             let other = Watcher(Events())
-            let token = try test.center.addObserver(other, as: UserObserver.self)
+            let token = try test.center.addObserver(other, as: UserObserverMessages.self)
             try UserObserverPoster(test.center).userNameChanged(2)
             await other.events.wait(for: 1)
             #expect(watcher.events.count == 1)
@@ -269,10 +258,10 @@
             let holder = Locked<Watcher?>(nil)
             let events = Events<String>()
             let watcher = Watcher(events) {
-                if let watcher = holder.withLock({ $0 }) { center.removeObserver(watcher) }
+                if let watcher = holder.withLock({ $0 }) { center.removeObservers(of: watcher) }
             }
             holder.withLock { $0 = watcher }
-            let token = try center.addObserver(watcher, as: UserObserver.self)
+            let token = try center.addObserver(watcher, as: UserObserverMessages.self)
             let poster = UserObserverPoster(center)
             try poster.userNameChanged(oldName: "a", newName: "b")
             try poster.userNameChanged(oldName: "c", newName: "d")
@@ -304,7 +293,7 @@
                     own[0].cancel()
                     guard let watcher = holder.withLock({ $0 }) else { return }
                     #expect(throws: Never.self) {
-                        let token = try center.addObserver(watcher, as: UserObserver.self)
+                        let token = try center.addObserver(watcher, as: UserObserverMessages.self)
                         tokens.withLock { $0 = [token] }
                     }
                 }
@@ -313,7 +302,7 @@
             }
             holder.withLock { $0 = watcher }
             do {
-                let token = try center.addObserver(watcher, as: UserObserver.self)
+                let token = try center.addObserver(watcher, as: UserObserverMessages.self)
                 tokens.withLock { $0 = [token] }
             }
             try UserObserverPoster(center).userNameChanged(oldName: "a", newName: "b")
@@ -321,7 +310,7 @@
             let numbers = Events<Int32>()
             let remover = try WorkerThread {
                 numbers.add(WorkerThread.currentNumber ?? 0)
-                center.removeObserver(watcher)
+                center.removeObservers(of: watcher)
                 events.add("removed")
             }
             let number = await numbers.wait(for: 1)[0]
@@ -339,14 +328,14 @@
             let events = Events<String>()
             var watcher: Watcher? = Watcher(events)
             weak let reference = watcher
-            let token = try test.center.addObserver(watcher!, as: UserObserver.self)
+            let token = try test.center.addObserver(watcher!, as: UserObserverMessages.self)
             let poster = UserObserverPoster(test.center)
             try poster.userNameChanged(1)
             await events.wait(for: 1)
             watcher = nil
             // The method that was running may hold it for a moment: the next notification comes when it is over.
             let other = Watcher(Events())
-            let otherToken = try test.center.addObserver(other, as: UserObserver.self)
+            let otherToken = try test.center.addObserver(other, as: UserObserverMessages.self)
             try poster.userNameChanged(2)
             await other.events.wait(for: 1)
             #expect(reference == nil && events.count == 1)
@@ -359,7 +348,8 @@
             let watcher = Watcher(Events())
             let undecodable = Events<String>()
             let token = try test.center.addObserver(
-                watcher, as: UserObserver.self, onUndecodable: { undecodable.add($0.notification.payload.json) })
+                watcher, as: UserObserverMessages.self,
+                options: .init(onUndecodable: { undecodable.add($0.notification.payload.json) }))
             let peer = try Peer(
                 test, "post-json", "UserObserver.userNameChanged(oldName:newName:)", #"{"oldName":"a"}"#, "post-json",
                 "UserObserver.userNameChanged(_:)", #"{"count":3,"more":true}"#)
@@ -372,9 +362,10 @@
         @Test func subjects() async throws {
             let test = try TestCenter()
             let watcher = Watcher(Events())
-            let token = try test.center.addObserver(watcher, as: UserObserver.self, subject: "x")
-            try UserObserverPoster(test.center, subject: "y").userNameChanged(1)
-            try UserObserverPoster(test.center, subject: "x").userNameChanged(2)
+            let token = try test.center.addObserver(
+                watcher, as: UserObserverMessages.self, options: .init(subject: "x"))
+            try UserObserverPoster(test.center, options: .init(subject: "y")).userNameChanged(1)
+            try UserObserverPoster(test.center, options: .init(subject: "x")).userNameChanged(2)
             expectEqual(await watcher.events.wait(for: 1), ["2"])
             token.cancel()
         }
@@ -384,12 +375,16 @@
             let test = try TestCenter()
             let watcher = Watcher(Events())
             let (one, other) = ("\u{e9}", "e\u{301}")
-            let first = try test.center.addObserver(watcher, as: UserObserver.self, subject: one)
-            let second = try test.center.addObserver(watcher, as: UserObserver.self, subject: other)
+            let first = try test.center.addObserver(
+                watcher, as: UserObserverMessages.self, options: .init(subject: one))
+            let second = try test.center.addObserver(
+                watcher, as: UserObserverMessages.self, options: .init(subject: other))
             #expect(first != second)
-            #expect(try test.center.addObserver(watcher, as: UserObserver.self, subject: other) == second)
-            try UserObserverPoster(test.center, subject: one).userNameChanged(1)
-            try UserObserverPoster(test.center, subject: other).userNameChanged(2)
+            #expect(
+                try test.center.addObserver(watcher, as: UserObserverMessages.self, options: .init(subject: other))
+                    == second)
+            try UserObserverPoster(test.center, options: .init(subject: one)).userNameChanged(1)
+            try UserObserverPoster(test.center, options: .init(subject: other)).userNameChanged(2)
             expectEqual(await watcher.events.wait(for: 2), ["1", "2"])
             for token in [first, second] { token.cancel() }
         }

@@ -42,7 +42,7 @@
         static func observeProtocol(_ center: SharedNotificationCenter, _ count: Int) throws {
             let done = DispatchSemaphore(value: 0)
             let speaker = Speaker(done)
-            let token = try center.addObserver(speaker, as: UserObserver.self)
+            let token = try center.addObserver(speaker, as: UserObserverMessages.self)
             say("observing")
             for _ in 0..<count { done.wait() }
             token.cancel()
@@ -51,7 +51,7 @@
         static func observeImport(_ center: SharedNotificationCenter, _ count: Int) throws {
             let done = DispatchSemaphore(value: 0)
             let importing = Importing(done)
-            let token = try center.addObserver(importing, as: ImportObserver.self)
+            let token = try center.addObserver(importing, as: ImportObserverMessages.self)
             say("observing")
             for _ in 0..<count { done.wait() }
             token.cancel()

@@ -129,19 +129,23 @@ final class Script {
             switch kind % 6 {
             case 0:
                 try? center.post(
-                    Numbered(number: size, text: text), subject: subject, retain: retain, deadline: deadline)
-            case 1: try? center.post(Flat(x: 1, y: 2), subject: subject, retain: retain, deadline: deadline)
+                    Numbered(number: size, text: text),
+                    options: .init(subject: subject, retain: retain, timeout: deadline))
+            case 1:
+                try? center.post(Flat(x: 1, y: 2), options: .init(subject: subject, retain: retain, timeout: deadline))
             case 2:
                 try? center.post(
-                    name: name, object: subject, userInfo: ["n": 1, "t": .string(text)],
-                    deliverImmediately: how & 8 != 0)
+                    name: name, userInfo: ["n": 1, "t": .string(text)],
+                    options: .init(subject: subject, deliverImmediately: how & 8 != 0))
             case 3:
                 try? center.post(
-                    name: name, payload: .text(text), subject: subject, retain: retain, deadline: deadline)
-            case 4: try? center.post(name: name, object: subject, retain: retain)
+                    name: name, payload: .text(text),
+                    options: .init(subject: subject, retain: retain, timeout: deadline))
+            case 4: try? center.post(name: name, options: .init(subject: subject, retain: retain))
             default:
                 try? center.post(
-                    name: "b", payload: .init(format: .bitwise, bytes: Array(text.utf8)), retain: retain)
+                    name: "b", payload: .init(format: .bitwise, bytes: Array(text.utf8)), options: .init(retain: retain)
+                )
             }
         if let sequence { harness_near(sequence) }
     }
@@ -168,33 +172,41 @@ final class Script {
             switch kind % 8 {
             case 0:
                 try? center.addObserver(
-                    for: Numbered.self, subject: subject, from: start, excludingOwnPosts: own, lossless: lossless,
-                    onMissed: { tally.miss($0) }, onUndecodable: { tally.note(.undecodable($0)) }, queue: queue,
+                    for: Numbered.self,
+                    options: .init(
+                        subject: subject, from: start, excludingOwnPosts: own, lossless: lossless, queue: queue,
+                        onMissed: { count, _ in tally.miss(count) }, onUndecodable: { tally.note(.undecodable($0)) }),
                     using: { tally.take($0.number, $0.text.utf8.count) })
             case 1:
-                try? center.addObserver(for: Flat.self, from: start, lossless: lossless, queue: queue) {
+                try? center.addObserver(for: Flat.self, options: .init(from: start, lossless: lossless, queue: queue)) {
                     tally.take($0.x.isNaN ? 1 : 0, $0.y.isNaN ? 1 : 0)
                     tally.take($1)
                 }
             case 2:
                 try? center.addObserver(
-                    forNames: nil, subject: subject, from: start, excludingOwnPosts: own, lossless: lossless,
-                    onMissed: { count, _ in tally.miss(count) }, queue: queue, using: { tally.take($0) })
+                    forNames: .all,
+                    options: .init(
+                        subject: subject, from: start, excludingOwnPosts: own, lossless: lossless, queue: queue,
+                        onMissed: { count, _ in tally.miss(count) }), using: { tally.take($0) })
             case 3:
                 try? center.addObserver(
-                    forNames: ["c"], prefixes: ["com.example.", "b"], from: start, lossless: lossless, queue: queue
+                    forNames: .init(["c"], prefixes: ["com.example.", "b"]),
+                    options: .init(from: start, lossless: lossless, queue: queue)
                 ) { tally.take($0) }
             case 4, 5:
                 try? center.addObserver(
-                    forName: kind % 8 == 4 ? nil : "a", object: subject, suspensionBehavior: Self.behavior(how / 64),
-                    from: start, lossless: lossless, onMissed: { count, _ in tally.miss(count) }, queue: queue,
+                    forNames: kind % 8 == 4 ? .all : "a",
+                    options: .init(
+                        subject: subject, from: start, lossless: lossless, queue: queue,
+                        onMissed: { count, _ in tally.miss(count) }), suspensionBehavior: Self.behavior(how / 64),
                     using: {
                         tally.take($0.userInfo?.count ?? 0, $0.name.rawValue.utf8.count)
                         tally.take($0.envelope)
                     })
             case 6:
                 try? center.addObserver(
-                    for: Numbered.self, from: start, onMissed: { tally.miss($0) }, executor: tasks,
+                    for: Numbered.self,
+                    options: .init(from: start, executor: tasks, onMissed: { count, _ in tally.miss(count) }),
                     using: { (message: Numbered) async in
                         await Task.yield()
                         tally.take(message.number, message.text.utf8.count)
@@ -242,14 +254,16 @@ final class Script {
             case 0:
                 Reader(
                     center.messages(
-                        of: Numbered.self, from: start, lossless: lossless, bufferSize: bufferSize, keeping: keeping,
-                        onMissed: { tally.miss($0) }
+                        of: Numbered.self,
+                        options: .init(from: start, lossless: lossless, onMissed: { count, _ in tally.miss(count) }),
+                        bufferSize: bufferSize, keeping: keeping
                     ).makeAsyncIterator()
                 ) { tally.take($0.number, $0.text.utf8.count) }
             case 1:
                 Reader(
                     center.deliveries(
-                        of: Flat.self, from: start, lossless: lossless, bufferSize: bufferSize, keeping: keeping
+                        of: Flat.self, options: .init(from: start, lossless: lossless), bufferSize: bufferSize,
+                        keeping: keeping
                     ).makeAsyncIterator()
                 ) {
                     switch $0 {
@@ -263,8 +277,8 @@ final class Script {
             default:
                 Reader(
                     center.deliveries(
-                        ofNames: kind % 4 == 2 ? nil : ["a", "c"], from: start, lossless: lossless,
-                        bufferSize: bufferSize, keeping: keeping
+                        ofNames: .init(kind % 4 == 2 ? nil : ["a", "c"]),
+                        options: .init(from: start, lossless: lossless), bufferSize: bufferSize, keeping: keeping
                     ).makeAsyncIterator()
                 ) { tally.take($0) }
             }
@@ -298,8 +312,8 @@ final class Script {
             harness_dispatched(false)
             defer { harness_dispatched(true) }
             pollables[index] = try? center.pollableObserver(
-                forNames: how & 8 == 0 ? nil : ["a", "b"], prefixes: how & 16 == 0 ? [] : ["com."],
-                from: start(how / 2), lossless: how & 32 != 0)
+                forNames: .init(how & 8 == 0 ? nil : ["a", "b"], prefixes: how & 16 == 0 ? [] : ["com."]),
+                options: .init(from: start(how / 2), lossless: how & 32 != 0))
         }
         for _ in 0...how {
             guard let delivery = try? pollables[index]?.next() else { return }

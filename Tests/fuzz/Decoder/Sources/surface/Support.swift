@@ -29,7 +29,7 @@ final class Tally: @unchecked Sendable {
         take(text, envelope.postedAt.timeIntervalSince1970 > 0 ? 1 : 0)
     }
 
-    func take(_ notification: Center.RawNotification) {
+    func take(_ notification: Center.Notification) {
         take(notification.envelope)
         take(notification.name.rawValue.utf8.count, notification.payload.bytes.count)
         // Text of a large payload takes longer than all else.

@@ -1,0 +1,168 @@
+// The options of an observer, as one value, and the names that an untyped observer observes.
+
+public import Dispatch
+
+extension SharedNotificationCenter {
+    /// How an observer observes. Every function that registers an observer takes these options.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// var options = SharedNotificationCenter.ObserverOptions(subject: "player-1", from: .oldest)
+    /// options.onMissed = { count, _ in print("\(count) missed") }
+    /// let token = try center.addObserver(for: TrackChanged.self, options: options) { print($0.title) }
+    /// ```
+    public struct ObserverOptions: Sendable {
+        /// Only notifications that were posted with this subject, 1 to 255 bytes of UTF-8; `nil`: all notifications.
+        public var subject: String?
+        /// Where the observer starts. Every value except `.now` uses an observer slot of the center and a thread.
+        public var start: Start
+        /// Leaves out notifications that this center object posts. A count of missed notifications includes them,
+        /// because the poster of a lost notification is unknown.
+        public var excludesOwnPosts: Bool
+        /// Posts are held back rather than overwrite a notification that this observer has not received.
+        ///
+        /// Such a post waits for room until its timeout, if it has one, and then fails with `.full`. Uses an observer
+        /// slot of the center and a thread.
+        public var isLossless: Bool
+        /// The object that the observation belongs to; the center object holds it weakly.
+        ///
+        /// The observation ends when the object is released, even if the token is kept. Until then the center object
+        /// keeps the observation alive, so the token may be dropped. All observations of one owner receive their
+        /// notifications in one order, and one at a time; an observation that is lossless, or starts with history, has
+        /// an order of its own. ``SharedNotificationCenter/removeObservers(of:)`` ends all of them.
+        ///
+        /// An owner has one observation for each combination of names, message type and subject. If it registers again
+        /// with a closure that runs in the same context (no queue or the same queue, the main actor, a task), the new
+        /// closure replaces the old one, and no notification is lost or arrives twice. The other options of the first
+        /// registration remain, except ``onUndecodable``. A closure for another context ends the first observation and
+        /// starts a new one. A closure should refer to the owner weakly.
+        public var owner: (any AnyObject & Sendable)?
+        /// Where a closure runs that is neither asynchronous nor isolated to an actor; `nil`: on the center object's
+        /// dispatcher thread.
+        public var queue: DispatchQueue?
+        /// The threads on which an asynchronous closure runs while it is not on an actor with an executor of its own;
+        /// `nil`: threads of the library.
+        ///
+        /// A closure that blocks one of the library's threads takes none from the program's tasks. If an executor runs
+        /// on a single thread, that thread must be free for the closure to end. Therefore do not call `cancel()` on it
+        /// outside of tasks.
+        public var executor: (any TaskExecutor)?
+        /// Receives the number of lost matching notifications before the next notification, in the closure's context,
+        /// and their name (`nil`: the number is for all observed names together; `com.example.*` for a prefix).
+        /// `nil`: ``SharedNotificationCenter/onDiagnostic`` receives them.
+        public var onMissed: (@Sendable (Int, Name?) -> Void)?
+        /// Receives payloads that do not decode as the observed type, in the closure's context. `nil`:
+        /// ``SharedNotificationCenter/onDiagnostic`` receives them.
+        public var onUndecodable: (@Sendable (UndecodableMessage) -> Void)?
+
+        /// Creates options. Every argument may be left out.
+        ///
+        /// - Parameters:
+        ///   - subject: ``subject``
+        ///   - start: ``start``
+        ///   - excludingOwnPosts: ``excludesOwnPosts``
+        ///   - lossless: ``isLossless``
+        ///   - owner: ``owner``
+        ///   - queue: ``queue``
+        ///   - executor: ``executor``
+        ///   - onMissed: ``onMissed``
+        ///   - onUndecodable: ``onUndecodable``
+        public init(
+            subject: String? = nil, from start: Start = .now, excludingOwnPosts: Bool = false, lossless: Bool = false,
+            owner: (any AnyObject & Sendable)? = nil, queue: DispatchQueue? = nil, executor: (any TaskExecutor)? = nil,
+            onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
+            onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+        ) {
+            self.subject = subject
+            self.start = start
+            excludesOwnPosts = excludingOwnPosts
+            isLossless = lossless
+            self.owner = owner
+            self.queue = queue
+            self.executor = executor
+            self.onMissed = onMissed
+            self.onUndecodable = onUndecodable
+        }
+    }
+
+    /// The names that an untyped observer observes: all, some, or all that begin with a prefix.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let one = try center.addObserver(forNames: "com.example.volume") { print($0.name) }
+    /// let some = try center.addObserver(forNames: ["com.example.volume", "com.example.track"]) { print($0.name) }
+    /// let player = try center.addObserver(forNames: .prefix("com.example.player.")) { print($0.name) }
+    /// let all = try center.addObserver(forNames: .all) { print($0.name) }
+    /// ```
+    ///
+    /// A prefix is compared byte by byte: `com.example.` matches `com.example.a` and not `com.examples`. It has 1 to
+    /// 255 bytes of UTF-8 without `*`, or is empty and matches all names. A center holds 256 different prefixes. Posts
+    /// of other names do not wake an observer of prefixes; every post wakes an observer of all names.
+    public struct Names: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
+        /// `nil`: all names.
+        let names: [Name]?
+        let prefixes: [String]
+
+        /// All names.
+        public static let all = Names(nil)
+
+        /// All names that begin with a prefix. For an example see ``Names``.
+        public static func prefix(_ prefix: String) -> Names {
+            Names([], prefixes: [prefix])
+        }
+
+        /// Some names, and all names with one of some prefixes.
+        ///
+        /// - Parameters:
+        ///   - names: `nil`: all names, and then the prefixes have no effect.
+        ///   - prefixes: the beginnings of more names.
+        public init(_ names: [Name]?, prefixes: [String] = []) {
+            self.names = names
+            self.prefixes = prefixes
+        }
+
+        /// The name in the program's text.
+        public init(stringLiteral name: String) {
+            self.init([Name(name)])
+        }
+
+        /// The names in the program's text.
+        public init(arrayLiteral names: Name...) {
+            self.init(names)
+        }
+    }
+}
+
+extension SharedNotificationCenter.ObserverOptions {
+    func subscription(to names: [SharedNotificationCenter.Name]?, prefixes: [String] = []) -> Subscription {
+        Subscription(
+            names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludesOwnPosts,
+            isLossless: isLossless)
+    }
+
+    /// The context of a closure that is not asynchronous: the actor that it is isolated to, or the queue.
+    func manner(
+        isolation: (any Actor)?, _ closure: @escaping @Sendable (Arrival) -> Void
+    ) throws(SharedNotificationError) -> Manner {
+        if executor != nil { throw Self.contradiction("an executor", "not asynchronous") }
+        guard let isolation else { return .closure(queue, closure) }
+        if queue != nil { throw Self.contradiction("a queue", "isolated to an actor") }
+        if isolation is MainActor { return .mainActor { closure($0) } }
+        return .isolated(WeakActor(actor: isolation)) { closure($1) }
+    }
+
+    /// The context of an asynchronous closure.
+    func manner(
+        _ closure: @escaping @Sendable (Arrival) async -> Void
+    ) throws(SharedNotificationError) -> Manner {
+        if queue != nil { throw Self.contradiction("a queue", "asynchronous") }
+        return .task(executor, closure)
+    }
+
+    private static func contradiction(_ option: String, _ kind: String) -> SharedNotificationError {
+        SharedNotificationError(
+            .invalidArgument,
+            message: "can't add an observer with \(option): its closure is \(kind); leave the option out")
+    }
+}

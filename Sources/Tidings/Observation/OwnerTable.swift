@@ -1,0 +1,181 @@
+// The observations that belong to owners, of one center object.
+
+final class OwnerTable: Sendable {
+    /// An owner has one observation for each of these.
+    struct RegistrationKey: Hashable {
+        var names: [SharedNotificationCenter.Name]?
+        var prefixes: [String]
+        var type: ObjectIdentifier
+        var subject: ByteText?
+    }
+
+    /// An owner and its current closure, which a later registration may exchange.
+    private final class Registration: @unchecked Sendable {
+        // Sendable: only the closure changes, behind a lock. Loading a weak reference excludes its clearing.
+        private weak var owner: (any AnyObject & Sendable)?
+        private let manner: Locked<Manner>
+        private let registrationKey: RegistrationKey
+        private weak let table: OwnerTable?
+        private let address: ObjectIdentifier
+
+        init(
+            _ owner: any AnyObject & Sendable, _ manner: Manner, _ registrationKey: RegistrationKey,
+            in table: OwnerTable
+        ) {
+            self.owner = owner
+            address = ObjectIdentifier(owner)
+            self.manner = Locked(manner)
+            self.registrationKey = registrationKey
+            self.table = table
+        }
+
+        /// The owner, which stays alive while its closure runs, and the closure. `nil`: the owner was released, and the
+        /// registration ends.
+        var current: (any AnyObject & Sendable, Manner)? {
+            if let owner { return (owner, manner.withLock { $0 }) }
+            table?.remove(address, registrationKey, of: self)
+            return nil
+        }
+
+        /// Whether the new closure runs where the present one does, so that the two can be exchanged.
+        func accepts(_ new: Manner, of owner: any AnyObject & Sendable) -> Bool {
+            self.owner === owner && manner.withLock { $0.isLike(new) }
+        }
+
+        func exchange(_ new: Manner) {
+            // Release the previous closure without the lock.
+            let old = manner.withLock { manner in
+                defer { manner = new }
+                return manner
+            }
+            withExtendedLifetime(old) {}
+        }
+
+        /// Calls the current closure, in the context of the first one.
+        var relay: Manner {
+            switch manner.withLock({ $0 }) {
+            case .closure(let queue, _):
+                .closure(queue) { [self] arrival in
+                    if let (owner, manner) = current, case .closure(_, let closure) = manner {
+                        withExtendedLifetime(owner) { closure(arrival) }
+                    }
+                }
+            case .mainActor:
+                .mainActor { [self] arrival in
+                    if let (owner, manner) = current, case .mainActor(let closure) = manner {
+                        withExtendedLifetime(owner) { closure(arrival) }
+                    }
+                }
+            case .task(let executor, _):
+                .task(executor) { [self] arrival in
+                    if let (owner, manner) = current, case .task(_, let closure) = manner {
+                        await closure(arrival)
+                        withExtendedLifetime(owner) {}
+                    }
+                }
+            case .isolated(let actor, _):
+                .isolated(actor) { [self] actor, arrival in
+                    if let (owner, manner) = current, case .isolated(_, let closure) = manner {
+                        withExtendedLifetime(owner) { closure(actor, arrival) }
+                    }
+                }
+            case .pull: .pull
+            }
+        }
+    }
+
+    private struct Entry: Sendable {
+        let registration: Registration
+        let anchor: ObservationAnchor
+    }
+
+    private let generation = Forking.generation
+    private let entries = Locked<[ObjectIdentifier: [RegistrationKey: Entry]]>([:])
+    // Lock order: `entries`, then this lock, then a dispatcher's lock.
+    private let ending = Locked(EndingRegistrations<RegistrationKey>())
+
+    /// Adds an observation of an owner, or exchanges the closure of the one with the same key. `observe` is called with
+    /// the entries locked.
+    func anchor(
+        for owner: any AnyObject & Sendable, _ registrationKey: RegistrationKey, as manner: Manner,
+        in core: CenterCore, observe: (ObjectIdentifier, Manner) throws(SharedNotificationError) -> ObservationAnchor
+    ) throws(SharedNotificationError) -> ObservationAnchor {
+        try core.refuseIfForked()
+        let address = ObjectIdentifier(owner)
+        while true {
+            var stale: ObservationAnchor?
+            let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor? in
+                if let entry = entries[address]?[registrationKey] {
+                    if !entry.anchor.isCancelled, entry.registration.accepts(manner, of: owner) {
+                        entry.registration.exchange(manner)
+                        return entry.anchor
+                    }
+                    // The entry is being removed, or its owner has been released, or its closure runs in another
+                    // context than the new one. Its closure may be running. A thread that removes the owner from now on
+                    // does not find the entry, but must still wait for the closure.
+                    entry.anchor.observation.endRuns()
+                    ending.withLock { $0.add(address, registrationKey, entry.anchor.observation) }
+                    stale = take(address, registrationKey, from: &entries)?.anchor
+                    return nil
+                }
+                let registration = Registration(owner, manner, registrationKey, in: self)
+                let anchor = try observe(address, registration.relay)
+                entries[address, default: [:]][registrationKey] = Entry(registration: registration, anchor: anchor)
+                return anchor
+            }
+            if let anchor { return anchor }
+            stale?.cancel(waiting: true)
+        }
+    }
+
+    /// Ends all observations of an owner, and waits for its closures, except for one that makes this call.
+    func remove(_ owner: ObjectIdentifier) {
+        // In a forked child, no closure runs, and another thread of the parent may have held the lock.
+        guard generation == Forking.generation else { return }
+        let meant = entries.withLock { $0[owner] ?? [:] }
+        let alive = ending.withLock { $0.forgetEnded() }
+        withExtendedLifetime(alive) {}
+        // Without the lock: this waits for closures, which may add and remove observers.
+        Observation.cancelAll(
+            meant.values.map(\.anchor.observation) + ending.withLock { $0.of(owner) { _ in true } })
+        // Remove the entries only now: a concurrent removal of the owner must find them, and wait.
+        for (registrationKey, entry) in meant {
+            ending.withLock { $0.add(owner, registrationKey, entry.anchor.observation) }
+            _ = take(owner, registrationKey, of: entry.registration)
+        }
+    }
+
+    private func remove(_ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: Registration) {
+        take(owner, registrationKey, of: registration)?.anchor.cancel(waiting: false)
+    }
+
+    private func take(
+        _ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: Registration
+    ) -> Entry? {
+        entries.withLock { entries in
+            guard entries[owner]?[registrationKey]?.registration === registration else { return nil }
+            return take(owner, registrationKey, from: &entries)
+        }
+    }
+
+    private func take(
+        _ owner: ObjectIdentifier, _ registrationKey: RegistrationKey,
+        from entries: inout [ObjectIdentifier: [RegistrationKey: Entry]]
+    ) -> Entry? {
+        let entry = entries[owner]?.removeValue(forKey: registrationKey)
+        if entries[owner]?.isEmpty == true { entries[owner] = nil }
+        return entry
+    }
+}
+
+extension Manner {
+    /// Whether a closure of the other manner can take the place of this one's: both run in one context.
+    fileprivate func isLike(_ other: Manner) -> Bool {
+        switch (self, other) {
+        case (.closure(let queue, _), .closure(let otherQueue, _)): queue === otherQueue
+        case (.mainActor, .mainActor), (.task, .task): true
+        case (.isolated(let actor, _), .isolated(let otherActor, _)): actor.actor === otherActor.actor
+        default: false
+        }
+    }
+}
