@@ -8,7 +8,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// The process that creates the center decides its sizes. A value out of its range is refused when a center is
-    /// opened with it: ``SharedNotificationError/Code-swift.enum/invalidArgument``.
+    /// opened with it: ``SharedNotificationError/Code-swift.struct/invalidArgument``.
     public struct Configuration: Hashable, Sendable {
         /// Whether opening may create a center, and whether it may open an existing one.
         ///
@@ -20,9 +20,9 @@ extension SharedNotificationCenter {
         public enum Creation: Hashable, Sendable {
             /// Opens the center. Creates it first if there is none.
             case ifNeeded
-            /// Opens an existing center only: ``SharedNotificationError/Code-swift.enum/notFound`` if there is none.
+            /// Opens an existing center only: ``SharedNotificationError/Code-swift.struct/notFound`` if there is none.
             case never
-            /// Creates a new center only: ``SharedNotificationError/Code-swift.enum/exists`` if there is one.
+            /// Creates a new center only: ``SharedNotificationError/Code-swift.struct/exists`` if there is one.
             case exclusive
         }
 
@@ -69,7 +69,7 @@ extension SharedNotificationCenter {
         /// Whether the center object and its observers go on in the next center of the name when this one ends.
         ///
         /// A center ends when it is removed, deleted or replaced. Default: false; posting and observing then throw
-        /// ``SharedNotificationError/Code-swift.enum/removed``. `tail -F` follows a file's name in the same way.
+        /// ``SharedNotificationError/Code-swift.struct/removed``. `tail -F` follows a file's name in the same way.
         ///
         /// The next center is opened with this configuration, so it is created if ``creation`` allows that. Otherwise
         /// observers wait for it without using the processor, and posts throw `.removed` until it exists. Before the

@@ -119,7 +119,8 @@ extension CenterCore {
         } catch {
             throw SharedNotificationError(
                 .decodingFailed,
-                message: "can't decode the state \"\(name)\" of center \"\(self.name)\" as \(Value.self): \(error)")
+                message: "can't decode the state \"\(name)\" of center \"\(self.name)\" as \(Value.self): \(error)",
+                underlyingError: error)
         }
     }
 
@@ -200,6 +201,7 @@ extension CenterCore {
 
     private func encodingFailed(_ name: Name, _ error: any Error) -> SharedNotificationError {
         SharedNotificationError(
-            .encodingFailed, message: "can't post \"\(name)\" to center \"\(self.name)\": its encoder failed: \(error)")
+            .encodingFailed, message: "can't post \"\(name)\" to center \"\(self.name)\": its encoder failed: \(error)",
+            underlyingError: error)
     }
 }

@@ -12,7 +12,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Any string makes a `Name`. Its first use checks whether it is valid
-    /// (``SharedNotificationError/Code-swift.enum/invalidName``). The center compares names byte by byte.
+    /// (``SharedNotificationError/Code-swift.struct/invalidName``). The center compares names byte by byte.
     public struct Name: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
         /// The text. Two names are equal if their bytes are equal.
         public var rawValue: String

@@ -17,7 +17,7 @@
 /// A center object without observers has no thread.
 ///
 /// After `fork()`, a child can post through the same object. The parent's observers do not exist in the child. Adding
-/// an observer there fails with ``SharedNotificationError/Code-swift.enum/forked``: the child must open the center
+/// an observer there fails with ``SharedNotificationError/Code-swift.struct/forked``: the child must open the center
 /// itself.
 ///
 /// A child made by `_Fork()`, `vfork()` or raw `clone()` runs no fork handlers and keeps its parent's locks. If the

@@ -15,57 +15,72 @@
 ///
 /// A function's documentation names the kinds of failure that are specific to it. Each function that reads or writes a
 /// center can also throw these kinds:
-/// - ``Code-swift.enum/notACenter``: the center's memory contradicts itself.
-/// - ``Code-swift.enum/forked`` and ``Code-swift.enum/tooManyParticipants``: from the first use of a center object in
+/// - ``Code-swift.struct/notACenter``: the center's memory contradicts itself.
+/// - ``Code-swift.struct/forked`` and ``Code-swift.struct/tooManyParticipants``: from the first use of a center object in
 ///   a forked child, because the child takes a participant entry of its own.
-/// - ``Code-swift.enum/system(_:)``: no memory, or the program closed the center's own descriptor.
+/// - ``Code-swift.struct/system(_:)``: no memory, or the program closed the center's own descriptor.
 public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure. Programs decide by it, as ``SharedNotificationError`` shows.
-    public enum Code: Hashable, Sendable {
+    ///
+    /// Later versions add kinds, so a `switch` over them has a `default`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private let name: String
+        /// The error number of the operating system, with ``system(_:)``; `nil` with every other kind.
+        public let errno: Int32?
+
+        /// The kind's own name, and the error number if there is one. For an example see ``SharedNotificationError``.
+        public var description: String { errno.map { "\(name)(\($0))" } ?? name }
+
+        private init(_ name: String, errno: Int32? = nil) {
+            self.name = name
+            self.errno = errno
+        }
+
         /// The name of a center, notification or subject is empty, too long, or has bytes that it must not have; or a
         /// name prefix contains a `*`.
-        case invalidName
+        public static let invalidName = Code("invalidName")
         /// A configuration or an argument is out of its range.
-        case invalidArgument
+        public static let invalidArgument = Code("invalidArgument")
         /// The payload is larger than the center's maximum.
-        case payloadTooLarge
+        public static let payloadTooLarge = Code("payloadTooLarge")
         /// The sealed center that a peer sent is larger than this process accepts. Nothing of it was mapped.
-        case centerTooLarge
+        public static let centerTooLarge = Code("centerTooLarge")
         /// The directory of the center is full, or the center has no free entry for another name or prefix. Nothing was
         /// done.
-        case noSpace
+        public static let noSpace = Code("noSpace")
         /// The center belongs to another user, its permissions forbid it, it was opened for reading alone, or another
         /// user may rename files in its directory.
-        case notPermitted
+        public static let notPermitted = Code("notPermitted")
         /// The file is not a center, or is damaged. It was not touched.
-        case notACenter
+        public static let notACenter = Code("notACenter")
         /// The center was made by a version of Tidings with another format.
-        case incompatibleVersion
+        public static let incompatibleVersion = Code("incompatibleVersion")
         /// There is no such center (or, for state, no such value).
-        case notFound
+        public static let notFound = Code("notFound")
         /// There is such a center already.
-        case exists
+        public static let exists = Code("exists")
         /// A lossless observer is a whole ring behind (with a deadline: it still was when the deadline passed). Or all
         /// chunks for payloads of that size hold retained values or are being written. Nothing was posted.
-        case full
+        public static let full = Code("full")
         /// The center was removed, deleted or replaced: open it again. Opening and removing throw this if another
         /// process has been removing the center for two seconds.
-        case removed
+        public static let removed = Code("removed")
         /// The sequence belongs to another center, most often an earlier one of the same name. Start with `.oldest` or
         /// `.now` (``SharedNotificationCenter/Start``).
-        case otherIncarnation
+        public static let otherIncarnation = Code("otherIncarnation")
         /// All participant entries of the center are taken.
-        case tooManyParticipants
+        public static let tooManyParticipants = Code("tooManyParticipants")
         /// All observer entries of the center are taken.
-        case tooManyObservers
+        public static let tooManyObservers = Code("tooManyObservers")
         /// The value could not be encoded; the message contains the encoder's error. Nothing was posted.
-        case encodingFailed
+        public static let encodingFailed = Code("encodingFailed")
         /// The value exists, but does not decode as the requested type.
-        case decodingFailed
+        public static let decodingFailed = Code("decodingFailed")
         /// This object belongs to the parent process; a forked child must open the center itself for this operation.
-        case forked
-        /// Any other error of the operating system, as an `errno`.
-        case system(Int32)
+        public static let forked = Code("forked")
+        /// Any other error of the operating system, as an `errno`. For an example of codes see
+        /// ``SharedNotificationError``.
+        public static func system(_ errno: Int32) -> Code { Code("system", errno: errno) }
     }
 
     /// The kind of failure.
@@ -76,10 +91,26 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
     /// The same text as ``message``.
     public var description: String { message }
 
+    /// The encoder's or decoder's own error, with ``Code-swift.struct/encodingFailed`` and
+    /// ``Code-swift.struct/decodingFailed``. Two errors are equal if their code and message are.
+    public let underlyingError: (any Error)?
+
     /// Creates an error of that kind with that line, as the library throws it. For replacements of the library in
     /// tests.
-    public init(_ code: Code, message: String) {
+    public init(_ code: Code, message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message
+        self.underlyingError = underlyingError
+    }
+
+    /// Whether code and message are equal.
+    public static func == (one: SharedNotificationError, other: SharedNotificationError) -> Bool {
+        one.code == other.code && one.message == other.message
+    }
+
+    /// Hashes code and message.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(message)
     }
 }

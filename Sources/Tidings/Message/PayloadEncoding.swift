@@ -63,7 +63,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// `encode` runs on the poster's thread, `decode` where the observer's closure runs. An error of `encode` reaches
-    /// the poster as ``SharedNotificationError/Code-swift.enum/encodingFailed``. An error of `decode` reaches the
+    /// the poster as ``SharedNotificationError/Code-swift.struct/encodingFailed``. An error of `decode` reaches the
     /// observer's `onUndecodable`.
     public protocol PayloadCoder: Sendable {
         /// The format's number, ``PayloadFormat/firstCustom`` or above. Poster and observer must use it for the same

@@ -31,8 +31,8 @@ extension SharedNotificationCenter {
         /// If the next position has left the ring, the observer starts with the oldest later notification in the ring.
         /// Notifications that left the ring before registration are not reported as missed.
         ///
-        /// Registering throws ``SharedNotificationError/Code-swift.enum/otherIncarnation`` if the center is another
-        /// one. It throws ``SharedNotificationError/Code-swift.enum/invalidArgument`` if the center has not reached
+        /// Registering throws ``SharedNotificationError/Code-swift.struct/otherIncarnation`` if the center is another
+        /// one. It throws ``SharedNotificationError/Code-swift.struct/invalidArgument`` if the center has not reached
         /// this position.
         case after(_ sequence: UInt64, in: UInt64)
 
@@ -81,7 +81,7 @@ extension SharedNotificationCenter {
         /// numbers start again.
         case reopened(incarnation: UInt64)
         /// The last element: the center has ended or is unusable, for this reason, most often
-        /// ``SharedNotificationError/Code-swift.enum/removed``.
+        /// ``SharedNotificationError/Code-swift.struct/removed``.
         case centerEnded(SharedNotificationError)
     }
 
@@ -111,7 +111,7 @@ extension SharedNotificationCenter {
         /// numbers start again.
         case reopened(incarnation: UInt64)
         /// The last element: the center has ended or is unusable, for this reason, most often
-        /// ``SharedNotificationError/Code-swift.enum/removed``.
+        /// ``SharedNotificationError/Code-swift.struct/removed``.
         case centerEnded(SharedNotificationError)
     }
 }

@@ -119,7 +119,8 @@ extension SharedNotificationCenter {
             do { value = try new.map(decode) } catch {
                 throw SharedNotificationError(
                     .decodingFailed,
-                    message: "can't decode the state \"\(name)\" of center \"\(core.name)\" as \(Value.self): \(error)")
+                    message: "can't decode the state \"\(name)\" of center \"\(core.name)\" as \(Value.self): \(error)",
+                    underlyingError: error)
             }
             registrar.withMutation(of: self, keyPath: \.value) { current = value }
         }

@@ -29,6 +29,28 @@ struct ErrorTests {
         }
     }
 
+    /// A kind has a name, and an error says what lies under it.
+    @Test func codesAndUnderlyingErrors() throws {
+        struct Refusal: Error {}
+        struct Unwilling: Center.Message, Codable {
+            static let name: Center.Name = "unwilling"
+            init() {}
+            func encode(to encoder: any Encoder) throws { throw Refusal() }
+            init(from decoder: any Decoder) throws { throw Refusal() }
+        }
+        let test = try TestCenter()
+        let encoding = #expect(throws: SharedNotificationError.self) { try test.center.post(Unwilling()) }
+        #expect(encoding?.code == .encodingFailed && encoding?.underlyingError is Refusal)
+        try test.center.setState(1, for: "unwilling")
+        let decoding = #expect(throws: SharedNotificationError.self) { try test.center.state(for: Unwilling.self) }
+        #expect(decoding?.code == .decodingFailed && decoding?.underlyingError != nil)
+        let other = SharedNotificationError(.encodingFailed, message: encoding?.message ?? "")
+        #expect(other == encoding && Set([other, encoding]).count == 1 && other.underlyingError == nil)
+        #expect("\(SharedNotificationError.Code.full) \(SharedNotificationError.Code.system(2))" == "full system(2)")
+        #expect(SharedNotificationError.Code.system(2).errno == 2 && SharedNotificationError.Code.full.errno == nil)
+        #expect(SharedNotificationError.Code.system(2) != .system(3))
+    }
+
     @Test func configurations() throws {
         let test = try TestCenter()
         for configuration in [
