@@ -161,8 +161,8 @@ extension tidings_post_options {
     fileprivate init(format: UInt8, _ post: SharedNotificationCenter.PostFlags) {
         self.init()
         self.format = format
-        flags = post.isRetained ? UInt8(TIDINGS_POST_RETAIN) : 0
-        if post.deliversImmediately { flags |= UInt8(TIDINGS_POST_IMMEDIATE) }
+        // The two lowest bits are TIDINGS_POST_RETAIN and TIDINGS_POST_IMMEDIATE (`PostOptionsTests`).
+        flags = UInt8(truncatingIfNeeded: post.bits) & 3
         if let timeout = post.timeout { deadline_ns = Self.nanoseconds(timeout) }
     }
 

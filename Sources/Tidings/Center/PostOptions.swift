@@ -113,9 +113,6 @@ extension SharedNotificationCenter {
         init(isRetained: Bool = false, timeout: Duration? = nil) {
             self.init(timeout: timeout, bits: isRetained ? 1 : 0)
         }
-
-        var isRetained: Bool { bits & 1 != 0 }
-        var deliversImmediately: Bool { bits & 2 != 0 }
     }
 
     /// When a notification is posted: at once, soon, or when no further posts have come for a while.
