@@ -14,7 +14,7 @@ struct DeferredPosts {
 
         /// Whether this post replaces `other` under that coalescing.
         func replaces(_ other: Pending, _ coalescing: SharedNotificationCenter.Coalescing) -> Bool {
-            !coalescing.isEmpty
+            !coalescing.isEmpty && other.flags.bits & 3 == flags.bits & 3
                 && (!coalescing.contains(.name) || other.name == name)
                 && (!coalescing.contains(.subject) || other.subjectBytes == subjectBytes)
         }

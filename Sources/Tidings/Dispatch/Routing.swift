@@ -65,12 +65,14 @@ extension Dispatcher {
         var finished: Unmanaged<Observation>?
         while true {
             var ending: Ending?
-            let step = lock.withLock { nextStep(tenure, after: finished, &ending) }
+            var startsLane = false
+            let step = lock.withLock { nextStep(tenure, after: finished, &ending, &startsLane) }
             if let ending { for continuation in ending { continuation.resume() } }
             if case .drain = step, let finished {
                 finished.takeRetainedValue().drainOnDeposedThread()
                 return .deposed
             }
+            if startsLane { finished?._withUnsafeGuaranteedRef { $0.startLane() } }
             finished?.release()
             finished = nil
             switch step {
@@ -134,14 +136,15 @@ extension Dispatcher {
     /// released here after `cancel()` has returned in another thread.
     @inline(__always)
     private func nextStep(
-        _ tenure: Roles.Tenure, after finished: Unmanaged<Observation>?, _ ending: inout Ending?
+        _ tenure: Roles.Tenure, after finished: Unmanaged<Observation>?, _ ending: inout Ending?,
+        _ startsLane: inout Bool
     ) -> Step {
         if let finished {
             guard roles.handlerReturns(tenure) else { return .drain }
             pulse.add(1, ordering: .relaxed)
             running = nil
             finished._withUnsafeGuaranteedRef {
-                $0.returns()
+                startsLane = $0.returns()
                 if $0.machine.isCancelled { ending = $0.ended() }
             }
         }

@@ -44,16 +44,28 @@ extension Observation {
         return arrives
     }
 
-    /// Called after the closure that `arrives` started has returned. Nothing waits in the lane: only this thread adds
-    /// items.
+    /// Called after the closure that `arrives` started has returned. True: items wait in the lane, and the caller starts
+    /// it without the lock.
     @inline(__always)
-    func returns() {
+    func returns() -> Bool {
         machine.returns()
-        guard let lane else { return }
-        (lane.isBusy, lane.isRunning) = (false, false)
+        guard let lane else { return false }
+        lane.isRunning = false
+        // While the closure ran, a resumption of the center object may have moved held items to the lane.
+        if lane.next() != nil { return true }
         // The stop is not waited for: this is the leader's thread, and the leader ends when it reads that it is
         // stopped.
         dispatcher.finish(dispatcher.rests(lane, of: object!))
+        return false
+    }
+
+    /// As `machine.resume()`. If a closure of the lane runs, the held items wait for it.
+    func resumes() -> ObservationMachine.Keeps {
+        let keeps = machine.resume()
+        guard keeps == .keptAndDrain, let lane else { return keeps }
+        if lane.isBusy { return .kept }
+        lane.isBusy = true
+        return keeps
     }
 
     func keep(_ item: Item, isImmediate: Bool) -> ObservationMachine.Keeps {

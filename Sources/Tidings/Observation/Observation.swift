@@ -100,6 +100,13 @@ final class Observation: @unchecked Sendable {
     }
 }
 
+extension Observation {
+    /// Whether notifications still arrive for it.
+    var isServed: Bool {
+        !dispatcher.isForked && dispatcher.lock.withLock { !machine.isCancelled && !dispatcher.roles.isStopped }
+    }
+}
+
 /// The shared reference in a token's copies: the observation ends when it is released.
 final class ObservationAnchor: Sendable {
     let observation: Observation

@@ -27,8 +27,9 @@ extension SharedNotificationCenter {
         public var isLossless: Bool
         /// The object that the observation belongs to; the center object holds it weakly.
         ///
-        /// The observation ends when the object is released, even if the token is kept. Until then the center object
-        /// keeps the observation alive, so the token may be dropped. All observations of one owner receive their
+        /// After the object is released, no closure is called for it, even if the token is kept. The observation then
+        /// ends, at the latest with its next notification. Until then the center object keeps the observation alive, so
+        /// the token may be dropped. All observations of one owner receive their
         /// notifications in one order, and one at a time; an observation that is lossless, or starts with history, has
         /// an order of its own. ``SharedNotificationCenter/removeObservers(of:)`` ends all of them.
         ///
@@ -36,7 +37,8 @@ extension SharedNotificationCenter {
         /// with a closure that runs in the same context (no queue or the same queue, the main actor, a task), the new
         /// closure replaces the old one, and no notification is lost or arrives twice. The other options of the first
         /// registration remain, except ``onUndecodable``. A closure for another context ends the first observation and
-        /// starts a new one. A closure should refer to the owner weakly.
+        /// starts a new one, and notifications in between are lost. The tokens of both registrations are equal if the
+        /// closure was replaced: `cancel()` of one ends the other. A closure should refer to the owner weakly.
         public var owner: (any AnyObject & Sendable)?
         /// Where a closure runs that is neither asynchronous nor isolated to an actor; `nil`: on the center object's
         /// dispatcher thread.

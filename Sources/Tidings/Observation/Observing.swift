@@ -202,13 +202,14 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - names: the observed names.
-    ///   - options: the subject, the start, the queue, and what happens to losses.
+    ///   - options: the subject, the start, the queue, and what happens to losses. Every payload is delivered, so
+    ///     ``ObserverOptions/onUndecodable`` has no effect.
     ///   - suspensionBehavior: what happens to notifications that arrive while ``isSuspended`` is true, for each name
     ///     separately.
     ///   - handler: receives each notification.
     /// - Returns: a token, as for a message.
     /// - Throws: ``SharedNotificationError``: `.invalidName` (also for a prefix or the subject), `.invalidArgument`
-    ///   (neither a name nor a prefix; a queue for a closure with an isolation), `.noSpace` (for names or prefixes),
+    ///   (neither a name nor a prefix; an executor, or a queue for a closure with an isolation), `.noSpace` (for names or prefixes),
     ///   `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center opened read-only, which allows
     ///   observing all names), `.forked`, `.system` (no thread, or no memory).
     public func addObserver(
@@ -248,18 +249,22 @@ extension SharedNotificationCenter {
         _ behavior: SuspensionBehavior = .deliverImmediately, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationToken {
         let subscription = options.subscription(to: names, prefixes: prefixes)
+        var onMissed = options.onMissed
+        if let owner = options.owner, let told = onMissed {
+            onMissed = { [weak owner] count, name in if owner != nil { told(count, name) } }
+        }
         func observe(
             of object: ObjectIdentifier?, as manner: Manner
         ) throws(SharedNotificationError) -> ObservationAnchor {
             try suspension.add(behavior) { (held, isSuspended) throws(SharedNotificationError) in
                 try core.observe(
-                    subscription, onMissed: options.onMissed, held: held, isSuspended: isSuspended, of: object,
+                    subscription, onMissed: onMissed, held: held, isSuspended: isSuspended, of: object,
                     as: manner)
             }
         }
         guard let owner = options.owner else { return ObservationToken(anchor: try observe(of: nil, as: manner)) }
         let registrationKey = OwnerTable.RegistrationKey(
-            names: names, prefixes: prefixes, type: ObjectIdentifier(type),
+            names: names.map { Set($0) }, prefixes: Set(prefixes.map { ByteText($0) }), type: ObjectIdentifier(type),
             subject: options.subject.map { ByteText($0) })
         return ObservationToken(
             anchor: try owners.anchor(for: owner, registrationKey, as: manner, in: core) {

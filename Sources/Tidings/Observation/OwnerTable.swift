@@ -3,13 +3,15 @@
 final class OwnerTable: Sendable {
     /// An owner has one observation for each of these.
     struct RegistrationKey: Hashable {
-        var names: [SharedNotificationCenter.Name]?
-        var prefixes: [String]
+        /// `nil`: all names.
+        var names: Set<SharedNotificationCenter.Name>?
+        var prefixes: Set<ByteText>
         var type: ObjectIdentifier
         var subject: ByteText?
     }
 
-    /// An owner and its current closure, which a later registration may exchange.
+    /// An owner and its current closure, which a later registration may exchange. The observation's manner alone keeps
+    /// it alive: when the observation ends, the closure is released.
     private final class Registration: @unchecked Sendable {
         // Sendable: only the closure changes, behind a lock. Loading a weak reference excludes its clearing.
         private weak var owner: (any AnyObject & Sendable)?
@@ -42,14 +44,15 @@ final class OwnerTable: Sendable {
             self.owner === owner && manner.withLock { $0.isLike(new) }
         }
 
-        func exchange(_ new: Manner) {
-            // Release the previous closure without the lock.
-            let old = manner.withLock { manner in
+        /// Returns the previous closure, which the caller releases without a lock.
+        func exchange(_ new: Manner) -> Manner {
+            manner.withLock { manner in
                 defer { manner = new }
                 return manner
             }
-            withExtendedLifetime(old) {}
         }
+
+        var isOwnerAlive: Bool { owner != nil }
 
         /// Calls the current closure, in the context of the first one.
         var relay: Manner {
@@ -84,13 +87,21 @@ final class OwnerTable: Sendable {
         }
     }
 
-    private struct Entry: Sendable {
-        let registration: Registration
+    private struct Entry: @unchecked Sendable {
+        // Sendable: used only with the lock held. Loading a weak reference excludes its clearing.
+        weak var registration: Registration?
         let anchor: ObservationAnchor
     }
 
+    private struct Entries: Sendable {
+        var byOwner: [ObjectIdentifier: [RegistrationKey: Entry]] = [:]
+        /// From this number of registrations on, those that have ended are removed.
+        var limit = 16
+        var count = 0
+    }
+
     private let generation = Forking.generation
-    private let entries = Locked<[ObjectIdentifier: [RegistrationKey: Entry]]>([:])
+    private let entries = Locked(Entries())
     // Lock order: `entries`, then this lock, then a dispatcher's lock.
     private let ending = Locked(EndingRegistrations<RegistrationKey>())
 
@@ -103,11 +114,17 @@ final class OwnerTable: Sendable {
         try core.refuseIfForked()
         let address = ObjectIdentifier(owner)
         while true {
-            var stale: ObservationAnchor?
+            // Released after unlocking: a closure's captures may be released with it, and their deinit may run any code.
+            var registrations: [Registration] = []
+            var replaced: Manner?
+            var stale: Entry?
+            var ended: [ObservationAnchor] = []
             let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor? in
-                if let entry = entries[address]?[registrationKey] {
-                    if !entry.anchor.isCancelled, entry.registration.accepts(manner, of: owner) {
-                        entry.registration.exchange(manner)
+                if let entry = entries.byOwner[address]?[registrationKey] {
+                    let registration = entry.registration
+                    if let registration { registrations.append(registration) }
+                    if let registration, entry.anchor.observation.isServed, registration.accepts(manner, of: owner) {
+                        replaced = registration.exchange(manner)
                         return entry.anchor
                     }
                     // The entry is being removed, or its owner has been released, or its closure runs in another
@@ -115,24 +132,50 @@ final class OwnerTable: Sendable {
                     // does not find the entry, but must still wait for the closure.
                     entry.anchor.observation.endRuns()
                     ending.withLock { $0.add(address, registrationKey, entry.anchor.observation) }
-                    stale = take(address, registrationKey, from: &entries)?.anchor
+                    stale = Self.take(address, registrationKey, from: &entries)
                     return nil
                 }
+                ended = Self.removeEnded(from: &entries, &registrations)
                 let registration = Registration(owner, manner, registrationKey, in: self)
+                registrations.append(registration)
                 let anchor = try observe(address, registration.relay)
-                entries[address, default: [:]][registrationKey] = Entry(registration: registration, anchor: anchor)
+                entries.byOwner[address, default: [:]][registrationKey] = Entry(
+                    registration: registration, anchor: anchor)
+                entries.count += 1
                 return anchor
             }
+            for anchor in ended { anchor.cancel(waiting: false) }
+            withExtendedLifetime((registrations, replaced)) {}
             if let anchor { return anchor }
-            stale?.cancel(waiting: true)
+            stale?.anchor.cancel(waiting: true)
         }
+    }
+
+    /// Removes the entries of ended observations and of released owners, now and then, so that the table does not grow
+    /// without bound. The caller cancels what is returned, without the lock.
+    private static func removeEnded(
+        from entries: inout Entries, _ registrations: inout [Registration]
+    ) -> [ObservationAnchor] {
+        guard entries.count >= entries.limit else { return [] }
+        var ended: [ObservationAnchor] = []
+        for (owner, registered) in entries.byOwner {
+            for (registrationKey, entry) in registered {
+                let registration = entry.registration
+                if let registration { registrations.append(registration) }
+                if registration?.isOwnerAlive == true, !entry.anchor.isCancelled { continue }
+                ended.append(entry.anchor)
+                _ = take(owner, registrationKey, from: &entries)
+            }
+        }
+        entries.limit = max(16, 2 * entries.count)
+        return ended
     }
 
     /// Ends all observations of an owner, and waits for its closures, except for one that makes this call.
     func remove(_ owner: ObjectIdentifier) {
         // In a forked child, no closure runs, and another thread of the parent may have held the lock.
         guard generation == Forking.generation else { return }
-        let meant = entries.withLock { $0[owner] ?? [:] }
+        let meant = entries.withLock { $0.byOwner[owner] ?? [:] }
         let alive = ending.withLock { $0.forgetEnded() }
         withExtendedLifetime(alive) {}
         // Without the lock: this waits for closures, which may add and remove observers.
@@ -141,29 +184,33 @@ final class OwnerTable: Sendable {
         // Remove the entries only now: a concurrent removal of the owner must find them, and wait.
         for (registrationKey, entry) in meant {
             ending.withLock { $0.add(owner, registrationKey, entry.anchor.observation) }
-            _ = take(owner, registrationKey, of: entry.registration)
+            take(owner, registrationKey, of: entry.anchor)
         }
     }
 
+    /// The owner was released. Its closure, which is being called, is not waited for.
     private func remove(_ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: Registration) {
-        take(owner, registrationKey, of: registration)?.anchor.cancel(waiting: false)
-    }
-
-    private func take(
-        _ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: Registration
-    ) -> Entry? {
-        entries.withLock { entries in
-            guard entries[owner]?[registrationKey]?.registration === registration else { return nil }
-            return take(owner, registrationKey, from: &entries)
+        let entry = entries.withLock { entries -> Entry? in
+            guard entries.byOwner[owner]?[registrationKey]?.registration === registration else { return nil }
+            return Self.take(owner, registrationKey, from: &entries)
         }
+        entry?.anchor.cancel(waiting: false)
     }
 
-    private func take(
-        _ owner: ObjectIdentifier, _ registrationKey: RegistrationKey,
-        from entries: inout [ObjectIdentifier: [RegistrationKey: Entry]]
+    private func take(_ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, of anchor: ObservationAnchor) {
+        let entry = entries.withLock { entries -> Entry? in
+            guard entries.byOwner[owner]?[registrationKey]?.anchor === anchor else { return nil }
+            return Self.take(owner, registrationKey, from: &entries)
+        }
+        withExtendedLifetime(entry) {}
+    }
+
+    private static func take(
+        _ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, from entries: inout Entries
     ) -> Entry? {
-        let entry = entries[owner]?.removeValue(forKey: registrationKey)
-        if entries[owner]?.isEmpty == true { entries[owner] = nil }
+        let entry = entries.byOwner[owner]?.removeValue(forKey: registrationKey)
+        if entry != nil { entries.count -= 1 }
+        if entries.byOwner[owner]?.isEmpty == true { entries.byOwner[owner] = nil }
         return entry
     }
 }

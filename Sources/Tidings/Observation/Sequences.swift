@@ -80,7 +80,8 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Start, end, failure and parameters: as for `messages(of:options:bufferSize:keeping:)` of a type.
+    /// Start, end, failure and parameters: as for `messages(of:options:bufferSize:keeping:)` of a type. Losses are
+    /// elements, so ``ObserverOptions/onMissed`` has no effect.
     public func deliveries<each Argument>(
         of key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(), bufferSize: Int = 1024,
         keeping: Keeping = .newest
@@ -103,7 +104,8 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// The notifications of all names arrive in one order. Start, end, failure and parameters: as for
-    /// `messages(of:options:bufferSize:keeping:)` of a type.
+    /// `messages(of:options:bufferSize:keeping:)` of a type. Losses are elements, and every payload is delivered, so
+    /// ``ObserverOptions/onMissed`` and ``ObserverOptions/onUndecodable`` have no effect.
     public func deliveries(
         ofNames names: Names, options: ObserverOptions = ObserverOptions(), bufferSize: Int = 1024,
         keeping: Keeping = .newest

@@ -126,7 +126,7 @@ final class Suspension: Sendable {
                     if before {
                         // A leader may wait for room in the held notifications.
                         observation.dispatcher.lock.wakeAll()
-                        return observation.machine.resume()
+                        return observation.resumes()
                     }
                     observation.machine.suspend()
                     return .ignore
