@@ -12,13 +12,14 @@
 // Revoking too early is harmless, because the poster claims again. So the timeout is below a time slice.
 #define REVOKE_TIMEOUT_NS 2000000u
 // A wake-up costs the poster 2 to 5 µs, and the observer that it woke needs a processor too.
+// The one reader that a post in an observable center wakes is included in REVOKE_TIMEOUT_NS.
 #define REVOKE_TIMEOUT_PER_MEMBER_NS 20000u
-// In an observable center each post also makes a system call to wake readers, whose number is unknown.
-#define REVOKE_TIMEOUT_FOR_READERS_NS 2000000u
 #define REVOKE_TIMEOUT_DOUBLINGS 5        // 2 ms become 64 ms for a record that wakes no observer
 #define REVOKE_TIMEOUT_MAX_NS 250000000u  // bounds what hostile words can cause
-// A reader cannot revoke, and misses a record that is committed later: worth a longer wait.
-#define READER_TIMEOUT_FACTOR 10u
+// A reader cannot revoke, and misses a record that is committed later: worth a longer wait. 40 ms for a record that
+// wakes no observer: a poster that lost its processor on a busy machine gets it back within several time slices.
+#define READER_TIMEOUT_FACTOR 20u
+#define READER_TIMEOUT_MAX_NS 2500000000u  // bounds what hostile words can cause
 #define READER_LOOKS 100u
 #define SPIN_LOOKS 200  // at a claimed slot, before giving the processor away; some microseconds
 
@@ -49,8 +50,7 @@ uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position) {
     const uint64_t route = tidings__route(tidings__cell_at(s, position));
     uint64_t asked = members(s, tidings__route_name(route)) + members(s, tidings__route_name_subject(route)) +
                      members(s, TIDINGS__NAME_ALL) + members_by_prefix(s);
-    uint64_t longest = REVOKE_TIMEOUT_NS + asked * REVOKE_TIMEOUT_PER_MEMBER_NS +
-                       (s->observable ? REVOKE_TIMEOUT_FOR_READERS_NS : 0);
+    uint64_t longest = REVOKE_TIMEOUT_NS + asked * REVOKE_TIMEOUT_PER_MEMBER_NS;
     // If the same poster was revoked at the positions just before, it is slow, not stopped: it came back each time.
     // Each of these revocations doubles the timeout.
     const uint64_t who = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;
@@ -96,7 +96,9 @@ void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck
         return;
     }
     // Needs a number of calls too: each of them yields the processor to participants, which may revoke.
-    stuck->over = stuck->calls > READER_LOOKS && waited >= READER_TIMEOUT_FACTOR * longest;
+    uint64_t reader_timeout = READER_TIMEOUT_FACTOR * longest;
+    if (reader_timeout > READER_TIMEOUT_MAX_NS) reader_timeout = READER_TIMEOUT_MAX_NS;
+    stuck->over = stuck->calls > READER_LOOKS && waited >= reader_timeout;
     if (stuck->over) return;
     if (!sleep) {
         tidings__yield();
@@ -104,9 +106,10 @@ void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck
     }
     // The poster has no processor, wakes many observers, or is stopped. Its commit is a plain store, which wakes no
     // thread. After many wake-ups the poster also wakes the sleepers on the claim, but not in an observable center. So
-    // sleep in steps, each longer than the last.
+    // sleep in steps, each longer than the last. A reader's are twice as long, because it waits for so many more.
+    const uint64_t longest_step = longest / (s->writable ? 16 : 8);
     uint64_t step = stuck->calls < 8 ? UINT64_C(10000) << stuck->calls : longest;
-    if (step > longest / 16) step = longest / 16;
+    if (step > longest_step) step = longest_step;
     tidings__cell *cell = tidings__cell_at(s, position);
     uint64_t w = tidings__acquire(&cell->claim);
     if (tidings__slot_status(s, position) == TIDINGS__CLAIMED)
