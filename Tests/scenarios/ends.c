@@ -102,6 +102,59 @@ static void polls_until_the_end(void) {
 
 void each_end_makes_the_descriptor_readable(void) { each_end_with(polls_until_the_end); }
 
+#define ANSWERED 50u  // posts that wait until the one before was received
+#define POSTED (ANSWERED + 3)
+static pipe_pair answer;
+
+// The loop that tidings.h describes at `tidings_observer_descriptor`.
+static void loops_until_an_error(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    int fd, result;
+    OK(tidings_observer_descriptor(observer, &fd));
+    tidings_delivery delivery;
+    uint32_t received = 0, turns = 0;
+    CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "something is there");
+    tell(&ready);
+    for (;; turns++) {
+        CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1, "poll: %s", strerror(errno));
+        while ((result = tidings_next(observer, 0, &delivery)) == 0) {
+            CHECK(stamp_of(&delivery).number == received, "%u, not %u", stamp_of(&delivery).number, received);
+            if (received++ < ANSWERED) tell(&answer);
+        }
+        if (result != -EAGAIN) break;
+    }
+    CHECK(result == -ESTALE, "%d", result);
+    CHECK(received == POSTED, "%u received", received);
+    // A turn for each post and one for the end; some for nothing. A loop that spins takes thousands.
+    CHECK(turns <= 4 * POSTED, "%u turns", turns);
+    tidings_observer_close(observer);
+    tidings_close(center);
+}
+
+// It receives everything, ends with the center, and does not spin: neither between posts nor at the end.
+void a_poll_loop_ends_with_its_center_and_does_not_spin(void) {
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        ready = pipe_open();
+        answer = pipe_open();
+        tidings_center *center = join_center(256);
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        const pid_t observer = start(loops_until_an_error);
+        told(&ready);
+        for (uint32_t number = 0; number < ANSWERED; number++) {
+            post_number(publisher, number);
+            told(&answer);
+            until_asleep(observer, center, 1);
+        }
+        for (uint32_t number = ANSWERED; number < POSTED; number++) post_number(publisher, number);
+        bring_about(ends[i]);
+        ends_well(observer);
+        tidings_publisher_close(publisher);
+        tidings_close(center);
+        clean();
+    }
+}
+
 // What was posted before the end comes before it.
 void what_was_posted_before_the_end_comes_first(void) {
     for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
