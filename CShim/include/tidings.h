@@ -61,9 +61,6 @@
 /// much (Docs/Testing.md). One walk reclaims all dead participants, so their number adds nothing. Two costs come on
 /// top: copying a payload, and the kernel's time to give or take back memory.
 ///
-/// If an opening creates a center, other openings, closings and `fork` of its process wait while the kernel gives the
-/// memory: 60 to 79 ms for 2^20 slots.
-///
 /// *Waits*: the call may sleep, for as long as its line says. It holds no lock of the process meanwhile.
 /// *Never waits*: the call waits for no other process. It waits only for threads that change the same handle.
 ///

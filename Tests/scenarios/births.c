@@ -1,6 +1,15 @@
 // Many processes create one center at once: the result is one center, and never half a center. (Creators that die:
 // faulted_centers.c.)
+#include <dirent.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "center/center.h"
 #include "foreign.h"
@@ -118,4 +127,92 @@ void a_center_is_born_with_its_memory_and_touches_little(void) {
         tidings_close(center);
         OK(tidings_remove("scenario", NULL));
     }
+}
+
+// MARK: While the kernel gives the memory
+
+static bool sealed_is_created, first_is_another;
+static int notices = -1;  // of the creating thread's calls of fallocate, each of which waits for an answer
+
+static void *creates_slowly(void *argument) {
+    tidings_center **center = argument;
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "%s", strerror(errno));
+    const int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    CHECK(fd >= 0, "%s", strerror(errno));
+    __atomic_store_n(&notices, fd, __ATOMIC_SEQ_CST);
+    if (sealed_is_created)
+        OK(tidings_create_sealed("slow", &tidings_small_configuration, center));
+    else
+        OK(tidings_open("slow", &tidings_small_configuration, center));
+    return NULL;
+}
+
+static int open_files(void) {
+    int count = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    CHECK(directory, "%s", strerror(errno));
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count;
+}
+
+static _Atomic int *files_of_child;
+static void counts_files(void) { atomic_store(files_of_child, open_files()); }
+
+// How many open files fewer a forked child has: those of the thread that watches files, and those that it closes.
+static int files_less_in_a_child(void) {
+    const int files = open_files();
+    ends_well(start(counts_files));
+    return files - atomic_load(files_of_child);
+}
+
+// A thread that creates a center stands in the call by which the kernel gives the memory. Other threads open, create
+// and close centers and fork meanwhile; a child keeps no descriptor of the unfinished file.
+static void create_slowly(void) {
+    struct seccomp_notif notice = {0};
+    struct seccomp_notif_resp answer = {0};
+    tidings_center *slow = NULL, *other;
+    pthread_t thread;
+    files_of_child = shared_memory(sizeof *files_of_child);
+    tidings_center *open_already = join_center(256);
+    OK(tidings_open("another", &tidings_small_configuration, &other));
+    const int less = files_less_in_a_child();
+    tidings_close(other);
+    __atomic_store_n(&notices, -1, __ATOMIC_SEQ_CST);
+    CHECK(pthread_create(&thread, NULL, creates_slowly, &slow) == 0, "no thread");
+    while (__atomic_load_n(&notices, __ATOMIC_SEQ_CST) < 0) sched_yield();
+    CHECK(ioctl(notices, SECCOMP_IOCTL_NOTIF_RECV, &notice) == 0, "%s", strerror(errno));
+    OK(tidings_open("another", &tidings_small_configuration, &other));
+    CHECK(files_less_in_a_child() == less + 1, "a child keeps the unfinished file");
+    tidings_close(other);
+    // Another one may get the name first: then the thread opens that one.
+    if (!sealed_is_created && first_is_another) OK(tidings_open("slow", &tidings_small_configuration, &other));
+    answer = (struct seccomp_notif_resp){.id = notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    CHECK(ioctl(notices, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0, "%s", strerror(errno));
+    pthread_join(thread, NULL);
+    close(notices);
+    if (!sealed_is_created && first_is_another) {
+        CHECK(tidings_incarnation(slow) == tidings_incarnation(other), "two centers of one name");
+        tidings_close(other);
+    }
+    CHECK(files_less_in_a_child() == less, "a child closes what is finished");
+    works(slow);
+    tidings_close(slow);
+    tidings_close(open_already);
+}
+
+void a_wait_for_memory_holds_up_no_other_center(void) {
+    create_slowly();
+    OK(tidings_remove("slow", NULL));
+    first_is_another = true;
+    create_slowly();
+    sealed_is_created = true;
+    create_slowly();
 }

@@ -10,6 +10,7 @@ CATEGORY(births)
 SCENARIO(a_hundred_creators_of_one_name_end_on_one_center)
 SCENARIO(one_of_many_exclusive_creators_succeeds)
 SCENARIO(a_center_is_born_with_its_memory_and_touches_little)
+SCENARIO(a_wait_for_memory_holds_up_no_other_center)
 
 CATEGORY(foreign_files)
 SCENARIO(files_that_are_no_centers_are_refused_and_left_alone)

@@ -12,6 +12,13 @@
 #include "segment/segment.h"
 #include "tidings.h"
 
+// Descriptors that a child forked meanwhile must close: those on their way to a peer, and that of a center which is
+// being created. A child that kept them would keep the peer's locks, or the file's memory, for as long as it lives.
+typedef struct tidings__descriptor_set {
+    int descriptors[3], count;
+    struct tidings__descriptor_set *next;
+} tidings__descriptor_set;
+
 struct tidings_center {
     tidings__segment segment;
     // What every post reads. Written only when the process joins.
@@ -41,7 +48,8 @@ struct tidings_center {
 
     // One thread at a time joins after a fork, or reclaims. A post waits for it only in a forked child's first use.
     _Alignas(128) pthread_mutex_t lock;
-    struct tidings_center *next;  // the list of open centers, for forked children
+    struct tidings_center *next;       // the list of open centers, for forked children
+    tidings__descriptor_set creating;  // its descriptor, while the kernel gives it memory
 
     // The remaining members are for ends.c.
     _Atomic(struct tidings_center *) next_watched;
@@ -64,12 +72,6 @@ typedef struct tidings__opening {
 int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context,
                           const char *name, tidings_center **center);
 
-// Descriptors on their way to a peer, while they are being sent. A child that is forked meanwhile would keep the peer's
-// locks for as long as it lives, so the child closes these descriptors.
-typedef struct tidings__descriptor_set {
-    int descriptors[3], count;
-    struct tidings__descriptor_set *next;
-} tidings__descriptor_set;
 int tidings__descriptor_set_pack(tidings__descriptor_set *descriptor_set, const tidings__segment *segment,
                                  bool writable);  // on failure it has no descriptors and needs no close
 void tidings__descriptor_set_close(tidings__descriptor_set *descriptor_set);

@@ -61,14 +61,19 @@ int tidings__descriptor_set_pack(tidings__descriptor_set *descriptor_set, const 
     return error;
 }
 
-void tidings__descriptor_set_close(tidings__descriptor_set *descriptor_set) {
-    pthread_mutex_lock(&centers_lock);
+// Under centers_lock.
+static void take_off(const tidings__descriptor_set *descriptor_set) {
     for (tidings__descriptor_set **link = &descriptor_sets; *link; link = &(*link)->next) {
         if (*link == descriptor_set) {
             *link = descriptor_set->next;
             break;
         }
     }
+}
+
+void tidings__descriptor_set_close(tidings__descriptor_set *descriptor_set) {
+    pthread_mutex_lock(&centers_lock);
+    take_off(descriptor_set);
     while (descriptor_set->count > 0) tidings__file_close(descriptor_set->descriptors[--descriptor_set->count]);
     pthread_mutex_unlock(&centers_lock);
 }
@@ -120,6 +125,20 @@ static void forget(tidings_center *center) {
     free(center);
 }
 
+// Not under the lock, because it takes long for a large center: other threads open, close and fork meanwhile. A child
+// forked meanwhile closes the descriptor, and has no mapping yet.
+static void while_given_memory(tidings__segment *segment, bool begin) {
+    tidings_center *center = (tidings_center *)(void *)((char *)segment - offsetof(tidings_center, segment));
+    if (begin) {
+        center->creating = (tidings__descriptor_set){.descriptors = {segment->fd}, .count = 1, .next = descriptor_sets};
+        descriptor_sets = &center->creating;
+        pthread_mutex_unlock(&centers_lock);
+    } else {
+        pthread_mutex_lock(&centers_lock);
+        take_off(&center->creating);
+    }
+}
+
 int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context,
                           const char *name, tidings_center **result) {
     *result = NULL;
@@ -132,6 +151,7 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     pthread_once(&watched, watch_forks);
     tidings__barrier_register();
     pthread_mutex_init(&center->lock, NULL);
+    center->segment.giving_memory = while_given_memory;
     int error;
     for (;;) {
         pthread_mutex_lock(&centers_lock);

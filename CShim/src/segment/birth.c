@@ -38,10 +38,11 @@ static void write_contents(tidings__segment *segment) {
 
 static int give_memory(tidings__segment *segment) {
     const uint64_t base = segment->geometry.base_size;
+    if (segment->giving_memory) segment->giving_memory(segment, true);
     int result = tidings__file_resize(segment->fd, segment->size);
-    if (result != 0) return result;
-    result = tidings__file_reserve(segment->fd, 0, base);
+    if (result == 0) result = tidings__file_reserve(segment->fd, 0, base);
     if (result == -EOPNOTSUPP) result = tidings__file_zero(segment->fd, 0, base);
+    if (segment->giving_memory) segment->giving_memory(segment, false);
     if (result != 0) return result;
     // Pages of zeros are not touched. They are reserved already, and the first touch of a reserved page costs as much
     // as its reservation.

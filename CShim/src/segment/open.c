@@ -157,11 +157,17 @@ static int none_there(const tidings__segment *segment) {
     return tidings__segment_refuse(segment, ENOENT, "open", "there is none (%s); create it first", segment->path);
 }
 
-int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment) {
+void tidings__segment_begin(tidings__segment *segment) {
     const uint32_t looks = segment->looks;
+    void (*const giving_memory)(tidings__segment *, bool) = segment->giving_memory;
     memset(segment, 0, sizeof *segment);
     segment->fd = segment->writers_file_fd = -1;
     segment->looks = looks;
+    segment->giving_memory = giving_memory;
+}
+
+int tidings__segment_open(const char *name, const tidings_configuration *configuration, tidings__segment *segment) {
+    tidings__segment_begin(segment);
     int result = tidings__check_center_name(name);
     if (result != 0) return result;
     memcpy(segment->name, name, strlen(name) + 1);

@@ -11,8 +11,7 @@
 
 // Starts a segment. Its path serves error messages, and attempts to open the file by its path: no file has this path.
 static int begin(const char *name, tidings__segment *segment) {
-    memset(segment, 0, sizeof *segment);
-    segment->fd = segment->writers_file_fd = -1;
+    tidings__segment_begin(segment);
     int result = tidings__check_center_name(name);
     if (result != 0) return result;
     memcpy(segment->name, name, strlen(name) + 1);

@@ -50,6 +50,10 @@ typedef struct tidings__segment {
     dev_t device;
     ino_t inode;
     uint32_t looks;  // how often this opening or removal has returned TIDINGS__LATER
+    // Called before (`begin`) and after the kernel gives a new center its memory, which takes long. The caller of an
+    // opening sets it to give up its lock meanwhile; NULL: it holds none. The segment has one descriptor then, `fd`,
+    // and no mapping.
+    void (*giving_memory)(struct tidings__segment *segment, bool begin);
     char path[TIDINGS__PATH_SIZE];
     char name[TIDINGS_CENTER_NAME_MAX + 1];
 } tidings__segment;
