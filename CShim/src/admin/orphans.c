@@ -45,7 +45,7 @@ static void count_names(tidings_center *center, const tidings__participant_set *
     for (uint32_t index = TIDINGS__NAME_FIRST; index < names; index++) {
         const tidings__name *entry = &s->names[index];
         uint64_t preparer;
-        tidings__name_ahead(s, index);
+        tidings__name_ahead(s, index, names);
         if (tidings__name_half_way(entry, &preparer)) {
             out->names += tidings__participant_set_has(dead, preparer);
             continue;

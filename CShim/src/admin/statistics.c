@@ -19,7 +19,7 @@ static int count_names(tidings__segment *s, uint32_t *count) {
     const uint32_t names = tidings__names_end(s);
     for (uint32_t i = TIDINGS__NAME_FIRST; i < names; i++) {
         const tidings__name *entry = &s->names[i];
-        tidings__name_ahead(s, i);
+        tidings__name_ahead(s, i, names);
         const uint32_t number = (uint32_t)tidings__relaxed(&entry->retained) & 0xffff;
         const bool expected = number == TIDINGS__RETAINED_EXPECTED && (any || in_ring[i / 64] >> i % 64 & 1);
         if (tidings__name_observed(entry) || (number && number != TIDINGS__RETAINED_EXPECTED) || expected)

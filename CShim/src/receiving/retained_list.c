@@ -57,7 +57,7 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     const uint32_t names = tidings__names_end(s);
     for (uint32_t entry = TIDINGS__NAME_FIRST; entry < names && chunks > 0; entry++) {
         uint64_t position;
-        tidings__name_ahead(s, entry);
+        tidings__name_ahead(s, entry, names);
         if (!tidings__retained_in(s, tidings__acquire(&s->names[entry].retained), &position, &chunk) ||
             (int64_t)(since - position) <= 0)
             continue;

@@ -130,7 +130,7 @@ void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *
     const uint32_t words = tidings__observer_set_used(observers);
     for (uint32_t index = TIDINGS__NAME_ALL; index < end; index++) {
         tidings__name *entry = &s->names[index];
-        tidings__name_ahead(s, index);
+        tidings__name_ahead(s, index, end);
         for (uint32_t left = words & tidings__member_words(entry); left; left &= left - 1) {
             const uint32_t word = (uint32_t)__builtin_ctz(left);
             if (tidings__relaxed(&entry->members[word]) & observers->words[word])

@@ -166,7 +166,7 @@ static bool search_table(tidings__segment *s, uint32_t participant, uint32_t lim
     for (uint32_t i = 0; i < limit; i++, candidate++) {
         if (candidate >= limit || candidate < TIDINGS__NAME_FIRST) candidate = TIDINGS__NAME_FIRST;
         const tidings__name *entry = &s->names[candidate];
-        tidings__name_ahead(s, candidate);
+        tidings__name_ahead(s, candidate, limit);
         if (STATE(tidings__acquire(&entry->state)) != TIDINGS__NAME_FREE) {
             if (taken_out == TAKEN_OUT_MOST || effort == 0) continue;
             if (!tidings__name_take_out(s, participant, candidate, &effort)) continue;
