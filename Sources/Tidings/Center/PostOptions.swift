@@ -39,8 +39,8 @@ extension SharedNotificationCenter {
         /// A notification that is posted later is encoded before the call returns. Waiting posts are posted in the
         /// order of the calls, `asap` before `whenIdle`, also after the center object is released. A post replaces the
         /// waiting posts that are equal to it (``coalescing``), and goes to the end of the queue. `.now` also removes
-        /// them. If one of them is being posted at this moment, the call waits until that post has ended. Setting
-        /// or clearing a state does not remove waiting posts: a retained one is posted afterwards, and replaces it. If the
+        /// them. If one of them is being posted at this moment, the call waits until that post has ended. Setting or
+        /// clearing a state does not remove waiting posts: a retained one is posted afterwards, and replaces it. If the
         /// process ends, waiting posts are lost: see ``SharedNotificationCenter/postPending()``. In a forked child,
         /// each call posts at once. If a waiting post fails, ``SharedNotificationCenter/onDiagnostic`` receives
         /// ``SharedNotificationCenter/Diagnostic/postFailed(_:_:)``.
@@ -56,8 +56,8 @@ extension SharedNotificationCenter {
             set { bits = bits & ~12 | Self.bits(of: newValue) }
         }
 
-        /// Which waiting posts this one replaces: those that match in all of these properties, and are retained and delivered
-        /// immediately as this one is. `[]`: none.
+        /// Which waiting posts this one replaces: those that match in all of these properties, and are retained and
+        /// delivered immediately as this one is. `[]`: none.
         @inlinable public var coalescing: Coalescing {
             get { Coalescing(rawValue: Int(bits >> 8)) }
             set { bits = bits & 0xFF | UInt16(newValue.rawValue & 0xFF) << 8 }

@@ -16,8 +16,8 @@
 /// A function's documentation names the kinds of failure that are specific to it. Each function that reads or writes a
 /// center can also throw these kinds:
 /// - ``Code-swift.struct/notACenter``: the center's memory contradicts itself.
-/// - ``Code-swift.struct/forked`` and ``Code-swift.struct/tooManyParticipants``: from the first use of a center object in
-///   a forked child, because the child takes a participant entry of its own.
+/// - ``Code-swift.struct/forked`` and ``Code-swift.struct/tooManyParticipants``: from the first use of a center object
+///   in a forked child, because the child takes a participant entry of its own.
 /// - ``Code-swift.struct/system(_:)``: no memory, or the program closed the center's own descriptor.
 public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure. Programs decide by it, as ``SharedNotificationError`` shows.

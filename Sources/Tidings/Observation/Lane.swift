@@ -44,8 +44,8 @@ extension Observation {
         return arrives
     }
 
-    /// Called after the closure that `arrives` started has returned. True: items wait in the lane, and the caller starts
-    /// it without the lock.
+    /// Called after the closure that `arrives` started has returned. True: items wait in the lane, and the caller
+    /// starts it without the lock.
     @inline(__always)
     func returns() -> Bool {
         machine.returns()

@@ -209,7 +209,8 @@ extension SharedNotificationCenter {
     ///   - handler: receives each notification.
     /// - Returns: a token, as for a message.
     /// - Throws: ``SharedNotificationError``: `.invalidName` (also for a prefix or the subject), `.invalidArgument`
-    ///   (neither a name nor a prefix; an executor, or a queue for a closure with an isolation), `.noSpace` (for names or prefixes),
+    ///   (neither a name nor a prefix; an executor, or a queue for a closure with an isolation), `.noSpace` (for names
+    ///   or prefixes),
     ///   `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center opened read-only, which allows
     ///   observing all names), `.forked`, `.system` (no thread, or no memory).
     public func addObserver(

@@ -114,7 +114,7 @@ final class OwnerTable: Sendable {
         try core.refuseIfForked()
         let address = ObjectIdentifier(owner)
         while true {
-            // Released after unlocking: a closure's captures may be released with it, and their deinit may run any code.
+            // Released after unlocking: what a closure captures may be released with it, and a deinit may run any code.
             var registrations: [Registration] = []
             var replaced: Manner?
             var stale: Entry?
