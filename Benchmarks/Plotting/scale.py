@@ -72,14 +72,15 @@ class Axis:
             step *= next(factor for factor in (1, 2, 2.5, 5, 10) if (self.high - self.low) / (step * factor) <= 6)
             first = math.ceil(self.low / step)
             return [step * i for i in range(first, math.floor(self.high / step) + 1)]
-        factors = (1,) if self.high - self.low > 2.2 else (1, 2, 5)
+        decades = self.high - self.low
+        factors = (1,) if decades > 2.2 else (1, 2, 5) if decades > 0.8 else (1, 1.5, 2, 3, 5, 7)
         exponents = range(math.floor(self.low), math.ceil(self.high) + 1)
         ticks = [factor * self.base**exponent for exponent in exponents for factor in factors]
         return [tick for tick in ticks if -1e-9 <= self.place(tick) <= 1 + 1e-9]
 
 
 class Percentiles(Axis):
-    """Every nine as wide as the one before: the tail is what one looks at."""
+    """From the median up, every nine as wide as the one before: the tail is what one looks at."""
 
     def __init__(self):
         super().__init__("of all samples are quicker", lambda value: f"{value:g} %", logarithmic=False)
@@ -88,7 +89,8 @@ class Percentiles(Axis):
         return self
 
     def place(self, value):
-        return min(-math.log10(max(1 - value / 100, 1e-9)) / 4, 1)
+        nines = [-math.log10(max(1 - percent / 100, 1e-9)) for percent in (50, value, 99.99)]
+        return min((nines[1] - nines[0]) / (nines[2] - nines[0]), 1)
 
     def ticks(self):
         return [50, 90, 99, 99.9, 99.99]
