@@ -27,23 +27,19 @@
                 /// Posts what `UserObserver` declares, to its observers in all processes.
                 public struct UserObserverPoster: Sendable {
                     public let center: SharedNotificationCenter
-                    public var subject: String?
-                    public var retain: Bool
-                    public var deadline: Duration?
-                    public init(_ center: SharedNotificationCenter, subject: String? = nil, retain: Bool = false, deadline: Duration? = nil) {
+                    public var options: SharedNotificationCenter.PostOptions
+                    public init(_ center: SharedNotificationCenter, options: SharedNotificationCenter.PostOptions = .init()) {
                         self.center = center
-                        self.subject = subject
-                        self.retain = retain
-                        self.deadline = deadline
+                        self.options = options
                     }
                     /// Somebody has another name now.
                     public func userNameChanged(oldName: String, to newName: String?) throws(SharedNotificationError) {
                         let message = UserObserverMessages.UserNameChangedMessage(oldName: oldName, to: newName)
-                        try self.center.post(message, options: .init(subject: self.subject, retain: self.retain, timeout: self.deadline))
+                        try self.center.post(message, options: self.options)
                     }
                     public func signedOut(_ reason: Int) throws(SharedNotificationError) {
                         let message = UserObserverMessages.SignedOutMessage(reason: reason)
-                        try self.center.post(message, options: .init(subject: self.subject, retain: self.retain, timeout: self.deadline))
+                        try self.center.post(message, options: self.options)
                     }
                 }
 
