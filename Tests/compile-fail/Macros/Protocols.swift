@@ -101,7 +101,3 @@ final class Deaf: UserObserver, Sendable { func userNameChanged(oldName: String,
 final class Other: StationObserver, Sendable { func tuned(to station: Int) {} }
 // refused: StationObserver
 _ = try center.addObserver(Roster(), as: StationObserverMessages.self)
-// refused: StationObserver
-_ = try center.addObserver(Roster(), as: StationObserverMessages.self)
-// refused: no exact matches in call to instance method 'removeObserver'
-center.removeObserver(Roster(), as: StationObserver.self)
