@@ -161,7 +161,7 @@ extension CenterCore {
         }
     }
 
-    private func postBitwise(
+    func postBitwise(
         value: UnsafeRawBufferPointer, to publisher: Publisher, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: PayloadCoding.fingerprintSize + value.count, alignment: 16) {

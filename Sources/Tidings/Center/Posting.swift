@@ -195,18 +195,17 @@ extension SharedNotificationCenter {
     func postBitwise(
         value: UnsafeRawBufferPointer, of type: any Message.Type, subject: String?, _ flags: PostFlags
     ) throws(SharedNotificationError) {
-        try withUnsafeTemporaryAllocation(byteCount: PayloadCoding.fingerprintSize + value.count, alignment: 16) {
-            (room) throws(SharedNotificationError) in
-            UnsafeMutableRawBufferPointer(rebasing: room[PayloadCoding.fingerprintSize...]).copyMemory(from: value)
-            try postBitwise(room, of: type, subject: subject, flags)
-        }
+        // The cache closes its publishers when it is released, so it must live until the post is done.
+        defer { withExtendedLifetime(self) {} }
+        _ = try core.postBitwise(
+            value: value, to: try core.publishers.publisher(for: type, subject: subject), flags)
     }
 
     @usableFromInline
     func postBitwise(
         _ room: UnsafeMutableRawBufferPointer, of type: any Message.Type, subject: String?, _ flags: PostFlags
     ) throws(SharedNotificationError) {
-        // The cache closes its publishers when it is released, so it must live until the post is done.
+        // As above.
         defer { withExtendedLifetime(self) {} }
         _ = try core.postBitwise(
             room, to: try core.publishers.publisher(for: type, subject: subject), flags)

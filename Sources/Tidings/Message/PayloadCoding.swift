@@ -26,7 +26,7 @@ enum PayloadCoding {
             try decoder.finish()
             return message
         } catch {
-            throw CBORFault.describe(error, expecting: type, path: [])
+            throw CBORFault.describe(error, expecting: type)
         }
     }
 
@@ -74,7 +74,7 @@ enum PayloadCoding {
             do {
                 return try JSONReading.decode(type, Array(bytes))
             } catch {
-                throw CBORFault.describe(error, expecting: type, path: [])
+                throw CBORFault.describe(error, expecting: type)
             }
         case .text where type == String.self:
             guard let text = String(validating: bytes, as: UTF8.self) as? T else {

@@ -120,23 +120,22 @@ extension Observation {
 ///
 /// The reference to a registration is weak: the thread or task that runs its closure holds it. After the closure has
 /// returned, what `onMissed` holds is released.
-struct EndingRegistrations<RegistrationKey: Sendable>: Sendable {
+struct EndingRegistrations: Sendable {
     private struct Registration: Sendable {
-        let registrationKey: RegistrationKey
         weak let observation: Observation?
     }
 
     private var byObject: [ObjectIdentifier: [Registration]] = [:]
 
     /// Release the result without a lock: each reference may be the last one.
-    func of(_ object: ObjectIdentifier, where isMeant: (RegistrationKey) -> Bool) -> [Observation] {
-        (byObject[object] ?? []).filter { isMeant($0.registrationKey) }.compactMap(\.observation)
+    func of(_ object: ObjectIdentifier) -> [Observation] {
+        (byObject[object] ?? []).compactMap(\.observation)
     }
 
     /// Adds the registration, if its closure is running.
-    mutating func add(_ object: ObjectIdentifier, _ registrationKey: RegistrationKey, _ observation: Observation) {
+    mutating func add(_ object: ObjectIdentifier, _ observation: Observation) {
         guard observation.isRunning else { return }
-        byObject[object, default: []].append(Registration(registrationKey: registrationKey, observation: observation))
+        byObject[object, default: []].append(Registration(observation: observation))
     }
 
     /// Removes the registrations whose closures have returned. Release the result without a lock: each reference may be

@@ -24,8 +24,7 @@ extension Observation {
             if let queue = given ?? queue { queue.async { self.drainOnQueue(isTimed: isAside) } }
         case .mainActor:
             Task { @MainActor in self.drainOnMainActor() }
-        case .isolated(let reference, _):
-            guard let actor = reference.actor else { return cancel(waiting: false) }
+        case .isolated(let actor, _):
             Task { await self.drain(on: actor) }
         case .task(let executor, _):
             startTask(executor) { while await self.runNextInTask() {} }
@@ -103,7 +102,7 @@ extension Observation {
     func runNext(on actor: isolated any Actor) -> Bool {
         switch take(for: .thread(.current)) {
         case nil: return false
-        case (.arrival(let arrival), .isolated(_, let handler), _)?: running(arrival) { handler(actor, arrival) }
+        case (.arrival(let arrival), .isolated(_, let handler), _)?: running(arrival) { handler(arrival) }
         case (.missed(let count, let name), _, _)?: reportMissed(count, of: name)
         default: break
         }

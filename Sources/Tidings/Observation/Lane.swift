@@ -15,6 +15,8 @@ final class Lane {
     /// A closure of a member is running. A new registration of the object must wait for it, and therefore needs this
     /// lane.
     var isRunning = false
+    /// While a closure ran on the dispatcher thread, a resumption of the center object moved held items to the lane.
+    var isResumed = false
     /// The queue for plain closures that can't run at once.
     lazy var queue = DispatchQueue(label: "tidings.observer")
 
@@ -50,9 +52,11 @@ extension Observation {
     func returns() -> Bool {
         machine.returns()
         guard let lane else { return false }
-        lane.isRunning = false
-        // While the closure ran, a resumption of the center object may have moved held items to the lane.
-        if lane.next() != nil { return true }
+        (lane.isBusy, lane.isRunning) = (false, false)
+        if lane.isResumed {
+            lane.isResumed = false
+            if lane.next() != nil { return true }
+        }
         // The stop is not waited for: this is the leader's thread, and the leader ends when it reads that it is
         // stopped.
         dispatcher.finish(dispatcher.rests(lane, of: object!))
@@ -63,7 +67,10 @@ extension Observation {
     func resumes() -> ObservationMachine.Keeps {
         let keeps = machine.resume()
         guard keeps == .keptAndDrain, let lane else { return keeps }
-        if lane.isBusy { return .kept }
+        if lane.isBusy {
+            lane.isResumed = true
+            return .kept
+        }
         lane.isBusy = true
         return keeps
     }
@@ -110,11 +117,7 @@ extension Observation {
                 self.runOneOnMainActor()
                 self.leaveLane()
             }
-        case .isolated(let reference, _):
-            guard let actor = reference.actor else {
-                cancel(waiting: false)
-                return false
-            }
+        case .isolated(let actor, _):
             Task {
                 await self.runOne(on: actor)
                 self.leaveLane()

@@ -44,10 +44,8 @@ extension SharedNotificationCenter {
             self.name = name
             self.decode = decode
             self.post = post
-            let subscription = Subscription(
-                names: [name], subject: nil, start: .now, excludesOwn: false, isLossless: false)
             anchor = try core.observe(
-                subscription,
+                ObserverOptions().subscription(to: [name]),
                 // After a loss, the latest value is still in the center.
                 onMissed: { [weak self] _, _ in MainActor.assumeIsolated { self?.arrived(nil) } }, tellsMoves: true,
                 as: .mainActor { [weak self] in self?.arrived($0) })

@@ -137,9 +137,9 @@ extension SharedNotificationCenter {
 }
 
 extension SharedNotificationCenter.ObserverOptions {
-    func subscription(to names: [SharedNotificationCenter.Name]?, prefixes: [String] = []) -> Subscription {
+    func subscription(to names: SharedNotificationCenter.Names) -> Subscription {
         Subscription(
-            names: names, prefixes: prefixes, subject: subject, start: start, excludesOwn: excludesOwnPosts,
+            names: names.names, prefixes: names.prefixes, subject: subject, start: start, excludesOwn: excludesOwnPosts,
             isLossless: isLossless)
     }
 
@@ -151,7 +151,7 @@ extension SharedNotificationCenter.ObserverOptions {
         guard let isolation else { return .closure(queue, closure) }
         if queue != nil { throw Self.contradiction("a queue", "isolated to an actor") }
         if isolation is MainActor { return .mainActor { closure($0) } }
-        return .isolated(WeakActor(actor: isolation)) { closure($1) }
+        return .isolated(isolation, closure)
     }
 
     /// The context of an asynchronous closure.

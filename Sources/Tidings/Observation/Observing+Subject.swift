@@ -213,8 +213,7 @@ extension SharedNotificationCenter {
 
     private func observe(_ name: Name, _ subject: String?, notesArrivals: Bool, as manner: Manner) -> ObservationToken {
         do throws(SharedNotificationError) {
-            let subscription = Subscription(
-                names: [name], subject: subject, start: .now, excludesOwn: false, isLossless: false)
+            let subscription = ObserverOptions(subject: subject).subscription(to: [name])
             return ObservationToken(
                 anchor: try core.observe(subscription, onMissed: nil, notesArrivals: notesArrivals, as: manner))
         } catch {

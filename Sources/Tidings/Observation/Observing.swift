@@ -221,7 +221,7 @@ extension SharedNotificationCenter {
         // As above.
         let plain = unsafeBitCast(handler, to: (@Sendable (Notification) -> Void).self)
         return try observe(
-            names.names, prefixes: names.prefixes, options, of: Notification.self, suspensionBehavior,
+            names, options, of: Notification.self, suspensionBehavior,
             as: options.manner(isolation: handler.isolation) { plain($0.notification) })
     }
 
@@ -239,17 +239,17 @@ extension SharedNotificationCenter {
     /// one that made the call. An object without observations is not an error.
     public func removeObservers(of owner: AnyObject) {
         #if Macros
-            protocolObservers.remove(ObjectIdentifier(owner)) { _ in true }
+            protocolObservers.remove(ObjectIdentifier(owner))
         #endif
         owners.remove(ObjectIdentifier(owner))
     }
 
     /// The common implementation of the functions above.
     private func observe(
-        _ names: [Name]?, prefixes: [String] = [], _ options: ObserverOptions, of type: Any.Type,
+        _ names: Names, _ options: ObserverOptions, of type: Any.Type,
         _ behavior: SuspensionBehavior = .deliverImmediately, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationToken {
-        let subscription = options.subscription(to: names, prefixes: prefixes)
+        let subscription = options.subscription(to: names)
         var onMissed = options.onMissed
         if let owner = options.owner, let told = onMissed {
             onMissed = { [weak owner] count, name in if owner != nil { told(count, name) } }
@@ -265,8 +265,8 @@ extension SharedNotificationCenter {
         }
         guard let owner = options.owner else { return ObservationToken(anchor: try observe(of: nil, as: manner)) }
         let registrationKey = OwnerTable.RegistrationKey(
-            names: names.map { Set($0) }, prefixes: Set(prefixes.map { ByteText($0) }), type: ObjectIdentifier(type),
-            subject: options.subject.map { ByteText($0) })
+            names: names.names.map { Set($0) }, prefixes: Set(names.prefixes.map { ByteText($0) }),
+            type: ObjectIdentifier(type), subject: options.subject.map { ByteText($0) })
         return ObservationToken(
             anchor: try owners.anchor(for: owner, registrationKey, as: manner, in: core) {
                 (object, manner) throws(SharedNotificationError) in try observe(of: object, as: manner)

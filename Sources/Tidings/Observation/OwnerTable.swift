@@ -14,7 +14,7 @@ final class OwnerTable: Sendable {
     /// it alive: when the observation ends, the closure is released.
     private final class Registration: @unchecked Sendable {
         // Sendable: only the closure changes, behind a lock. Loading a weak reference excludes its clearing.
-        private weak var owner: (any AnyObject & Sendable)?
+        weak var owner: (any AnyObject & Sendable)?
         private let manner: Locked<Manner>
         private let registrationKey: RegistrationKey
         private weak let table: OwnerTable?
@@ -52,8 +52,6 @@ final class OwnerTable: Sendable {
             }
         }
 
-        var isOwnerAlive: Bool { owner != nil }
-
         /// Calls the current closure, in the context of the first one.
         var relay: Manner {
             switch manner.withLock({ $0 }) {
@@ -77,9 +75,9 @@ final class OwnerTable: Sendable {
                     }
                 }
             case .isolated(let actor, _):
-                .isolated(actor) { [self] actor, arrival in
+                .isolated(actor) { [self] arrival in
                     if let (owner, manner) = current, case .isolated(_, let closure) = manner {
-                        withExtendedLifetime(owner) { closure(actor, arrival) }
+                        withExtendedLifetime(owner) { closure(arrival) }
                     }
                 }
             case .pull: .pull
@@ -103,7 +101,7 @@ final class OwnerTable: Sendable {
     private let generation = Forking.generation
     private let entries = Locked(Entries())
     // Lock order: `entries`, then this lock, then a dispatcher's lock.
-    private let ending = Locked(EndingRegistrations<RegistrationKey>())
+    private let ending = Locked(EndingRegistrations())
 
     /// Adds an observation of an owner, or exchanges the closure of the one with the same key. `observe` is called with
     /// the entries locked.
@@ -114,15 +112,15 @@ final class OwnerTable: Sendable {
         try core.refuseIfForked()
         let address = ObjectIdentifier(owner)
         while true {
-            // Released after unlocking: what a closure captures may be released with it, and a deinit may run any code.
-            var registrations: [Registration] = []
+            // Released after unlocking: each reference may be the last one, and a deinit may run any code.
+            var references: [AnyObject?] = []
             var replaced: Manner?
             var stale: Entry?
             var ended: [ObservationAnchor] = []
             let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor? in
                 if let entry = entries.byOwner[address]?[registrationKey] {
                     let registration = entry.registration
-                    if let registration { registrations.append(registration) }
+                    references.append(registration)
                     if let registration, entry.anchor.observation.isServed, registration.accepts(manner, of: owner) {
                         replaced = registration.exchange(manner)
                         return entry.anchor
@@ -131,13 +129,13 @@ final class OwnerTable: Sendable {
                     // context than the new one. Its closure may be running. A thread that removes the owner from now on
                     // does not find the entry, but must still wait for the closure.
                     entry.anchor.observation.endRuns()
-                    ending.withLock { $0.add(address, registrationKey, entry.anchor.observation) }
+                    ending.withLock { $0.add(address, entry.anchor.observation) }
                     stale = Self.take(address, registrationKey, from: &entries)
                     return nil
                 }
-                ended = Self.removeEnded(from: &entries, &registrations)
+                ended = Self.removeEnded(from: &entries, &references)
                 let registration = Registration(owner, manner, registrationKey, in: self)
-                registrations.append(registration)
+                references.append(registration)
                 let anchor = try observe(address, registration.relay)
                 entries.byOwner[address, default: [:]][registrationKey] = Entry(
                     registration: registration, anchor: anchor)
@@ -145,26 +143,27 @@ final class OwnerTable: Sendable {
                 return anchor
             }
             for anchor in ended { anchor.cancel(waiting: false) }
-            withExtendedLifetime((registrations, replaced)) {}
+            withExtendedLifetime((references, replaced)) {}
             if let anchor { return anchor }
             stale?.anchor.cancel(waiting: true)
         }
     }
 
     /// Removes the entries of ended observations and of released owners, now and then, so that the table does not grow
-    /// without bound. The caller cancels what is returned, without the lock.
+    /// without bound. The caller cancels what is returned, and then releases the references, without the lock.
     private static func removeEnded(
-        from entries: inout Entries, _ registrations: inout [Registration]
+        from entries: inout Entries, _ references: inout [AnyObject?]
     ) -> [ObservationAnchor] {
         guard entries.count >= entries.limit else { return [] }
         var ended: [ObservationAnchor] = []
-        for (owner, registered) in entries.byOwner {
+        for (address, registered) in entries.byOwner {
             for (registrationKey, entry) in registered {
                 let registration = entry.registration
-                if let registration { registrations.append(registration) }
-                if registration?.isOwnerAlive == true, !entry.anchor.isCancelled { continue }
+                let owner = registration?.owner
+                references += [registration, owner]
+                if owner != nil, !entry.anchor.isCancelled { continue }
                 ended.append(entry.anchor)
-                _ = take(owner, registrationKey, from: &entries)
+                _ = take(address, registrationKey, from: &entries)
             }
         }
         entries.limit = max(16, 2 * entries.count)
@@ -180,10 +179,10 @@ final class OwnerTable: Sendable {
         withExtendedLifetime(alive) {}
         // Without the lock: this waits for closures, which may add and remove observers.
         Observation.cancelAll(
-            meant.values.map(\.anchor.observation) + ending.withLock { $0.of(owner) { _ in true } })
+            meant.values.map(\.anchor.observation) + ending.withLock { $0.of(owner) })
         // Remove the entries only now: a concurrent removal of the owner must find them, and wait.
         for (registrationKey, entry) in meant {
-            ending.withLock { $0.add(owner, registrationKey, entry.anchor.observation) }
+            ending.withLock { $0.add(owner, entry.anchor.observation) }
             take(owner, registrationKey, of: entry.anchor)
         }
     }
@@ -221,7 +220,7 @@ extension Manner {
         switch (self, other) {
         case (.closure(let queue, _), .closure(let otherQueue, _)): queue === otherQueue
         case (.mainActor, .mainActor), (.task, .task): true
-        case (.isolated(let actor, _), .isolated(let otherActor, _)): actor.actor === otherActor.actor
+        case (.isolated(let actor, _), .isolated(let otherActor, _)): actor === otherActor
         default: false
         }
     }

@@ -128,6 +128,6 @@ extension SharedNotificationCenter {
     public func pollableObserver(
         forNames names: Names, options: ObserverOptions = ObserverOptions()
     ) throws(SharedNotificationError) -> PollableObserver {
-        try PollableObserver(options.subscription(to: names.names, prefixes: names.prefixes), in: core)
+        try PollableObserver(options.subscription(to: names), in: core)
     }
 }

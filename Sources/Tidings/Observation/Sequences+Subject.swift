@@ -116,8 +116,7 @@ private struct SubjectMessages<M: SharedNotificationCenter.AsyncMessage>: AsyncS
         core.types.note(M.self, name: M.name)
         let feed = Feed(
             core: core,
-            subscription: Subscription(
-                names: [M.name], subject: subject, start: .now, excludesOwn: false, isLossless: false),
+            subscription: SharedNotificationCenter.ObserverOptions(subject: subject).subscription(to: [M.name]),
             bounds: .sequence(limit, .newest), notesArrivals: true)
         if let observation = feed.observation { center.subjects.add(observation, name: M.name) }
         return Iterator(feed: feed, undecodable: UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics))

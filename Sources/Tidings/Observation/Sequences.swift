@@ -111,7 +111,7 @@ extension SharedNotificationCenter {
         keeping: Keeping = .newest
     ) -> ObservedSequence<RawDelivery> {
         ObservedSequence(
-            core: core, subscription: options.subscription(to: names.names, prefixes: names.prefixes),
+            core: core, subscription: options.subscription(to: names),
             bounds: .sequence(bufferSize, keeping)
         ) { item, _ in
             switch item {
@@ -169,7 +169,7 @@ extension SharedNotificationCenter {
     }
 
     private func messages<Value: Sendable>(
-        _ names: [Name], _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
+        _ names: Names, _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
         read: @escaping @Sendable (Arrival) -> Value?
     ) -> ObservedSequence<Value> {
         let onMissed = options.onMissed
@@ -185,7 +185,7 @@ extension SharedNotificationCenter {
     }
 
     private func deliveries<Value: Sendable>(
-        _ names: [Name], _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
+        _ names: Names, _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
         read: @escaping @Sendable (Arrival) -> Value?
     ) -> ObservedSequence<Delivery<Value>> {
         ObservedSequence(core: core, subscription: options.subscription(to: names), bounds: bounds) { item, _ in

@@ -117,14 +117,10 @@ enum Manner: Sendable {
     case mainActor(@MainActor @Sendable (Arrival) -> Void)
     /// In a task; `nil`: on the library's own threads.
     case task((any TaskExecutor)?, @Sendable (Arrival) async -> Void)
-    /// On an actor, which is passed to the closure. The observation ends with the actor.
-    case isolated(WeakActor, @Sendable (any Actor, Arrival) -> Void)
+    /// On the actor that the closure is isolated to.
+    case isolated(any Actor, @Sendable (Arrival) -> Void)
     /// A sequence's iterator takes the items.
     case pull
-}
-
-struct WeakActor: Sendable {
-    weak let actor: (any Actor)?
 }
 
 /// Receives the number of losses and their name; `nil`: the number is for all observed names.

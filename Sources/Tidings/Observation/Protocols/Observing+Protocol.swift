@@ -186,7 +186,7 @@
                 ) { () throws(SharedNotificationError) in
                     let relay = ProtocolRelay(names, reference)
                     let anchor = try core.observe(
-                        options.subscription(to: names), onMissed: options.onMissed,
+                        options.subscription(to: .init(names)), onMissed: options.onMissed,
                         of: ObjectIdentifier(observer as AnyObject), as: manner(relay))
                     relay.anchor.withLock { $0.anchor = anchor }
                     return anchor

@@ -1,4 +1,4 @@
-// The registrations of observers by a protocol, and the lookup of a protocol's generated messages.
+// The registrations of observers by a protocol.
 
 #if Macros
     struct WeakAnchor {
@@ -68,7 +68,7 @@
         private let generation = Forking.generation
         private let entries = Locked(Entries())
         // Lock order: `entries`, then this lock, then a dispatcher's lock.
-        private let ending = Locked(EndingRegistrations<RegistrationKey>())
+        private let ending = Locked(EndingRegistrations())
 
         /// Returns the anchor of the existing registration, or of a new one. `observe` runs with the lock held, so it
         /// must not run user code.
@@ -89,7 +89,7 @@
                     // entry, but must still wait for the method.
                     if let observation = old.observation {
                         observation.endRuns()
-                        ending.withLock { $0.add(address, registrationKey, observation) }
+                        ending.withLock { $0.add(address, observation) }
                     }
                 }
                 // Remove entries of ended observations here, so that the table does not grow without bound.
@@ -108,20 +108,18 @@
             return anchor
         }
 
-        func remove(_ object: ObjectIdentifier, where isMeant: (RegistrationKey) -> Bool) {
+        func remove(_ object: ObjectIdentifier) {
             // In a forked child, no closure runs, and another thread of the parent may have held the lock.
             guard generation == Forking.generation else { return }
-            let meant = entries.withLock { entries in
-                (entries.byObject[object] ?? [:]).filter { isMeant($0.key) }.mapValues(\.found)
-            }
+            let meant = entries.withLock { ($0.byObject[object] ?? [:]).mapValues(\.found) }
             // Without the lock: this waits for closures, which may add and remove observers.
             let alive = ending.withLock { $0.forgetEnded() }
             withExtendedLifetime(alive) {}
             let removed = meant.compactMapValues(\.observation)
-            Observation.cancelAll(removed.values + ending.withLock { $0.of(object, where: isMeant) })
+            Observation.cancelAll(removed.values + ending.withLock { $0.of(object) })
             // Remove the entries only now: a concurrent removal of the object must find them, and wait.
-            for (registrationKey, observation) in removed {
-                ending.withLock { $0.add(object, registrationKey, observation) }
+            for observation in removed.values {
+                ending.withLock { $0.add(object, observation) }
             }
             var found: [Found?] = []
             entries.withLock { entries in
