@@ -4,7 +4,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -132,7 +131,8 @@ void a_center_is_born_with_its_memory_and_touches_little(void) {
 // MARK: While the kernel gives the memory
 
 static bool sealed_is_created, first_is_another;
-static int notices = -1;  // of the creating thread's calls of fallocate, each of which waits for an answer
+static pipe_pair listening;
+static int notices;  // of the creating thread's calls of fallocate, each of which waits for an answer
 
 static void *creates_slowly(void *argument) {
     tidings_center **center = argument;
@@ -146,7 +146,8 @@ static void *creates_slowly(void *argument) {
     CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "%s", strerror(errno));
     const int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
     CHECK(fd >= 0, "%s", strerror(errno));
-    __atomic_store_n(&notices, fd, __ATOMIC_SEQ_CST);
+    notices = fd;
+    tell(&listening);
     if (sealed_is_created)
         OK(tidings_create_sealed("slow", &tidings_small_configuration, center));
     else
@@ -181,13 +182,13 @@ static void create_slowly(void) {
     tidings_center *slow = NULL, *other;
     pthread_t thread;
     files_of_child = shared_memory(sizeof *files_of_child);
+    listening = pipe_open();
     tidings_center *open_already = join_center(256);
     OK(tidings_open("another", &tidings_small_configuration, &other));
     const int less = files_less_in_a_child();
     tidings_close(other);
-    __atomic_store_n(&notices, -1, __ATOMIC_SEQ_CST);
     CHECK(pthread_create(&thread, NULL, creates_slowly, &slow) == 0, "no thread");
-    while (__atomic_load_n(&notices, __ATOMIC_SEQ_CST) < 0) sched_yield();
+    told(&listening);
     CHECK(ioctl(notices, SECCOMP_IOCTL_NOTIF_RECV, &notice) == 0, "%s", strerror(errno));
     OK(tidings_open("another", &tidings_small_configuration, &other));
     CHECK(files_less_in_a_child() == less + 1, "a child keeps the unfinished file");

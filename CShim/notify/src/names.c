@@ -154,10 +154,10 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     return status;
 }
 
-// Removes the oldest names without tokens, one by one, until `most` are left.
-static void drop_idle(notify__domain *domain, uint32_t most) {
+// Removes the oldest names without tokens, one by one, until NOTIFY__IDLE_MOST are left.
+static void drop_idle(notify__domain *domain) {
     notify__name *kept = NULL;
-    while (domain->idle_count > most && domain->idle_first != kept) {
+    while (domain->idle_count > NOTIFY__IDLE_MOST && domain->idle_first != kept) {
         notify__name *name = domain->idle_first;
         idle_end(domain, name);
         if (name->push == 0 && notify__look_away(&domain->pull, &name->pull)) {
@@ -170,10 +170,10 @@ static void drop_idle(notify__domain *domain, uint32_t most) {
     }
 }
 
-// Removes the oldest names without tokens, together, until `most` are left. Called when three quarters of very many
-// names have no tokens. The cost is in proportion to all names, so at most to four thirds of those that go.
-static void drop_many_idle(notify__domain *domain, uint32_t most) {
-    const uint32_t dropped = domain->idle_count - most;
+// Removes the oldest names without tokens, together, until NOTIFY__IDLE_MOST are left. Called when three quarters of
+// very many names have no tokens. The cost is in proportion to all names, so at most to four thirds of those that go.
+static void drop_many_idle(notify__domain *domain) {
+    const uint32_t dropped = domain->idle_count - NOTIFY__IDLE_MOST;
     uint32_t count = 0, *subscriptions = malloc(dropped * sizeof *subscriptions);
     notify__name *name = domain->idle_first;
     for (uint32_t i = 0; i < dropped && subscriptions; i++, name = name->idle_next)
@@ -193,7 +193,7 @@ static void drop_many_idle(notify__domain *domain, uint32_t most) {
     if (well) notify__view_narrow(domain, &domain->pull, notify__count);
     // If idle names stay: the dispatcher still observes them, or there was no memory. Try again when there are twice as
     // many.
-    domain->idle_most = domain->idle_count > most ? 2 * domain->idle_count : 0;
+    domain->idle_most = domain->idle_count > NOTIFY__IDLE_MOST ? 2 * domain->idle_count : 0;
 }
 
 void notify__name_leave(notify__name *name) {
@@ -205,9 +205,9 @@ void notify__name_leave(notify__name *name) {
     if (domain->idle_count <= (most > domain->idle_most ? most : domain->idle_most) || !notify__reading_begin(domain))
         return;
     if (few)
-        drop_idle(domain, NOTIFY__IDLE_MOST);
+        drop_idle(domain);
     else
-        drop_many_idle(domain, NOTIFY__IDLE_MOST);
+        drop_many_idle(domain);
     notify__take(domain);
     notify__reading_end(domain);
 }

@@ -25,15 +25,13 @@ static uint32_t participant_of(const tidings__segment *s, uint32_t owner) {
     return owner - 1 < s->shape.participants ? owner - 1 : 0;
 }
 
-static uint32_t process_of(const tidings__segment *s, uint32_t owner) {
-    return tidings__relaxed(&s->participants[participant_of(s, owner)].pid);
-}
-
-// Adds the holder to a failure whose line is written. Returns `error`.
-static int held_by(const tidings_center *center, uint32_t owner, int error) {
-    const uint32_t participant = participant_of(&center->segment, owner);
-    return tidings__error_held_by(error, participant, process_of(&center->segment, owner),
-                                  owner - 1 == center->participant);
+// A failure with its holder. `how`: the rest of the error line, after the process.
+static int held_by(const tidings_center *center, uint32_t owner, int error, const char *how) {
+    const tidings__segment *s = &center->segment;
+    const uint32_t participant = participant_of(s, owner);
+    const uint32_t pid = tidings__relaxed(&s->participants[participant].pid);
+    error = tidings__fail(error, "can't post to center \"%s\": a lossless observer (process %u) %s", s->name, pid, how);
+    return tidings__error_held_by(error, participant, pid, owner - 1 == center->participant);
 }
 
 #define PASSED_MOST 64u
@@ -61,18 +59,10 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
         return 0;
     if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
     if (deadline == 0)
-        return held_by(center, owner,
-                       tidings__fail(EAGAIN,
-                                     "can't post to center \"%s\": a lossless observer (process %u) is a whole ring "
-                                     "behind; give a deadline, or let it catch up",
-                                     s->name, process_of(s, owner)));
+        return held_by(center, owner, EAGAIN, "is a whole ring behind; give a deadline, or let it catch up");
     // Checked before the cursor: a cursor that moves to and fro must not hold the post beyond its deadline.
     if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
-        return held_by(center, owner,
-                       tidings__fail(ETIMEDOUT,
-                                     "can't post to center \"%s\": a lossless observer (process %u) stayed a whole "
-                                     "ring behind until the deadline; let it catch up",
-                                     s->name, process_of(s, owner)));
+        return held_by(center, owner, ETIMEDOUT, "stayed a whole ring behind until the deadline; let it catch up");
     uint64_t cursor = tidings__acquire(&entry->cursor);
     // The cursor usually moves within a microsecond, so poll it before sleeping. Not on a single processor, which the
     // observer needs for its progress.

@@ -8,18 +8,16 @@
 #include "center/record_name.h"
 #include "platform/clock.h"
 #include "platform/error.h"
-#include "receiving/kind.h"
 #include "registry/observers.h"
 #include "registry/prefixes.h"
 #include "registry/tally.h"
 #include "ring/verdict.h"
 
 // True if the subscription's tally counts the record at this position.
-static bool is_of(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
+static bool is_of(tidings_observer *observer, const tidings__subscription *subscription, uint32_t number,
+                  uint64_t position) {
     tidings__segment *s = &observer->center->segment;
-    if (!subscription->prefix)
-        return tidings__route_includes(tidings__route(tidings__cell_at(s, position)),
-                                       observer->kind->entry(subscription));
+    if (!subscription->prefix) return tidings__route_includes(tidings__route(tidings__cell_at(s, position)), number);
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
@@ -29,8 +27,9 @@ static bool is_of(tidings_observer *observer, const tidings__subscription *subsc
 
 // True if the record at a position before `since` has this name (and subject), compared by text. The record may have
 // been posted before the name had an entry.
-static bool same_text(tidings_observer *observer, const tidings__subscription *subscription, uint64_t position) {
-    if (subscription->many) return is_of(observer, subscription, position);
+static bool same_text(tidings_observer *observer, const tidings__subscription *subscription, uint32_t number,
+                      uint64_t position) {
+    if (subscription->many) return is_of(observer, subscription, number, position);
     tidings__record record;
     tidings__record_read(tidings__cell_at(&observer->center->segment, position), &record);
     uint32_t name_length, subject_length;
@@ -65,11 +64,9 @@ static bool note(positions *list, uint64_t position) {
 #define ACCOUNT_TURNS                                                                                                  \
     250u  // waits after which each further one naps: a peer that changes the claim can end every sleep at once
 
-int tidings__account_begin(tidings_observer *observer, tidings__subscription *subscription, bool history,
-                           tidings__account_wait *wait) {
+int tidings__account_begin(tidings_observer *observer, tidings__subscription *subscription, uint32_t number,
+                           bool history, tidings__account_wait *wait) {
     tidings__segment *s = &observer->center->segment;
-    // For a reader, the name may have no entry yet.
-    const uint32_t number = observer->kind->entry(subscription);
     tidings__name *entry = number == TIDINGS__NAME_NONE ? NULL : &s->names[number];
     tidings__pending_claim stuck = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
@@ -106,8 +103,9 @@ int tidings__account_begin(tidings_observer *observer, tidings__subscription *su
             finding = tidings__slot_status(s, p);
         }
         if (finding == TIDINGS__VALID) {
-            bool is = (int64_t)(p - birth) >= 0 && is_of(observer, subscription, p);
-            bool old = history && (int64_t)(p - observer->cursor) >= 0 && (is || same_text(observer, subscription, p));
+            bool is = (int64_t)(p - birth) >= 0 && is_of(observer, subscription, number, p);
+            bool old = history && (int64_t)(p - observer->cursor) >= 0 &&
+                       (is || same_text(observer, subscription, number, p));
             if (tidings__slot_valid_after_copy(s, p) &&
                 !(subscription->prefix && (int64_t)(tidings__oldest(s) - p) > 0)) {
                 if (is) memory = note(&found, p);

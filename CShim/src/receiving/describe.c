@@ -12,8 +12,3 @@ bool tidings__describe_text(tidings_observer *o, const tidings__record *r, uint6
     d->subject_length = subject_length;
     return there && (r->name_length != 0 || tidings__name_was(&o->center->segment, r->name, position));
 }
-
-void tidings__describe(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t flags,
-                       tidings_delivery *d) {
-    tidings__describe_record(o, *r, position, 1, flags, d);
-}

@@ -20,8 +20,6 @@ struct tidings__observer_kind {
     // A new table is in use: wakes the observer's thread if the subscription has something to deliver, or other words
     // to sleep on.
     void (*added)(tidings_observer *observer, uint64_t since, bool retained);
-    // The name entry that records of the subscription carry; TIDINGS__NAME_NONE: none yet.
-    uint32_t (*entry)(const tidings__subscription *subscription);
 
     // Adds the subscriptions that a record of this entry matches to observer->matched. NULL: those that the table has
     // for the entry's number. (Not called: this is the hot path of a member.)

@@ -37,7 +37,7 @@ static void member_leave(tidings_observer *o, const tidings__subscription *in) {
 }
 
 static int member_account(tidings_observer *o, tidings__subscription *in, bool history) {
-    return tidings__account_begin(o, in, history, &(tidings__account_wait){0});
+    return tidings__account_begin(o, in, in->entry, history, &(tidings__account_wait){0});
 }
 
 // The observer may be asleep with something to deliver: a retained value, or a record that it passed before it had the
@@ -49,8 +49,6 @@ static void member_added(tidings_observer *o, uint64_t since, bool retained) {
 #endif
     if (retained || (int64_t)(tidings__frontier(s, since) - since) > 0) tidings__doorbell_ring(s, o->index);
 }
-
-static uint32_t member_entry(const tidings__subscription *in) { return in->entry; }
 
 static void member_lapped(tidings_observer *o, tidings__subscription *in, uint64_t was, bool evicted) {
     (void)was;
@@ -159,7 +157,6 @@ const tidings__observer_kind tidings__kind_member = {
     .leave = member_leave,
     .account = member_account,
     .added = member_added,
-    .entry = member_entry,
     .match = NULL,
     .lapped = member_lapped,
     .value_entry = member_value_entry,

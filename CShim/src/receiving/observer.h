@@ -242,18 +242,15 @@ bool tidings__tell_missed(tidings_observer *observer, const tidings__table *tabl
 // name by now.
 bool tidings__describe_text(tidings_observer *observer, const tidings__record *record, uint64_t position,
                             tidings_delivery *delivery);
-// Sets all other fields of `delivery`, for the first subscription in `matched`. `flags`: TIDINGS_DELIVERY_….
-void tidings__describe(tidings_observer *observer, const tidings__record *record, uint64_t position, uint32_t flags,
-                       tidings_delivery *delivery);
 
 // retained_list.c
 // Determines the retained values to deliver first: those before `since` that the history does not list. False: no
 // memory.
 bool tidings__kept_begin(tidings_observer *observer, tidings__subscription *subscription);
-// Delivers the next retained value: TIDINGS__DELIVERED, with `delivery` set; -ENOMEM; TIDINGS__NOTHING: no subscription
-// has one left.
 // The entry of the subscription's name without a subject; TIDINGS__NAME_NONE: none.
 uint32_t tidings__kept_find_name(const tidings_observer *observer, const tidings__subscription *subscription);
+// Delivers the next retained value: TIDINGS__DELIVERED, with `delivery` set; -ENOMEM; TIDINGS__NOTHING: no subscription
+// has one left.
 int tidings__kept_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 
 // wait.c

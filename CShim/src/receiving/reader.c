@@ -10,7 +10,6 @@
 #include "receiving/kind.h"
 #include "registry/doorbell.h"
 #include "registry/tally.h"
-#include "ring/verdict.h"
 
 #define LONGEST_SLEEP_NS 1000000000
 
@@ -33,8 +32,8 @@ static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t 
     tidings__subscription *const *of = tidings__table_find(t, tidings__reader_number(&sought), &count);
     for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++) {
         tidings__subscription *in = of[i];
-        if ((in->resolved != entry || in->birth != birth) && !tidings__name_same(name, &in->key)) continue;
         if (in->resolved != entry || in->birth != birth) {
+            if (!tidings__name_same(name, &in->key)) continue;
             // The entry began to serve this name since the last lookup; otherwise an earlier record of it would have
             // been matched. So no record of it lies before this one.
             in->resolved = entry;
@@ -110,7 +109,7 @@ static int reader_account(tidings_observer *observer, tidings__subscription *sub
         const uint64_t birth = subscription->birth;
         free(subscription->history);
         subscription->history = NULL;
-        const int error = tidings__account_begin(observer, subscription, history, &wait);
+        const int error = tidings__account_begin(observer, subscription, resolved, history, &wait);
         if (error) return error;
         if (tidings__reader_resolve(observer, subscription) == resolved &&
             (resolved == TIDINGS__NAME_NONE || subscription->birth == birth))
@@ -127,8 +126,6 @@ static void reader_added(tidings_observer *o, uint64_t since, bool retained) {
     (void)retained;
     tidings__nudge(&o->sleeper);
 }
-
-static uint32_t reader_entry(const tidings__subscription *in) { return in->resolved; }
 
 static uint32_t reader_value_entry(const tidings_observer *o, const tidings__subscription *in) {
     return tidings__kept_find_name(o, in);
@@ -229,7 +226,6 @@ const tidings__observer_kind tidings__kind_reader = {
     .leave = reader_leave,
     .account = reader_account,
     .added = reader_added,
-    .entry = reader_entry,
     .match = reader_match,
     .lapped = reader_lapped,
     .value_entry = reader_value_entry,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "receiving/describe.h"
 #include "receiving/kind.h"
 #include "retained/retained.h"
 #include "ring/verdict.h"
@@ -158,7 +159,7 @@ static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entr
         // For one name, the subscription's name is known to be right. For many names, the entry may serve another name
         // by now.
         if (!tidings__describe_text(o, &r, position, d) && in->many) return TIDINGS__NOTHING;
-        tidings__describe(o, &r, position, TIDINGS_DELIVERY_RETAINED, d);
+        tidings__describe_record(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
         const bool wanted = !in->with_subject || (d->subject_length == in->subject_length &&
                                                   memcmp(d->subject, in->subject, in->subject_length) == 0);
         return wanted ? TIDINGS__DELIVERED : TIDINGS__NOTHING;

@@ -4,17 +4,13 @@
 #include <limits.h>
 
 #include "center/ends.h"
-#include "platform/barrier.h"
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/event.h"
 #include "platform/futex.h"
 #include "receiving/kind.h"
-#include "receiving/observer.h"
 #include "receiving/reader.h"
-#include "registry/doorbell.h"
 #include "registry/observers.h"
-#include "registry/prefixes.h"
 #include "ring/verdict.h"
 
 #define BURST 4  // consecutive notifications that show that more will follow

@@ -4,11 +4,12 @@
 
 #include "segment/segment.h"
 
+// Clears the segment, but for what its caller has set.
+void tidings__segment_begin(tidings__segment *segment);
+
 // Creates the center at segment->path from `segment->shape`. The file gets its name only when it is finished. `group`:
 // NULL, or the group that gets the file. -EEXIST or -EAGAIN without an error line: another process was faster, or
 // interfered; try again.
-// Clears the segment, but for what its caller has set.
-void tidings__segment_begin(tidings__segment *segment);
 int tidings__segment_birth(tidings__segment *segment, uint32_t mode, const uint32_t *group);
 
 // Writes the error line "directory … does not exist".
