@@ -42,25 +42,12 @@ struct MappingProcesses {
 
     /// Parses lines such as `7f21c0000000-7f21c0200000 rw-s 00000000 00:17 4711      /dev/shm/file`.
     private static func mappings(of process: String) -> [Mapping] {
-        String(decoding: contents(of: "/proc/\(process)/maps"), as: UTF8.self).split(separator: "\n").compactMap {
-            line in
+        // The kernel gives a few pages of such a file at a time, and no size.
+        let maps = (try? contents(of: "/proc/\(process)/maps", upTo: .max)) ?? []
+        return String(decoding: maps, as: UTF8.self).split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ", maxSplits: 5)
             guard fields.count == 6, let inode = UInt64(fields[4]), inode != 0 else { return nil }
             return Mapping(device: fields[3], inode: inode, path: fields[5].drop { $0 == " " })
-        }
-    }
-
-    /// Reads to the end: the kernel gives a few pages of such a file at a time, and no size.
-    private static func contents(of path: String) -> [UInt8] {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return [] }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(file, &chunk, chunk.count)
-            guard count > 0 else { return bytes }
-            bytes += chunk[..<count]
         }
     }
 
