@@ -18,14 +18,10 @@ class Bar:
 
 
 def axis_for(multiples):
-    high = max(multiples)
-    if high <= LINEAR_MOST:
-        axis = scale.Axis("", logarithmic=False, least=0)
-        axis.fit(multiples)
-        axis.high = high  # the longest bar takes all the width
-        return axis
-    axis = scale.Axis("", logarithmic=True)
-    axis.low, axis.high = math.floor(math.log10(min(multiples) / 1.5)), math.log10(high)
+    """Not fitted: the longest bar takes all the width."""
+    low, high = min(multiples), max(multiples)
+    axis = scale.Axis("", logarithmic=high > LINEAR_MOST)
+    axis.low, axis.high = (math.floor(math.log10(low / 1.5)), math.log10(high)) if axis.logarithmic else (0, high)
     return axis
 
 

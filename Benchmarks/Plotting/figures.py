@@ -33,17 +33,16 @@ def latencies(results):
     )
 
 
-# Identifier, title, what a bar is the time of, the rivals' rows (how they end), the limit's row, its label, and its
-# time as a multiple of Tidings' (the ratio of a stream is of throughput, the others are of times).
+# Identifier, title, what a bar is the time of, what the rivals' rows compare, the limit's row, and its label.
 MEDIANS = [
-    ("medians-asleep", "A post to a sleeping process, 64 bytes", "Time one way until the observer runs", "",
-     "asleep-64", "bare futex (limit)", lambda ratio: 1 / ratio),
-    ("medians-awake", "A post to an awake process, 64 bytes", "Time one way to an observer that spins", "-awake",
-     "awake-64-each", "bare cache line (limit)", lambda ratio: 1 / ratio),
-    ("medians-stream", "A lossless stream of 64-byte messages", "Time of a message, from one process to one other",
-     "-stream-64", "lossless-64", "bare ring (limit)", lambda ratio: ratio),
+    ("medians-asleep", "A post to a sleeping process, 64 bytes", "Time one way until the observer runs", "asleep",
+     "asleep-64", "bare futex (limit)"),
+    ("medians-awake", "A post to an awake process, 64 bytes", "Time one way to an observer that spins", "awake",
+     "awake-64-each", "bare cache line (limit)"),
+    ("medians-stream", "A lossless stream of 64-byte messages", "Time of a message, from one process to one other", "64",
+     "lossless-64", "bare ring (limit)"),
     ("medians-stream-64k", "A lossless stream of 64 KiB messages", "Time of a message, from one process to one other",
-     "-stream-65536", None, None, None),
+     "65536", None, None),
 ]
 
 
@@ -51,7 +50,7 @@ MEDIANS = [
 CAVEATS = {"eventfd": "eventfd, no payload"}
 
 
-def median_bars(results, suffix, limit, limit_label, multiple):
+def median_bars(results, compared, limit, limit_label):
     """Lengths are the ratios of the tables. Times of different runs cannot be compared: Tidings' own differ by more
     than some rivals do within a run."""
     found, ours = [], []
@@ -60,15 +59,15 @@ def median_bars(results, suffix, limit, limit_label, multiple):
         ours.append(row["ours"]["median"])
         found.append(Bar(label, times, scale.time(row["limit"]["median"]), scale.time(ours[-1]), kind))
 
-    for name, row in results.rows.items():
-        rival, dash, end = name.removeprefix("rival-").partition("-")
-        if name.startswith("rival-") and rival != "foundation" and dash + end == suffix and results.row(name):
+    for row, what in results.rivals():
+        if what == compared:
             add(row, CAVEATS.get(row["limitTitle"], row["limitTitle"]), row["ratio"], "rival")
     if not found:
         return []
     row = results.row(limit) if limit else None
     if row:
-        add(row, limit_label, multiple(row["ratio"]), "limit")
+        # The ratio of a stream is of throughput, the others are of times.
+        add(row, limit_label, row["ratio"] if compared.isdigit() else 1 / row["ratio"], "limit")
     low, high = scale.time(min(ours)), scale.time(max(ours))
     return [Bar("Tidings", 1, low if low == high else f"{low} to {high}", kind="ours"), *found]
 
@@ -167,8 +166,8 @@ SHOWN = """
 
 def charts(results):
     """Every chart that there is something for: identifier, title, and what draws it in given colors."""
-    for name, title, what, suffix, *limit in MEDIANS:
-        bars = median_bars(results, suffix, *limit)
+    for name, title, what, compared, *limit in MEDIANS:
+        bars = median_bars(results, compared, *limit)
         if bars:
             subtitle = f"{what}, as a multiple of Tidings’ in the same run. Shorter is faster."
             yield name, title, partial(draw_bars, title, subtitle, results.where, bars)

@@ -16,6 +16,14 @@ class Results:
         row = self.rows.get(name)
         return row if row and row.get("ours") and row.get("limit") else None
 
+    def rivals(self):
+        """Each measured row of another system, and what it compares: "asleep", "awake", or the size of a stream."""
+        for name in self.rows:
+            rival, _, what = name.removeprefix("rival-").partition("-")
+            row = self.row(name)
+            if row and name.startswith("rival-") and rival != "foundation":
+                yield row, what.removeprefix("stream-") or "asleep"
+
     @property
     def where(self):
         """The machine and the day, in words."""

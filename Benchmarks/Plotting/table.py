@@ -72,7 +72,7 @@ TABLE = [
 
 
 def line(results, what, limit, figures):
-    goals, found, verdicts = [], [], []
+    goals, found = [], []
     for name, show, (goal, met) in figures:
         goals.append(goal.strip())
         row = results.row(name)
@@ -85,19 +85,12 @@ def line(results, what, limit, figures):
 
 def rival_lines(results):
     """One line a rival: how many times ours it takes, of the rows of the same run."""
-    order, found = [], {}
-    for name, row in results.rows.items():
-        if not name.startswith("rival-") or "foundation" in name or not results.row(name):
-            continue
-        title = row["limitTitle"]
-        if title not in found:
-            found[title] = {}
-            order.append(title)
-        column = "awake" if name.endswith("-awake") else name.split("-stream-")[1] if "-stream-" in name else "asleep"
+    found = {}
+    for row, column in results.rivals():
         # The row's ratio is of throughput: ours to the rival's, or how many times ours the rival takes.
-        found[title][column] = row["ratio"]
+        found.setdefault(row["limitTitle"], {})[column] = row["ratio"]
     columns = ["asleep", "awake", "64", "4096", "65536"]
-    for title in sorted(order, key=lambda title: found[title].get("asleep", 1e9)):
+    for title in sorted(found, key=lambda title: found[title].get("asleep", 1e9)):
         cells = [f"{scale.shorten(found[title][column])} ×" if column in found[title] else NONE for column in columns]
         yield f"| {title} | " + " | ".join(cells) + " |"
 
@@ -155,12 +148,9 @@ def essence(results):
         times = [ours(row) if row else NONE for row, _ in rows]
         ratios = [(ratio(row) if row else NONE) + (f" {limit}" if limit != NONE else "") for row, limit in rows]
         lines.append(f"| {what} | {'; '.join(times)} | {'; '.join(ratios)} |")
-    others = []
-    for row in map(results.row, results.rows):
-        if not row or row["limitTitle"] not in COMPARED or not row["id"].startswith("rival-"):
-            continue
-        if "-stream-" not in row["id"] and not row["id"].endswith("-awake"):
-            others.append((row["ratio"], f"{COMPARED[row['limitTitle']]} {scale.shorten(row['ratio'])} ×"))
+    others = [
+        (row["ratio"], f"{COMPARED[row['limitTitle']]} {scale.shorten(row['ratio'])} ×")
+        for row, compared in results.rivals() if compared == "asleep" and row["limitTitle"] in COMPARED]
     text = f"Measured on a {results.where}."
     if others:
         multiples = ", ".join(multiple for _, multiple in sorted(others))
