@@ -35,8 +35,10 @@ package struct PayloadBuffer {
     @inlinable @inline(__always)
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-    /// Replaces the memory by at least `needed` bytes, of which the first `used` are kept.
-    mutating func reserve(used: Int, needed: Int) throws {
+    /// Grows the memory so that `size` more bytes fit behind the first `used`, which are kept.
+    mutating func reserve(_ size: Int, behind used: Int) throws {
+        let (needed, overflow) = used.addingReportingOverflow(size)
+        if overflow { throw PayloadBufferFull(needed: .max, capacity: memory.count) }
         if needed <= memory.count { return }
         // Kept even if it is too short: the owner may have released the memory that it replaces.
         memory = try ownerType.grow(at: owner, used: used, needed: needed)

@@ -87,8 +87,8 @@ package struct CBORFault: Error {
     }
 
     /// For code that can't say in its type that it throws nothing but faults: closures.
-    package static func describe(_ error: any Error, expecting type: Any.Type, path: [any CodingKey]) -> any Error {
-        (error as? CBORFault)?.error(expecting: type, path: path) ?? error
+    package static func describe(_ error: any Error, expecting type: Any.Type) -> any Error {
+        (error as? CBORFault)?.error(expecting: type, path: []) ?? error
     }
 }
 

@@ -109,9 +109,7 @@ struct CBORWriter: CBORPooled, CBOROutput {
     private mutating func reserve(_ size: Int) throws {
         defer { adoptMemory() }
         do {
-            let (needed, overflow) = outputEnd.addingReportingOverflow(size)
-            if overflow { throw PayloadBufferFull(needed: .max, capacity: capacity) }
-            try buffer?.pointee.reserve(used: outputEnd, needed: needed)
+            try buffer?.pointee.reserve(size, behind: outputEnd)
         } catch {
             throw fail(error)
         }

@@ -51,9 +51,7 @@ public struct FieldEncoder: ~Copyable, CBOROutput {
             base = buffer.pointee.base
             limit = buffer.pointee.memory.count
         }
-        let (needed, overflow) = cursor.addingReportingOverflow(size)
-        if overflow { throw PayloadBufferFull(needed: .max, capacity: limit) }
-        try buffer.pointee.reserve(used: cursor, needed: needed)
+        try buffer.pointee.reserve(size, behind: cursor)
     }
 
     // MARK: Maps and arrays
@@ -112,8 +110,7 @@ public struct FieldEncoder: ~Copyable, CBOROutput {
 
     @inlinable @inline(__always)
     mutating func enter() throws {
-        // As deep as the decoder goes: `CBORLimit.depth`.
-        if depth >= 128 { try refuseDepth() }
+        if depth >= CBORLimit.depth { try refuseDepth() }
         depth &+= 1
     }
 
@@ -185,7 +182,7 @@ extension FieldEncoder {
         let count = name.utf8CodeUnitCount
         guard count < 24 else { return try writeText(UnsafeRawBufferPointer(start: name.utf8Start, count: count)) }
         let place = try room(count &+ 1)
-        place.storeBytes(of: 0x60 | UInt8(truncatingIfNeeded: count), as: UInt8.self)
+        place.storeBytes(of: CBORMajor.text.initialByte | UInt8(truncatingIfNeeded: count), as: UInt8.self)
         (place + 1).copyMemory(from: name.utf8Start, byteCount: count)
         // In bounds: 1 + count bytes of room. A string literal is a pointer, also that of a lone character.
     }
