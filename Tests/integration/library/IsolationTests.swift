@@ -8,6 +8,11 @@ import Testing
     static let shared = TestActor()
 }
 
+/// An actor that runs a closure.
+actor ClosureActor {
+    func run(_ body: @Sendable () -> Void) { body() }
+}
+
 /// Closures that are isolated to an actor, closures that call an actor, and executors.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct IsolationTests {
@@ -163,61 +168,69 @@ struct IsolationTests {
         await token.cancelAndWait()
     }
 
+    /// What the four kinds of closures were called with.
+    private struct Heard {
+        let ticks = Events<Int>()
+        let pids = Events<Int32>()
+        let stages = Events<String>()
+        let names = Events<Center.Name>()
+
+        /// Another process posts for each kind.
+        func expectAll(in test: TestCenter) async throws {
+            let peer = try Peer(test, "post", "ticks", "100", "key", "progress", "2", "wait")
+            expectEqual(await ticks.wait(for: 100), Array(0..<100))
+            expect(await pids.wait(for: 100)) { all in all.allSatisfy { $0 == peer.pid } }
+            expectEqual(await stages.wait(for: 2), ["0 stage", "1 stage"])
+            let ticked = [Center.Name](repeating: "ticks", count: 100)
+            expectEqual(await names.wait(for: 102), ticked + ["progress", "progress"])
+        }
+    }
+
     @Test func aMainActorClosureRunsOnTheMainActor() async throws {
         let test = try TestCenter()
         let center = test.center
-        let (ticks, pids, stages, names) = (Events<Int>(), Events<Int32>(), Events<String>(), Events<Center.Name>())
+        let heard = Heard()
         let first = try center.addObserver(for: Ticks.self) { @MainActor tick in
             MainActor.preconditionIsolated()
-            ticks.add(tick.number)
+            heard.ticks.add(tick.number)
         }
         let second = try center.addObserver(for: Ticks.self) { @MainActor _, envelope in
             MainActor.preconditionIsolated()
-            pids.add(envelope.poster.pid)
+            heard.pids.add(envelope.poster.pid)
         }
         let third = try center.addObserver(for: Self.progress) { @MainActor number, stage in
             MainActor.preconditionIsolated()
-            stages.add("\(number) \(stage)")
+            heard.stages.add("\(number) \(stage)")
         }
         let fourth = try center.addObserver(forNames: ["ticks", "progress"]) { @MainActor notification in
             MainActor.preconditionIsolated()
-            names.add(notification.name)
+            heard.names.add(notification.name)
         }
-        let peer = try Peer(test, "post", "ticks", "100", "key", "progress", "2", "wait")
-        expectEqual(await ticks.wait(for: 100), Array(0..<100))
-        expect(await pids.wait(for: 100)) { all in all.allSatisfy { $0 == peer.pid } }
-        expectEqual(await stages.wait(for: 2), ["0 stage", "1 stage"])
-        let ticked = [Center.Name](repeating: "ticks", count: 100)
-        expectEqual(await names.wait(for: 102), ticked + ["progress", "progress"])
+        try await heard.expectAll(in: test)
         for token in [first, second, third, fourth] { await token.cancelAndWait() }
     }
 
     @Test func aClosureOfAnotherGlobalActorRunsOnThatActor() async throws {
         let test = try TestCenter()
         let center = test.center
-        let (ticks, pids, stages, names) = (Events<Int>(), Events<Int32>(), Events<String>(), Events<Center.Name>())
+        let heard = Heard()
         let first = try center.addObserver(for: Ticks.self) { @TestActor tick in
             TestActor.preconditionIsolated()
-            ticks.add(tick.number)
+            heard.ticks.add(tick.number)
         }
         let second = try center.addObserver(for: Ticks.self) { @TestActor _, envelope in
             TestActor.preconditionIsolated()
-            pids.add(envelope.poster.pid)
+            heard.pids.add(envelope.poster.pid)
         }
         let third = try center.addObserver(for: Self.progress) { @TestActor number, stage in
             TestActor.preconditionIsolated()
-            stages.add("\(number) \(stage)")
+            heard.stages.add("\(number) \(stage)")
         }
         let fourth = try center.addObserver(forNames: ["ticks", "progress"]) { @TestActor notification in
             TestActor.preconditionIsolated()
-            names.add(notification.name)
+            heard.names.add(notification.name)
         }
-        let peer = try Peer(test, "post", "ticks", "100", "key", "progress", "2", "wait")
-        expectEqual(await ticks.wait(for: 100), Array(0..<100))
-        expect(await pids.wait(for: 100)) { all in all.allSatisfy { $0 == peer.pid } }
-        expectEqual(await stages.wait(for: 2), ["0 stage", "1 stage"])
-        let ticked = [Center.Name](repeating: "ticks", count: 100)
-        expectEqual(await names.wait(for: 102), ticked + ["progress", "progress"])
+        try await heard.expectAll(in: test)
         for token in [first, second, third, fourth] { await token.cancelAndWait() }
     }
 

@@ -125,17 +125,13 @@ struct LosslessTests {
     /// Where the closure of a lossless observer can run.
     enum Place: CaseIterable { case dispatcher, queue, mainActor, globalActor, task, actor }
 
-    private actor Anybody {
-        func run(_ body: @Sendable () -> Void) { body() }
-    }
-
     /// A closure that posts, with a long deadline, more than the ring holds: it is told instead of waiting for itself.
     @Test(arguments: Place.allCases)
     func aClosureThatPostsDoesNotWaitForItself(_ place: Place) async throws {
         let test = try TestCenter(smallRing)
         let center = test.center
         let refused = Events<Bool>()
-        let actor = Anybody()
+        let actor = ClosureActor()
         let isFirst = Locked(true)
         // Small ones, and ones that are encoded beside the ring.
         let titles = ["", String(repeating: "x", count: 2000)]

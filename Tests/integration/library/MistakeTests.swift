@@ -72,9 +72,6 @@ struct MistakeTests {
 
     enum Place: CaseIterable { case dispatcher, queue, task, mainActor, globalActor, actor, owner }
 
-    private actor Anybody {
-        func run(_ body: @Sendable () -> Void) { body() }
-    }
     private final class Owner: Sendable {
         let post: @Sendable (Track) -> Void
         init(_ post: @escaping @Sendable (Track) -> Void) { self.post = post }
@@ -90,7 +87,7 @@ struct MistakeTests {
         @Sendable func post(_ track: Track) {
             if told.count == 0 { _ = try? center.post(Track(track.number + 1)) }
         }
-        let (actor, owner) = (Anybody(), Owner { post($0) })
+        let (actor, owner) = (ClosureActor(), Owner { post($0) })
         var token: Center.ObservationToken?
         switch place {
         case .dispatcher: token = try center.addObserver(for: Track.self) { post($0) }

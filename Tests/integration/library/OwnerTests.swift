@@ -32,6 +32,11 @@ struct OwnerTests {
         deinit { ended?.add(()) }
 
         func tick(_ tick: Ticks) { got.add(tick.number) }
+
+        @discardableResult
+        func follow(_ center: Center) throws -> Center.ObservationToken {
+            try center.addObserver(for: Ticks.self, options: .init(owner: self)) { [weak self] in self?.tick($0) }
+        }
         func tock(_ tock: Tocks) { got.add(tock.number) }
         func tickNegative(_ tick: Ticks) { got.add(-tick.number) }
         func tickWithEnvelope(_ tick: Ticks, _ envelope: Center.Envelope) { got.add(Int(envelope.poster.pid)) }
@@ -53,14 +58,9 @@ struct OwnerTests {
     @Test func theSameTwiceIsCalledOnceAndInOrder() async throws {
         let test = try TestCenter()
         let owner = Owner()
-        func register() throws -> Center.ObservationToken {
-            try test.center.addObserver(for: Ticks.self, options: .init(owner: owner)) { [weak owner] in
-                owner?.tick($0)
-            }
-        }
-        let first = try register()
+        let first = try owner.follow(test.center)
         for _ in 0..<11 {
-            let again = try register()
+            let again = try owner.follow(test.center)
             #expect(again == first)
         }
         let peer = try Peer(test, "post", "ticks", "1000")
@@ -115,9 +115,7 @@ struct OwnerTests {
     @Test func aCancelledRegistrationCanBeMadeAgain() async throws {
         let test = try TestCenter()
         let owner = Owner()
-        let first = try test.center.addObserver(for: Ticks.self, options: .init(owner: owner)) { [weak owner] in
-            owner?.tick($0)
-        }
+        let first = try owner.follow(test.center)
         first.cancel()
         let second = try test.center.addObserver(for: Ticks.self, options: .init(owner: owner)) { [weak owner] in
             owner?.tickNegative($0)
@@ -133,9 +131,7 @@ struct OwnerTests {
     @Test func anotherClosureTakesThePlaceOfTheOneBefore() async throws {
         let test = try TestCenter()
         let owner = Owner()
-        let first = try test.center.addObserver(for: Ticks.self, options: .init(owner: owner)) { [weak owner] in
-            owner?.tick($0)
-        }
+        let first = try owner.follow(test.center)
         try test.center.post(Ticks(number: 1))
         await owner.got.wait(for: 1)
         let second = try test.center.addObserver(for: Ticks.self, options: .init(owner: owner)) { [weak owner] in
@@ -398,11 +394,6 @@ struct OwnerTests {
     @Test(.enabled(if: !isSanitized, "a sanitizer uses freed memory anew much later, if ever"))
     func anAddressUsedAnewIsAnotherOwner() async throws {
         let test = try TestCenter()
-        func register(_ owner: Owner) throws {
-            _ = try test.center.addObserver(for: Ticks.self, options: .init(owner: owner)) { [weak owner] in
-                owner?.tick($0)
-            }
-        }
         for round in 1... {
             // Allocated before, or it may get the memory of the released owner.
             let got = Events<Int>()
@@ -412,14 +403,14 @@ struct OwnerTests {
             do {
                 let owner = Owner()
                 address = ObjectIdentifier(owner)
-                try register(owner)
+                try owner.follow(test.center)
             }
             while kept.last.map(ObjectIdentifier.init) != address, kept.count < 1000 { kept.append(Owner(got)) }
             let owner = kept.last!
             // Another thread was faster.
             if ObjectIdentifier(owner) != address, round < 1000 { continue }
             #expect(ObjectIdentifier(owner) == address)
-            try register(owner)
+            try owner.follow(test.center)
             // From here and from another process.
             try test.center.post(Ticks(number: 1))
             let peer = try Peer(test, "post", "ticks", "1")
@@ -519,9 +510,7 @@ struct OwnerTests {
         let owner = Owner()
         do {
             let other = try test.other()
-            _ = try other.addObserver(for: Ticks.self, options: .init(owner: owner)) { [weak owner] in
-                owner?.tick($0)
-            }
+            try owner.follow(other)
             try test.center.post(Ticks(number: 1))
             await owner.got.wait(for: 1)
         }

@@ -291,7 +291,7 @@ struct PrefixObservationTests {
         let (events, token) = try Self.observe(test.center, names: ["a.1", "end"], ["a.", "a.2"])
         let all = Events<String>()
         let tokenOfAll = try test.center.addObserver(forNames: .all) { all.add(Self.text(.notification($0))) }
-        let pollable = try test.center.pollableObserver(forNames: .init([], prefixes: ["a."]))
+        let pollable = try test.center.pollableObserver(forNames: .prefix("a."))
         #expect(try pollable.next().map(Self.text) == "a.1 1")
         let oldest = try Self.observe(test.center, ["a."], from: .oldest)
         peer.send()

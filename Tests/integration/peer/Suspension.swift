@@ -20,7 +20,7 @@ extension TestPeer {
             _ heard: @escaping @Sendable (Int) -> Void
         ) throws -> SharedNotificationCenter.ObservationToken {
             try center.addObserver(
-                forNames: .init([.init(name)]),
+                forNames: [.init(name)],
                 options: .init(onMissed: { count, name in
                     say("missed \(count) \(name?.rawValue ?? "-")")
                     done.signal()

@@ -25,7 +25,7 @@ extension TestPeer {
     {
         let done = DispatchSemaphore(value: 0)
         let token = try center.addObserver(
-            forNames: name == "-" ? .all : .init([.init(name)]), options: .init(subject: object == "-" ? nil : object)
+            forNames: name == "-" ? .all : [.init(name)], options: .init(subject: object == "-" ? nil : object)
         ) { notification in
             let what =
                 switch notification.userInfo {

@@ -83,7 +83,7 @@ struct CBORSeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// The time that a processor consumes_budget on some code of this thread, in seconds. For what must not take the square of its input: bounds are far
+/// The time that a processor spends on some code of this thread, in seconds. For what must not take the square of its input: bounds are far
 /// above what is taken, on any machine, and far below what the square takes.
 func cborProcessorTime(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {

@@ -107,7 +107,7 @@ struct FoundationCenterTests {
         _ = (witness, peer)
     }
 
-    /// There `addObserver(forNames: .init([object:queue:]))` holds up the poster until the queue gets to it.
+    /// There `addObserver(forName:object:queue:)` holds up the poster until the queue gets to it.
     @Test func aQueueThatIsBusyHoldsUpNoPoster() async throws {
         let test = try TestCenter()
         let center = test.center

@@ -28,7 +28,7 @@ extension FoundationMessageTests {
         _ center: Center, _ object: String?, _ name: Center.Name = Docked.name
     ) throws -> (Events<String>, Center.ObservationToken) {
         let seen = Events<String>()
-        let token = try center.addObserver(forNames: .init([name]), options: .init(subject: object)) { notification in
+        let token = try center.addObserver(forNames: [name], options: .init(subject: object)) { notification in
             let number = notification.userInfo?["number"]?.integer ?? -1
             seen.add(
                 "\(notification.object ?? "-") \(number) \(notification.userInfo?["text"]?.string ?? "-") \(notification.name)"
@@ -76,7 +76,7 @@ extension FoundationMessageTests {
     @Test @MainActor func aMessageWithoutFieldsIsANotificationWithAnEmptyDictionary() async throws {
         let center = SharedNotificationCenter()
         let seen = Events<Center.UserInfo?>()
-        let token = try center.addObserver(forNames: .init([Opened.name])) { seen.add($0.userInfo) }
+        let token = try center.addObserver(forNames: [Opened.name]) { seen.add($0.userInfo) }
         center.post(Opened())
         expectEqual(await seen.wait(for: 1), [[:]])
         center.removeObserver(token)

@@ -125,34 +125,31 @@ final class Script {
         let (retain, subject) = (how & 1 != 0, how & 2 != 0 ? "one" : nil)
         let deadline: Duration? = how & 4 != 0 ? .microseconds(10) : nil
         let name = Self.names[how / 16 % Self.names.count]
-        let posted: Void? =
+        do {
             switch kind % 6 {
             case 0:
-                try? center.post(
+                try center.post(
                     Numbered(number: size, text: text),
                     options: .init(subject: subject, retain: retain, timeout: deadline))
             case 1:
-                try? center.post(Flat(x: 1, y: 2), options: .init(subject: subject, retain: retain, timeout: deadline))
+                try center.post(Flat(x: 1, y: 2), options: .init(subject: subject, retain: retain, timeout: deadline))
             case 2:
-                try? center.post(
+                try center.post(
                     name: name, userInfo: ["n": 1, "t": .string(text)],
                     options: .init(subject: subject, deliverImmediately: how & 8 != 0))
             case 3:
-                try? near(
-                    center.post(
-                        name: name, payload: .text(text),
-                        options: .init(subject: subject, retain: retain, timeout: deadline)))
-            case 4: try? center.post(name: name, options: .init(subject: subject, retain: retain))
+                try center.post(
+                    name: name, payload: .text(text),
+                    options: .init(subject: subject, retain: retain, timeout: deadline))
+            case 4: try center.post(name: name, options: .init(subject: subject, retain: retain))
             default:
-                try? near(
-                    center.post(
-                        name: "b", payload: .init(format: .bitwise, bytes: Array(text.utf8)),
-                        options: .init(retain: retain)))
+                try center.post(
+                    name: "b", payload: .init(format: .bitwise, bytes: Array(text.utf8)), options: .init(retain: retain)
+                )
             }
-        if posted != nil, kind % 6 < 3 || kind % 6 == 4 { nearLastPost() }
+            nearLastPost()
+        } catch {}  // refused: the memory is hostile
     }
-
-    private func near(_ sequence: UInt64) { harness_near(sequence) }
 
     /// A typed post does not return its position.
     private func nearLastPost() {
