@@ -100,6 +100,7 @@ struct notify__domain {
     notify__view pull, push;
     uint32_t push_idle;                  // names in the push view that have no deliveries any more
     uint32_t idle_most, push_idle_most;  // raised thresholds after idle names could not be removed; otherwise 0
+    bool narrowing;                      // the dispatcher thread has to narrow the views: names were removed
     uint32_t names_most;                 // limit of the names of one view; 0: not read yet
     _Atomic uint32_t pushing;            // incremented when the current dispatcher thread has to end
 

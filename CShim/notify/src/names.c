@@ -191,6 +191,10 @@ static void drop_many_idle(notify__domain *domain) {
         name = next;
     }
     if (well) notify__view_narrow(domain, &domain->pull, notify__count);
+    if (well && domain->push.all) {
+        domain->narrowing = true;
+        tidings_observer_interrupt(domain->push.observer);
+    }
     // If idle names stay: the dispatcher still observes them, or there was no memory. Try again when there are twice as
     // many.
     domain->idle_most = domain->idle_count > NOTIFY__IDLE_MOST ? 2 * domain->idle_count : 0;

@@ -72,7 +72,19 @@ static void drop_undelivered(notify__domain *domain) {
             if (!name->deliveries) name->push = 0;
     domain->push_idle = domain->push_idle_most = 0;
     domain->idle_most = 0;  // names that only the push view kept can be removed now
+    domain->narrowing = true;
+}
+
+// A name's entry in the center is free when both views have removed the name. So both may have room for their names
+// after either removed some.
+static void narrow_views(notify__domain *domain) {
+    domain->narrowing = false;
     notify__view_narrow(domain, &domain->push, hand);
+    if (!domain->pull.all || !notify__reading_begin(domain)) return;
+    notify__view_narrow(domain, &domain->pull, notify__count);
+    // The first take after a change allocates memory: do it here, as a check in a signal handler must not.
+    notify__take(domain);
+    notify__reading_end(domain);
 }
 
 static void *run(void *argument) {
@@ -89,6 +101,7 @@ static void *run(void *argument) {
         }
         if (error == 0) hand(domain, &delivery);
         if (domain->push_idle > idle_most(domain)) drop_undelivered(domain);
+        if (domain->narrowing) narrow_views(domain);
         // The observer failed: for example, the program closed the center's descriptor, so the participant entry is
         // lost. A renewal opens another observer, and starts another thread for it; this one then ends.
         const bool ended = error != 0 && error != -EINTR && error != -ENOMEM;
@@ -198,5 +211,6 @@ void notify__push_forget(notify__domain *domain, bool child) {
         tidings_observer_interrupt(domain->push.observer);
     domain->push = (notify__view){0};
     domain->push_idle = domain->push_idle_most = 0;
+    domain->narrowing = false;
     notify__names_each(domain, forget);
 }
