@@ -420,7 +420,8 @@ void a_post_wakes_a_bounded_number_of_readers(void) {
     hostile_sleepers(threads);
     until_on_word(HOSTILE);
     post_number(publisher, 0);
-    CHECK(asleep_on_word() == HOSTILE - TIDINGS__NAME_FUTEX_WAKES, "%ld sleep", asleep_on_word());
+    const long asleep = asleep_on_word();
+    CHECK(asleep == HOSTILE - TIDINGS__NAME_FUTEX_WAKES, "%ld sleep", asleep);
     wake_hostile_sleepers(threads);
     CHECK(statistics_of(center).revoked == 0, "a post was revoked");
 }
@@ -490,7 +491,9 @@ void a_post_to_many_observers_wakes_no_reader_on_its_claim(void) {
     hostile_sleepers(threads);
     until_on_word(HOSTILE);
     post_number(publisher, 0);
-    CHECK(asleep_on_word() == HOSTILE, "%ld sleep", asleep_on_word());
+    // More than those: an honest observer that was about to sleep found the claim, and slept on this word too.
+    const long asleep = asleep_on_word();
+    CHECK(asleep >= HOSTILE, "%ld sleep", asleep);
     for (uint32_t i = 0; i < MANY; i++) CHECK(pthread_join(observers[i], NULL) == 0, "no thread");
     wake_hostile_sleepers(threads);
     CHECK(statistics_of(center).revoked == 0, "a post was revoked");
@@ -517,7 +520,8 @@ void a_lossless_observer_wakes_posters_and_no_reader(void) {
     while (!(tidings__acquire(tidings__waiting_posters(s, observer->index)) & 1)) usleep(100);
     CHECK(drain(observer).received >= 256, "the ring was not full");
     CHECK(pthread_join(poster, NULL) == 0, "no thread");
-    CHECK(asleep_on_word() == HOSTILE, "%ld sleep", asleep_on_word());
+    const long asleep = asleep_on_word();
+    CHECK(asleep == HOSTILE, "%ld sleep", asleep);
     wake_hostile_sleepers(threads);
 }
 
