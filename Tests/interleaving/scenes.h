@@ -23,6 +23,7 @@ SCENE(dead_large_poster, "one dies anywhere filling or posting one", .changes = 
 SCENE(reserving, "two fill chunks, post some and give some back", .changes = 1, .buffers = true)
 SCENE(dead_filler, "one dies anywhere doing so", .changes = 1, .deaths = true)
 SCENE(dead_reclaimer, "one dies anywhere while it reclaims after another that had died", .changes = 1, .deaths = true)
+SCENE(dead_foreign_poster, "a foreign poster that died is reclaimed while another passes over its slot", .changes = 2)
 
 // scenes_lossless.c
 SCENE(lossless, "one loses nothing, and the posters wait for it", .changes = 1, .buffers = true)

@@ -3,6 +3,7 @@
 
 #include "center/center.h"
 #include "posting/publisher.h"
+#include "ring/claim.h"
 #include "stage.h"
 
 void two_and_two(void) {
@@ -113,6 +114,21 @@ void dead_reclaimer(void) {
     machine_fiber("reclaimer A", first, reclaim, first)->mortal = true;
     machine_fiber("reclaimer B", second, reclaim, second);
     add_poster("poster C", "n", SLOTS + 1);
+    add_watcher("observer X", "n");
+}
+
+// The same, of a poster that the kernel knows nothing of. Its slot is passed over meanwhile.
+void dead_foreign_poster(void) {
+    open_center();
+    tidings_center *dead = handle(), *reclaimer = handle();
+    _Atomic uint64_t hint = 0;
+    tidings__claim claim;
+    if (tidings__claim_next(&dead->segment, &hint, (uint32_t)TIDINGS__W_FOREIGN | dead->participant,
+                            tidings__thread_self(), false, &(uint32_t){0}, &claim) != 0)
+        machine_violation("no position can be claimed");
+    machine.holders[dead->participant] = 0;
+    machine_fiber("reclaimer A", reclaimer, reclaim, reclaimer);
+    add_poster("poster B", "n", SLOTS + 1);
     add_watcher("observer X", "n");
 }
 

@@ -1,13 +1,27 @@
 // The rare ends of a claim: its owner has died, or its owner abandons it.
 #include "ring/claim.h"
 
+// True if W is an unfinished claim of one of the dead.
+static bool unfinished_claim(tidings__cell *cell, uint64_t w, const tidings__participant_set *dead) {
+    return w & TIDINGS__W_FOREIGN && tidings__participant_set_has(dead, w & TIDINGS__W_OWNER_MASK) &&
+           tidings__busy(w, tidings__acquire(&cell->commit), tidings__acquire(&cell->verdict));
+}
+
 void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead) {
+    // A poster that passes over the slot changes W between the load and the CAS, once per lap. The slot must be marked
+    // all the same: later, the dead participant's entry may belong to another one. The bound is for a peer that
+    // changes W all the time.
+    uint32_t changes = 0;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         tidings__cell *cell = &s->cells[slot];
         uint64_t w = tidings__acquire(&cell->claim);
-        if (!(w & TIDINGS__W_FOREIGN) || !tidings__participant_set_has(dead, w & TIDINGS__W_OWNER_MASK)) continue;
-        if (!tidings__busy(w, tidings__acquire(&cell->commit), tidings__acquire(&cell->verdict))) continue;
-        tidings__cas(&cell->claim, &w, (w & ~(TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK)) | TIDINGS__W_DIED);
+        while (unfinished_claim(cell, w, dead)) {
+            const uint64_t died = (w & ~(TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK)) | TIDINGS__W_DIED;
+            if (tidings__cas(&cell->claim, &w, died) || ++changes > s->shape.slots) break;
+#ifdef MUTANT_FOREIGN_CLAIM_TRIED_ONCE  // Found by: interleaving dead_foreign_poster
+            break;
+#endif
+        }
     }
 }
 
