@@ -13,7 +13,7 @@ struct GeneratedTrack {
 }
 
 extension GeneratedTrack: SharedNotificationCenter.Message {
-    func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+    func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {
         let map = try encoder.beginMap()
         try encoder.encode(self.number, for: "number")
         try encoder.encode(self.title, for: "title")
@@ -23,7 +23,7 @@ extension GeneratedTrack: SharedNotificationCenter.Message {
         try encoder.endMap(map)
     }
 
-    init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+    init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {
         var numberValue: UInt64?
         var titleValue: String?
         var artistValue: String?

@@ -6,11 +6,11 @@
 
 extension SharedNotificationCenter {
     /// A type that `@Message` can code without `Codable`. Public for generated code.
-    public typealias FieldCodable = TidingsCoding.FieldCodable
-    /// The output to which generated code writes a message. See ``FieldCodable``.
-    public typealias FieldEncoder = TidingsCoding.FieldEncoder
-    /// The input from which generated code reads a message. See ``FieldCodable``.
-    public typealias FieldDecoder = TidingsCoding.FieldDecoder
+    public typealias _FieldCodable = TidingsCoding._FieldCodable
+    /// The output to which generated code writes a message. See ``_FieldCodable``.
+    public typealias _FieldEncoder = TidingsCoding._FieldEncoder
+    /// The input from which generated code reads a message. See ``_FieldCodable``.
+    public typealias _FieldDecoder = TidingsCoding._FieldDecoder
 }
 
 // A message without generated code is coded by `Codable`.
@@ -19,14 +19,14 @@ extension SharedNotificationCenter.Message {
     ///
     /// - Throws: an error that the poster receives as `.encodingFailed`. If the payload finds no room, the poster
     ///   receives `.payloadTooLarge`, `.noSpace` or `.full`.
-    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+    public func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {
         try encoder.encodeCodable(self)
     }
 
     /// Reads the message with its `init(from:)`.
     ///
     /// - Throws: an error that the observer's `onUndecodable` receives as a `DecodingError`.
-    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+    public init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {
         self = try decoder.decodeCodable(Self.self)
     }
 }

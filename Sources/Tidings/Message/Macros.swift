@@ -36,7 +36,7 @@
     /// - property wrappers, `lazy`, tuples, functions, and fields within `#if`.
     @attached(
         extension, conformances: SharedNotificationCenter.Message,
-        names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))
+        names: named(name), named(_encodeField), named(init(_decodingField:)), named(CodingKeys), named(init(from:)))
     public macro Message() = #externalMacro(module: "TidingsMacros", type: "MessageMacro")
 
     /// Makes a struct a message with the given name; otherwise like ``Message()``.
@@ -50,7 +50,7 @@
     /// - Parameter name: the name of its notifications in all processes: 1 to 255 bytes. Default: the type's own name.
     @attached(
         extension, conformances: SharedNotificationCenter.Message,
-        names: named(name), named(encodeField), named(init(decodingField:)), named(CodingKeys), named(init(from:)))
+        names: named(name), named(_encodeField), named(init(_decodingField:)), named(CodingKeys), named(init(from:)))
     public macro Message(_ name: SharedNotificationCenter.Name) =
         #externalMacro(module: "TidingsMacros", type: "MessageMacro")
 

@@ -56,7 +56,7 @@ extension SharedNotificationCenter {
     /// own `init(from:)` must check its input itself. Some types trap on input that a poster can send, among them types
     /// of Foundation. A `URLComponents` with an invalid scheme ends the process that decodes it. Use a `URL` or a
     /// `String` in a message instead.
-    public protocol Message: FieldCodable, Sendable {
+    public protocol Message: _FieldCodable, Sendable {
         /// The name of its notifications, the same in all processes. It must not change while the process runs.
         ///
         /// Default: the type's own name without its module (`TrackChanged`), so that two programs that compile the same

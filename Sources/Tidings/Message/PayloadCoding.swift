@@ -21,8 +21,8 @@ enum PayloadCoding {
     ) throws -> M {
         do {
             guard bytes.count < 1 << 31 else { throw CBORFault(.tooLarge, at: 0) }
-            var decoder = SharedNotificationCenter.FieldDecoder(bytes)
-            let message = try type.init(decodingField: &decoder)
+            var decoder = SharedNotificationCenter._FieldDecoder(bytes)
+            let message = try type.init(_decodingField: &decoder)
             try decoder.finish()
             return message
         } catch {
@@ -158,9 +158,9 @@ enum PayloadCoding {
         let count = buffer.count
         try withUnsafeMutablePointer(to: &buffer) { buffer in
             // The pointer is to the caller's variable, and is used during this call only.
-            var encoder = SharedNotificationCenter.FieldEncoder(buffer)
+            var encoder = SharedNotificationCenter._FieldEncoder(buffer)
             do {
-                try message.encodeField(to: &encoder)
+                try message._encodeField(to: &encoder)
                 encoder.finish()
             } catch {
                 buffer.pointee.count = count

@@ -3,94 +3,94 @@
 /// `@Message` generates the conformance for a struct. The struct's fields are numbers, texts, truth values, and
 /// optionals, arrays and dictionaries of these. The bytes are the ones that the library's `Encoder` writes, so poster
 /// and observer may be built with the macro or without it. To conform to this protocol by hand gains nothing.
-public protocol FieldCodable: Codable {
+public protocol _FieldCodable: Codable {
     /// Writes the value as one CBOR item. For generated code.
     ///
     /// - Throws: what the poster is told as `.encodingFailed`, or of missing room for the payload: `.payloadTooLarge`,
     ///   `.noSpace`, `.full`.
-    func encodeField(to encoder: inout FieldEncoder) throws
+    func _encodeField(to encoder: inout _FieldEncoder) throws
     /// Reads one CBOR item. For generated code.
     ///
     /// - Throws: what the observer's `onUndecodable` is told, as a `DecodingError`.
-    init(decodingField decoder: inout FieldDecoder) throws
+    init(_decodingField decoder: inout _FieldDecoder) throws
 }
 
-extension Bool: FieldCodable {
+extension Bool: _FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.write(self) }
+    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
 
     @inlinable
-    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.bool() }
+    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.bool() }
 }
 
-extension String: FieldCodable {
+extension String: _FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.writeText(self) }
+    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.writeText(self) }
 
     @inlinable
-    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.string() }
+    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.string() }
 }
 
-extension Double: FieldCodable {
+extension Double: _FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.write(self) }
+    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
 
     @inlinable
-    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.double() }
+    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.double() }
 }
 
-extension Float: FieldCodable {
+extension Float: _FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.write(self) }
+    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
 
     @inlinable
-    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.float() }
+    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.float() }
 }
 
 /// An integer of at most 64 bits. An internal protocol: an integer type of another module may be wider.
 @usableFromInline
-protocol IntegerField: FieldCodable, FixedWidthInteger {}
+protocol IntegerField: _FieldCodable, FixedWidthInteger {}
 
 extension IntegerField {
     @inlinable
-    public func encodeField(to encoder: inout FieldEncoder) throws { try encoder.write(integer: self) }
+    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(integer: self) }
 
     @inlinable
-    public init(decodingField decoder: inout FieldDecoder) throws { self = try decoder.integer(Self.self) }
+    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.integer(Self.self) }
 }
 
-extension Int: FieldCodable, IntegerField {}
-extension Int64: FieldCodable, IntegerField {}
-extension Int32: FieldCodable, IntegerField {}
-extension Int16: FieldCodable, IntegerField {}
-extension Int8: FieldCodable, IntegerField {}
-extension UInt: FieldCodable, IntegerField {}
-extension UInt64: FieldCodable, IntegerField {}
-extension UInt32: FieldCodable, IntegerField {}
-extension UInt16: FieldCodable, IntegerField {}
-extension UInt8: FieldCodable, IntegerField {}
+extension Int: _FieldCodable, IntegerField {}
+extension Int64: _FieldCodable, IntegerField {}
+extension Int32: _FieldCodable, IntegerField {}
+extension Int16: _FieldCodable, IntegerField {}
+extension Int8: _FieldCodable, IntegerField {}
+extension UInt: _FieldCodable, IntegerField {}
+extension UInt64: _FieldCodable, IntegerField {}
+extension UInt32: _FieldCodable, IntegerField {}
+extension UInt16: _FieldCodable, IntegerField {}
+extension UInt8: _FieldCodable, IntegerField {}
 
 /// Within arrays and dictionaries: null. A field of a struct that is `nil` isn't written at all.
-extension Optional: FieldCodable where Wrapped: FieldCodable {
+extension Optional: _FieldCodable where Wrapped: _FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout FieldEncoder) throws {
-        if let self { try self.encodeField(to: &encoder) } else { try encoder.write(byte: CBORByte.null) }
+    public func _encodeField(to encoder: inout _FieldEncoder) throws {
+        if let self { try self._encodeField(to: &encoder) } else { try encoder.write(byte: CBORByte.null) }
     }
 
     @inlinable
-    public init(decodingField decoder: inout FieldDecoder) throws {
-        self = try decoder.takeNull() ? nil : Wrapped(decodingField: &decoder)
+    public init(_decodingField decoder: inout _FieldDecoder) throws {
+        self = try decoder.takeNull() ? nil : Wrapped(_decodingField: &decoder)
     }
 }
 
-extension Array: FieldCodable where Element: FieldCodable {
+extension Array: _FieldCodable where Element: _FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout FieldEncoder) throws {
+    public func _encodeField(to encoder: inout _FieldEncoder) throws {
         try encoder.beginArray(count)
         var index = 0
         for element in self {
             do {
-                try element.encodeField(to: &encoder)
+                try element._encodeField(to: &encoder)
             } catch {
                 throw FieldPath.error(error, at: index)
             }
@@ -100,13 +100,13 @@ extension Array: FieldCodable where Element: FieldCodable {
     }
 
     @inlinable
-    public init(decodingField decoder: inout FieldDecoder) throws {
+    public init(_decodingField decoder: inout _FieldDecoder) throws {
         var array = try decoder.beginArray()
         self.init()
         reserveCapacity(array.likelyCount)
         while try decoder.nextElement(in: &array) {
             do {
-                append(try Element(decodingField: &decoder))
+                append(try Element(_decodingField: &decoder))
             } catch {
                 throw FieldPath.error(error, at: count, expecting: Element.self)
             }
@@ -114,16 +114,16 @@ extension Array: FieldCodable where Element: FieldCodable {
     }
 }
 
-extension Dictionary: FieldCodable
-where Key == String, Value: FieldCodable {
+extension Dictionary: _FieldCodable
+where Key == String, Value: _FieldCodable {
     @inlinable
-    public func encodeField(to encoder: inout FieldEncoder) throws {
+    public func _encodeField(to encoder: inout _FieldEncoder) throws {
         let map = try encoder.beginMap()
         for (key, value) in self {
             encoder.pairs &+= 1
             try encoder.writeText(key)
             do {
-                try value.encodeField(to: &encoder)
+                try value._encodeField(to: &encoder)
             } catch {
                 throw FieldPath.error(error, in: key)
             }
@@ -132,7 +132,7 @@ where Key == String, Value: FieldCodable {
     }
 
     @inlinable
-    public init(decodingField decoder: inout FieldDecoder) throws {
+    public init(_decodingField decoder: inout _FieldDecoder) throws {
         var map = try decoder.beginMap()
         self.init()
         while let key = try decoder.nextKey(in: &map) {
@@ -142,7 +142,7 @@ where Key == String, Value: FieldCodable {
                 continue
             }
             do {
-                updateValue(try Value(decodingField: &decoder), forKey: key)
+                updateValue(try Value(_decodingField: &decoder), forKey: key)
             } catch {
                 throw FieldPath.error(error, in: key, expecting: Value.self)
             }

@@ -1,32 +1,32 @@
 // What generated code calls.
-extension FieldDecoder {
+extension _FieldDecoder {
     /// Reads a field's value.
     ///
-    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     @inlinable
-    public mutating func decode<Value: FieldCodable>(
+    public mutating func decode<Value: _FieldCodable>(
         _ type: Value.Type, for name: StaticString
     ) throws -> Value {
-        do { return try Value(decodingField: &self) } catch {
+        do { return try Value(_decodingField: &self) } catch {
             throw FieldPath.error(error, in: name, expecting: Value.self)
         }
     }
 
     /// Reads a field's value, or `nil` for null, as `decodeIfPresent` does.
     ///
-    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     @inlinable
-    public mutating func decode<Value: FieldCodable>(
+    public mutating func decode<Value: _FieldCodable>(
         _ type: Value?.Type, for name: StaticString
     ) throws -> Value? {
         do {
-            return try takeNull() ? nil : Value(decodingField: &self)
+            return try takeNull() ? nil : Value(_decodingField: &self)
         } catch { throw FieldPath.error(error, in: name, expecting: Value.self) }
     }
 
     /// Reads a field of a type that only `Codable` knows.
     ///
-    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value.Type, for name: StaticString) throws -> Value {
         do { return try decodeCodable(type) } catch { throw FieldPath.error(error, in: name, expecting: Value.self) }
@@ -34,7 +34,7 @@ extension FieldDecoder {
 
     /// Reads a field of a type that only `Codable` knows, or `nil` for null.
     ///
-    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
         do {

@@ -1,10 +1,10 @@
 /// Where generated code reads a message from, in one pass over the bytes. Public for generated code: see
-/// ``FieldCodable``.
+/// ``_FieldCodable``.
 ///
 /// It takes and refuses what the library's `Decoder` does, with the same errors. An item that our own encoder would
 /// have written in another form (another width, a tag, an indefinite length), or of a type that only `Codable` knows,
 /// goes to that `Decoder`.
-public struct FieldDecoder: ~Copyable {
+public struct _FieldDecoder: ~Copyable {
     /// At the next item.
     @usableFromInline var cursor: ByteCursor
     /// Maps and arrays around it.
@@ -40,7 +40,7 @@ public struct FieldDecoder: ~Copyable {
 
     /// Begins to read a map.
     ///
-    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     public mutating func beginMap() throws -> Map {
         do throws(CBORFault) {
             return Map(start: cursor.offset, left: try enter(.map))
@@ -57,7 +57,7 @@ public struct FieldDecoder: ~Copyable {
     /// - Parameters:
     ///   - map: the map, and how many of its fields are left.
     ///   - names: CBOR texts, one behind the other.
-    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     public mutating func nextField(in map: inout Map, of names: StaticString) throws -> Int? {
         guard try hasNext(&map.left) else { return nil }
         let list = PayloadBytes(names)
@@ -156,7 +156,7 @@ public struct FieldDecoder: ~Copyable {
 
     /// Passes over the next item.
     ///
-    /// - Throws: as ``FieldCodable/init(decodingField:)``.
+    /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     public mutating func skipValue() throws {
         if let end = cursor.bytes.quickEnd(at: cursor.offset) {
             cursor.offset = end

@@ -1,5 +1,5 @@
-/// Where generated code writes a message to, straight into what is posted. Public for it alone: see ``FieldCodable``.
-public struct FieldEncoder: ~Copyable, CBOROutput {
+/// Where generated code writes a message to, straight into what is posted. Public for it alone: see ``_FieldCodable``.
+public struct _FieldEncoder: ~Copyable, CBOROutput {
     // The buffer's memory, the offset of the next byte, and the end of the room there is.
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var cursor: Int
@@ -58,7 +58,7 @@ public struct FieldEncoder: ~Copyable, CBOROutput {
 
     /// Begins a map. The number of its pairs need not be known yet.
     ///
-    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
     public mutating func beginMap() throws -> Map {
         try enter()
@@ -70,7 +70,7 @@ public struct FieldEncoder: ~Copyable, CBOROutput {
 
     /// Ends the map that was begun last.
     ///
-    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
     public mutating func endMap(_ map: Map) throws {
         if pairs < 24 {
@@ -137,23 +137,23 @@ public struct FieldEncoder: ~Copyable, CBOROutput {
 
 // What generated code calls. Small and inlinable, so that a struct's coder becomes straight code in the struct's
 // module.
-extension FieldEncoder {
+extension _FieldEncoder {
     /// Writes a field: its name, and the value.
     ///
-    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
-    public mutating func encode<Value: FieldCodable>(
+    public mutating func encode<Value: _FieldCodable>(
         _ value: Value, for name: StaticString
     ) throws {
         try writeName(name)
-        do { try value.encodeField(to: &self) } catch { throw FieldPath.error(error, in: name) }
+        do { try value._encodeField(to: &self) } catch { throw FieldPath.error(error, in: name) }
     }
 
     /// Writes a field unless it is `nil`, as `encodeIfPresent` does.
     ///
-    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
-    public mutating func encode<Value: FieldCodable>(
+    public mutating func encode<Value: _FieldCodable>(
         _ value: Value?, for name: StaticString
     ) throws {
         if let value { try encode(value, for: name) }
@@ -161,7 +161,7 @@ extension FieldEncoder {
 
     /// Writes a field of a type that only `Codable` knows.
     ///
-    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
     public mutating func encode<Value: Encodable>(_ value: Value, for name: StaticString) throws {
         try writeName(name)
@@ -170,7 +170,7 @@ extension FieldEncoder {
 
     /// Writes a field of a type that only `Codable` knows, unless it is `nil`.
     ///
-    /// - Throws: as ``FieldCodable/encodeField(to:)``.
+    /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
     public mutating func encode<Value: Encodable>(_ value: Value?, for name: StaticString) throws {
         if let value { try encode(value, for: name) }

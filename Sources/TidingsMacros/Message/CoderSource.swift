@@ -7,7 +7,7 @@
 
         var encode: String {
             lines(
-                ["\(access)func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {"],
+                ["\(access)func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {"],
                 ["    let map = try encoder.beginMap()"],
                 fields.map { "    try encoder.encode(self.\($0.name), for: \(quoted($0.key)))" },
                 ["    try encoder.endMap(map)", "}"])
@@ -29,7 +29,7 @@
                 : ["        switch field {"] + cases
                     + ["        default:", "            try decoder.skipValue()", "        }"]
             return lines(
-                ["\(access)init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {"],
+                ["\(access)init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {"],
                 read.map { "    var \($0.local): \($0.fullType)?" },
                 ["    var map = try decoder.beginMap()"],
                 ["    while let \(cases.isEmpty ? "_" : "field") = try decoder.nextField(in: &map, of: \(names)) {"],
@@ -96,7 +96,7 @@
             "\"" + text.unicodeScalars.map(\.escaped).joined() + "\""
         }
 
-        /// All names as CBOR texts, concatenated, for `FieldDecoder.nextField(in:of:)`.
+        /// All names as CBOR texts, concatenated, for `_FieldDecoder.nextField(in:of:)`.
         private var names: String {
             let parts = fields.map { field in
                 let count = field.key.utf8.count

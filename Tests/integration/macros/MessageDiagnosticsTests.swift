@@ -165,13 +165,13 @@
                 }
 
                 extension Ping: SharedNotificationCenter.Message {
-                    func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+                    func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {
                         let map = try encoder.beginMap()
                         try encoder.encode(self.version, for: "version")
                         try encoder.endMap(map)
                     }
 
-                    init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+                    init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {
                         var map = try decoder.beginMap()
                         while let _ = try decoder.nextField(in: &map, of: "\\u{67}version") {
                             try decoder.skipValue()

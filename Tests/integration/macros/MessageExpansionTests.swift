@@ -29,7 +29,7 @@
                 }
 
                 extension Track: SharedNotificationCenter.Message {
-                    func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+                    func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {
                         let map = try encoder.beginMap()
                         try encoder.encode(self.number, for: "number")
                         try encoder.encode(self.title, for: "title")
@@ -40,7 +40,7 @@
                         try encoder.endMap(map)
                     }
 
-                    init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+                    init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {
                         var numberValue: UInt64?
                         var titleValue: String?
                         var artistValue: String?
@@ -122,13 +122,13 @@
                         "com.example.seek"
                     }
 
-                    public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+                    public func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {
                         let map = try encoder.beginMap()
                         try encoder.encode(self.position, for: "p")
                         try encoder.endMap(map)
                     }
 
-                    public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+                    public init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {
                         var positionValue: Double?
                         var map = try decoder.beginMap()
                         while let field = try decoder.nextField(in: &map, of: "\\u{61}p") {
@@ -154,12 +154,12 @@
                 struct Ping {}
 
                 extension Ping: SharedNotificationCenter.Message {
-                    func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+                    func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {
                         let map = try encoder.beginMap()
                         try encoder.endMap(map)
                     }
 
-                    init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+                    init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {
                         var map = try decoder.beginMap()
                         while let _ = try decoder.nextField(in: &map, of: "") {
                             try decoder.skipValue()

@@ -79,13 +79,13 @@
                             self.oldName = oldName
                             self.to = to
                         }
-                        public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+                        public func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {
                             let map = try encoder.beginMap()
                             try encoder.encode(self.oldName, for: "oldName")
                             try encoder.encode(self.to, for: "to")
                             try encoder.endMap(map)
                         }
-                        public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+                        public init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {
                             var oldNameValue: String?
                             var toValue: String??
                             var map = try decoder.beginMap()
@@ -111,12 +111,12 @@
                         public init(reason: Int) {
                             self.reason = reason
                         }
-                        public func encodeField(to encoder: inout SharedNotificationCenter.FieldEncoder) throws {
+                        public func _encodeField(to encoder: inout SharedNotificationCenter._FieldEncoder) throws {
                             let map = try encoder.beginMap()
                             try encoder.encode(self.reason, for: "reason")
                             try encoder.endMap(map)
                         }
-                        public init(decodingField decoder: inout SharedNotificationCenter.FieldDecoder) throws {
+                        public init(_decodingField decoder: inout SharedNotificationCenter._FieldDecoder) throws {
                             var reasonValue: Int?
                             var map = try decoder.beginMap()
                             while let field = try decoder.nextField(in: &map, of: "\\u{66}reason") {

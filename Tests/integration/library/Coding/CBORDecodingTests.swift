@@ -122,8 +122,8 @@ import Testing
             // As generated code reads it.
             #expect(
                 try bytes.withUnsafeBytes {
-                    var decoder = Center.FieldDecoder($0)
-                    return try [String: Int](decodingField: &decoder)["\u{e9}"]
+                    var decoder = Center._FieldDecoder($0)
+                    return try [String: Int](_decodingField: &decoder)["\u{e9}"]
                 } == 1)
             try look(bytes) { container throws in
                 #expect(container.allKeys.count == others + 1)
