@@ -121,27 +121,12 @@ extension SharedNotificationCenter {
     /// values have taken all chunks.
     ///
     /// - Parameters:
-    ///   - name: the value's name. If it has no value, that is not an error.
+    ///   - name: the value's name: also a ``Message/name`` or a ``Key/name``. If it has no value, that is not an error.
     ///   - timeout: how long a lossless observer may hold the notification of it back. `nil`: not at all.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`,
     ///   `.notPermitted`.
     public func clearState(for name: Name, timeout: Duration? = nil) throws(SharedNotificationError) {
         try core.clearState(name: name, timeout: timeout)
-    }
-
-    /// Clears the retained value of a type's name, as `clearState(for:timeout:)` of a name does.
-    ///
-    /// ```swift
-    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// try SharedNotificationCenter.default.clearState(for: TrackChanged.self)
-    /// ```
-    ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`,
-    ///   `.notPermitted`.
-    public func clearState<M: Message>(
-        for type: M.Type, timeout: Duration? = nil
-    ) throws(SharedNotificationError) {
-        try clearState(for: M.name, timeout: timeout)
     }
 
     /// Sets a key's arguments as the retained value of its name: the same as posting them retained.
@@ -152,7 +137,7 @@ extension SharedNotificationCenter {
     /// try center.setState(640, 480, for: window)
     /// // also in a process that starts later
     /// if let (width, height) = try center.state(for: window) { print(width, height) }
-    /// try center.clearState(for: window)
+    /// try center.clearState(for: window.name)
     /// ```
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
@@ -161,20 +146,6 @@ extension SharedNotificationCenter {
         _ arguments: repeat each Argument, for key: Key<repeat each Argument>, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
         try post(key, repeat each arguments, options: PostOptions(retain: true, timeout: timeout))
-    }
-
-    /// Clears the retained arguments of a key, as `clearState(for:timeout:)` of a name does.
-    ///
-    /// ```swift
-    /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")
-    /// try SharedNotificationCenter.default.clearState(for: window)
-    /// ```
-    ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace`, `.full`, `.removed`, `.notPermitted`.
-    public func clearState<each Argument>(
-        for key: Key<repeat each Argument>, timeout: Duration? = nil
-    ) throws(SharedNotificationError) {
-        try clearState(for: key.name, timeout: timeout)
     }
 
     /// The arguments last set, or posted retained, for a key; `nil` if there are none.

@@ -137,7 +137,7 @@ struct ClearingTests {
         let key = Center.Key<Int?>("key")
         try test.center.setState(nil, for: key)
         #expect(try test.center.rawState(for: "key")?.json == "[null]")
-        try test.center.clearState(for: key)
+        try test.center.clearState(for: key.name)
         try test.center.post(key, nil, options: .init(retain: true))
         #expect(try test.center.rawState(for: "key")?.json == "[null]")
         let state: Center.ObservedState<Int?> = try test.center.observedState(for: "value")

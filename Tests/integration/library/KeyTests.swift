@@ -53,7 +53,7 @@ struct KeyTests {
         try test.center.setState(42, "decoding", for: key)
         let state = try #require(try test.other().state(for: key))
         #expect(state == (42, "decoding"))
-        try test.center.clearState(for: key)
+        try test.center.clearState(for: key.name)
         #expect(try test.center.state(for: key) == nil)
     }
 

@@ -136,7 +136,7 @@ struct NotifyTests {
             ("a large one", { try $0.post(name: name, payload: .text(String(repeating: "x", count: 300_000))) }),
             ("one that is kept", { try $0.post(Volume(volume: 1), options: .init(retain: true)) }),
             ("a state", { try $0.setState(Volume(volume: 1)) }),
-            ("its end", { try $0.clearState(for: Volume.self) }),
+            ("its end", { try $0.clearState(for: Volume.name) }),
         ]
         for (what, post) in posts {
             // Of another name: nobody's there.

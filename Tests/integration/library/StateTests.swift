@@ -106,7 +106,7 @@ struct StateTests {
         guard case .notification(let cleared) = await iterator.next() else { return }
         #expect(cleared.payload == .empty && !cleared.envelope.isRetained)
         try test.center.setState(Track(2))
-        try test.center.clearState(for: Track.self)
+        try test.center.clearState(for: Track.name)
         #expect(try test.center.state(for: Track.self) == nil)
         token.cancel()
         last.cancel()

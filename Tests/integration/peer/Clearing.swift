@@ -20,8 +20,8 @@ extension TestPeer {
         case "payload": try center.setState(payload, for: name)
         case "message": try center.setState(kept)
         case "name": try center.clearState(for: name, timeout: .seconds(600))
-        case "type": try center.clearState(for: Kept.self)
-        case "key": try center.clearState(for: key)
+        case "type": try center.clearState(for: Kept.name)
+        case "key": try center.clearState(for: key.name)
         case "state": try MainActor.assumeIsolated { try center.observedState(for: name, as: Int.self).set(nil) }
         default: say("there is no such way")
         }
