@@ -58,6 +58,12 @@ extension SharedNotificationCenter {
         public var notification: Notification
         /// The decoder's error: a `DecodingError`, or what a ``PayloadCoder`` threw.
         public var error: any Error
+
+        /// Creates a report, for tests of closures that receive one.
+        public init(notification: Notification, error: any Error) {
+            self.notification = notification
+            self.error = error
+        }
     }
 }
 

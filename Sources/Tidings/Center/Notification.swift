@@ -28,7 +28,15 @@ extension SharedNotificationCenter {
         }
 
         /// Creates a notification, for tests of closures that receive one.
-        public init(name: Name, payload: RawPayload, envelope: Envelope) {
+        ///
+        /// ```swift
+        /// func line(_ notification: SharedNotificationCenter.Notification) -> String {
+        ///     "\(notification.name) \(notification.object ?? "") \(notification.payload.json)"
+        /// }
+        /// let envelope = SharedNotificationCenter.Envelope(subject: "player-1")
+        /// let text = line(.init(name: "com.example.volume", payload: .json("0.5"), envelope: envelope))
+        /// ```
+        public init(name: Name, payload: RawPayload = .empty, envelope: Envelope = Envelope()) {
             self.name = name
             self.payload = payload
             self.envelope = envelope

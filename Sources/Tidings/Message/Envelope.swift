@@ -41,6 +41,21 @@ extension SharedNotificationCenter {
         /// Such a notification has no payload. Observers of a type or of a key do not get it.
         public var isCleared: Bool
 
+        /// Creates an envelope, for tests of closures that receive one. ``Notification`` has an example.
+        public init(
+            sequence: UInt64 = 1, incarnation: UInt64 = 1, postedAtNanoseconds: UInt64 = 0, poster: Poster = Poster(),
+            subject: String? = nil, isRetained: Bool = false, isOwn: Bool = false, isCleared: Bool = false
+        ) {
+            self.sequence = sequence
+            self.incarnation = incarnation
+            self.postedAtNanoseconds = postedAtNanoseconds
+            self.poster = poster
+            self.subject = subject
+            self.isRetained = isRetained
+            self.isOwn = isOwn
+            self.isCleared = isCleared
+        }
+
         /// The time in ``postedAtNanoseconds``, rounded to about 0.2 µs.
         public var postedAt: Date {
             Date(timeIntervalSince1970: Double(postedAtNanoseconds) / 1e9)
@@ -68,5 +83,12 @@ extension SharedNotificationCenter {
         ///
         /// `nil` if the poster had left the center before this process read the name.
         public var executable: String?
+
+        /// Creates a poster, for tests of closures that receive an ``Envelope``.
+        public init(pid: Int32 = 0, uid: UInt32 = 0, executable: String? = nil) {
+            self.pid = pid
+            self.uid = uid
+            self.executable = executable
+        }
     }
 }
