@@ -1,5 +1,11 @@
-// The protocols of types that can be posted: `Message`, coded by field, and `BitwiseMessage`, sent as its bytes in
-// memory.
+// The protocols of types that can be posted: `Message`, coded by field; `BitwiseMessage`, sent as its bytes in memory;
+// and `BytesMessage`, which converts itself.
+#if canImport(FoundationEssentials)
+    import struct FoundationEssentials.Data
+#else
+    import struct Foundation.Data
+#endif
+
 extension SharedNotificationCenter {
     /// A type whose values can be posted.
     ///
@@ -91,6 +97,36 @@ extension SharedNotificationCenter {
     /// structs of integers and floating-point numbers. Use `Bool`, enumerations or pointers in the type only if every
     /// process that may post is trusted.
     public protocol BitwiseMessage: Message, BitwiseCopyable {}
+
+    /// A message that converts itself to bytes and back, for a type that has a coder of its own and is not `Codable`: a
+    /// message of protobuf, for example.
+    ///
+    /// ```swift
+    /// struct Frame: SharedNotificationCenter.BytesMessage {
+    ///     var pixels: [UInt8]
+    ///     func payloadBytes() -> [UInt8] { pixels }
+    ///     init(payloadBytes bytes: UnsafeRawBufferPointer) { pixels = Array(bytes) }
+    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: Frame.self) { frame in print(frame.pixels.count) }
+    /// ```
+    ///
+    /// The payload has the format ``PayloadFormat/bytes`` and holds nothing else, so a program in another language can
+    /// read the bytes. In a payload of CBOR, for example as an argument of a ``Key``, the value is a byte string with
+    /// these bytes. For a coder of `Codable` types, see ``PayloadCoder``.
+    public protocol BytesMessage: Message {
+        /// The message as bytes, at most ``Statistics/maximumPayloadSize`` of them.
+        ///
+        /// - Throws: any error. The poster receives `.encodingFailed`, whose message contains the error's description;
+        ///   nothing was posted.
+        func payloadBytes() throws -> [UInt8]
+
+        /// Creates the message from bytes that are valid during this call only. They may be anything: every poster can
+        /// send bytes under this name.
+        ///
+        /// - Throws: any error. The observer's `onUndecodable` receives it (``UndecodableMessage/error``).
+        init(payloadBytes bytes: UnsafeRawBufferPointer) throws
+    }
 }
 
 extension SharedNotificationCenter.Message {
@@ -108,4 +144,34 @@ extension SharedNotificationCenter.BitwiseMessage {
     /// As its bytes in memory.
     @inlinable
     public static var encoding: SharedNotificationCenter.PayloadEncoding { .bitwise }
+}
+
+extension SharedNotificationCenter.BytesMessage {
+    /// As ``payloadBytes()``.
+    public static var encoding: SharedNotificationCenter.PayloadEncoding { .custom(BytesCoder()) }
+
+    /// Writes the bytes as a byte string.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Data(payloadBytes()))
+    }
+
+    /// Reads the bytes from a byte string.
+    public init(from decoder: any Decoder) throws {
+        let bytes = try decoder.singleValueContainer().decode(Data.self)
+        self = try bytes.withUnsafeBytes { try Self(payloadBytes: $0) }
+    }
+}
+
+/// Calls the coder that a `BytesMessage` is. Used for these types only.
+private struct BytesCoder: SharedNotificationCenter.PayloadCoder {
+    var format: SharedNotificationCenter.PayloadFormat { .bytes }
+
+    func encode<T: Encodable>(_ value: T) throws -> [UInt8] {
+        try (value as! any SharedNotificationCenter.BytesMessage).payloadBytes()
+    }
+
+    func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
+        try (type as! any SharedNotificationCenter.BytesMessage.Type).init(payloadBytes: bytes) as! T
+    }
 }

@@ -25,6 +25,22 @@ struct PayloadTests {
         }
     }
 
+    struct Frame: Center.BytesMessage, Equatable {
+        struct TooBright: Error {}
+        static let name: Center.Name = "test.frame"
+        var pixels: [UInt8]
+
+        init(pixels: [UInt8]) { self.pixels = pixels }
+        init(payloadBytes bytes: UnsafeRawBufferPointer) throws {
+            if bytes.contains(255) { throw TooBright() }
+            pixels = Array(bytes)
+        }
+        func payloadBytes() throws -> [UInt8] {
+            if pixels.contains(255) { throw TooBright() }
+            return pixels
+        }
+    }
+
     struct Custom: Center.Message, Equatable {
         static let name: Center.Name = "test.custom"
         static var encoding: Center.PayloadEncoding { .custom(Backwards()) }
@@ -65,6 +81,32 @@ struct PayloadTests {
     @Test func cbor() async throws { try await roundTrip(Track(5, title: "héllo"), format: .cbor) }
     @Test func bitwise() async throws { try await roundTrip(Point(x: 1.5, y: -3), format: .bitwise) }
     @Test func json() async throws { try await roundTrip(AsJSON(text: "a/b"), format: .json) }
+    @Test(arguments: [[], [1, 2, 3], Array(repeating: 7 as UInt8, count: 100_000)])
+    func bytesOfTheMessagesOwn(_ pixels: [UInt8]) async throws {
+        try await roundTrip(Frame(pixels: pixels), format: .bytes)
+    }
+
+    @Test func bytesOfTheMessagesOwnInOtherPayloads() async throws {
+        let test = try TestCenter()
+        let key = Center.Key<Frame, Int>("test.frames")
+        let (frames, errors) = (Events<Frame>(), Events<String>())
+        var options = Center.ObserverOptions()
+        options.onUndecodable = { errors.add("\($0.error)") }
+        let tokens = [
+            try test.center.addObserver(for: key) { frame, _ in frames.add(frame) },
+            try test.center.addObserver(for: Frame.self, options: options) { frames.add($0) },
+        ]
+        try test.center.post(key, Frame(pixels: [9, 8]), 1)
+        expectEqual(await frames.wait(for: 1), [Frame(pixels: [9, 8])])
+        try test.center.setState(Frame(pixels: [4]))
+        expectEqual(try test.center.state(for: Frame.self), Frame(pixels: [4]))
+        // The largest byte is refused by the type itself, on both sides.
+        #expect(throws: SharedNotificationError.self) { try test.center.post(Frame(pixels: [255])) }
+        try test.center.post(name: Frame.name, payload: .init(format: .bytes, bytes: [1, 255]))
+        expectEqual(await errors.wait(for: 1), ["TooBright()"])
+        for token in tokens { token.cancel() }
+    }
+
     @Test func custom() async throws { try await roundTrip(Custom(text: "abc"), format: .init(rawValue: 77)) }
 
     // The largest takes a sanitizer a minute, in code that the others run as well.
