@@ -4,16 +4,27 @@ final class Feed: Sendable {
 
     var observation: Observation? { anchor?.observation }
 
+    /// Starts to observe.
+    init(
+        observing subscription: Subscription, in core: CenterCore, bounds: DeliveryBuffer.Bounds,
+        notesArrivals: Bool = false
+    ) throws(SharedNotificationError) {
+        anchor = try core.observe(subscription, onMissed: nil, bounds: bounds, notesArrivals: notesArrivals, as: .pull)
+    }
+
     /// Starts to observe. A failure is reported to the center's diagnostics, and the feed is then empty.
-    init(core: CenterCore, subscription: Subscription, bounds: DeliveryBuffer.Bounds, notesArrivals: Bool = false) {
+    convenience init(
+        core: CenterCore, subscription: Subscription, bounds: DeliveryBuffer.Bounds, notesArrivals: Bool = false
+    ) {
         do {
-            anchor = try core.observe(
-                subscription, onMissed: nil, bounds: bounds, notesArrivals: notesArrivals, as: .pull)
+            try self.init(observing: subscription, in: core, bounds: bounds, notesArrivals: notesArrivals)
         } catch {
             core.diagnostics.report(.sequenceFailed(error))
-            anchor = nil
+            self.init()
         }
     }
+
+    private init() { anchor = nil }
 
     /// The next item. `nil`: the task was cancelled, or dispatching has ended.
     func next(isolation actor: isolated (any Actor)?) async -> Item? {

@@ -123,15 +123,14 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// A sequence of what a center delivers. It observes only while it is iterated.
+    /// A sequence of what a center delivers. It observes only while it is iterated, or from ``register()`` on.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// func hearItself(_ center: SharedNotificationCenter) async throws {
-    ///     var changes = center.messages(of: TrackChanged.self).makeAsyncIterator()        // observes from here on
-    ///     try center.post(TrackChanged(title: "So What"))
-    ///     if let change = await changes.next() { print(change.title) }
-    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let changes = try center.messages(of: TrackChanged.self).register()             // observes from here on
+    /// try center.post(TrackChanged(title: "So What"))
+    /// for await change in changes { print(change.title) }
     /// ```
     ///
     /// The functions of a center that return it say what its elements are.
@@ -145,15 +144,26 @@ extension SharedNotificationCenter {
         /// `nil`: the item is no element of this sequence.
         let element: @Sendable (Item, Feed) -> Element?
 
-        /// Starts to observe: the iterator yields what is posted after this call has returned. For an example see
-        /// ``ObservedSequence``.
+        /// Registers an observer: the iterator, which is also a sequence, yields what is posted after this call has
+        /// returned. For an example see ``ObservedSequence``.
+        ///
+        /// What is posted before the iteration begins waits in the buffer, whose size the functions of the center
+        /// state. What a full buffer drops is reported as missed.
+        ///
+        /// - Throws: ``SharedNotificationError``: as `addObserver(for:options:using:)`.
+        public func register() throws(SharedNotificationError) -> Iterator {
+            Iterator(feed: try Feed(observing: subscription, in: core, bounds: bounds), element: element)
+        }
+
+        /// Starts to observe, as ``register()`` does. A failure is reported to
+        /// ``SharedNotificationCenter/onDiagnostic``, and the iterator then yields nothing.
         public func makeAsyncIterator() -> Iterator {
             Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), element: element)
         }
 
         /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
         /// each element goes to one copy. For an example see ``ObservedSequence``.
-        public struct Iterator: AsyncIteratorProtocol {
+        public struct Iterator: AsyncIteratorProtocol, AsyncSequence, Sendable {
             let feed: Feed
             let element: @Sendable (Item, Feed) -> Element?
 
@@ -165,6 +175,9 @@ extension SharedNotificationCenter {
                 }
                 return nil
             }
+
+            /// This iteration: a loop over it goes on with the elements that are left.
+            public func makeAsyncIterator() -> Self { self }
         }
     }
 

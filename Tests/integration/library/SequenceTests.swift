@@ -26,6 +26,90 @@ struct SequenceTests {
         #expect(try test.center.statistics.observers == 0)
     }
 
+    @Test func aRegisteredSequenceObservesAtOnce() async throws {
+        let test = try TestCenter()
+        let key = Center.Key<Int, String>("test.registered")
+        let messages = try test.center.messages(of: Track.self).register()
+        let deliveries = try test.center.deliveries(of: key).register()
+        let raw = try test.center.deliveries(ofNames: .all).register()
+        #expect(try test.center.statistics.observers == 1)
+        for number in 0..<5 { try test.center.post(Track(number)) }
+        try test.center.post(key, 6, "six")
+        let numbers = Task {
+            var numbers: [Int] = []
+            for await message in messages {
+                numbers.append(message.number)
+                if message.number == 4 { break }
+            }
+            return numbers
+        }
+        expectEqual(await numbers.value, [0, 1, 2, 3, 4])
+        for await delivery in deliveries {
+            guard case .message((let number, let text), _) = delivery else { continue }
+            #expect(number == 6 && text == "six")
+            break
+        }
+        var count = 0
+        for await case .notification(let notification) in raw {
+            count += 1
+            if notification.name == key.name { break }
+        }
+        #expect(count == 6)
+    }
+
+    @Test func aSequenceThatCannotRegisterThrows() throws {
+        let test = try TestCenter()
+        #expect(throws: SharedNotificationError.self) {
+            _ = try test.center.deliveries(ofNames: .prefix("com.*")).register()
+        }
+        let late = Center.ObserverOptions(from: .after(1 << 40, in: test.center.incarnation))
+        let error = #expect(throws: SharedNotificationError.self) {
+            _ = try test.center.messages(of: Track.self, options: late).register()
+        }
+        #expect(error?.code == .invalidArgument)
+    }
+
+    @Test func aReleasedRegistrationEndsWithoutAnIteration() async throws {
+        let test = try TestCenter()
+        var messages: Center.ObservedSequence<Track>.Iterator? = try test.center.messages(of: Track.self).register()
+        try test.center.post(Track(1))
+        #expect(messages != nil)
+        messages = nil
+        #expect(try test.center.statistics.observers == 0)
+    }
+
+    @Test func aLoopGoesOnWhereAnotherEnded() async throws {
+        let test = try TestCenter()
+        let messages = try test.center.messages(of: Track.self).register()
+        for number in 0..<4 { try test.center.post(Track(number)) }
+        for await message in messages where message.number == 1 { break }
+        for await message in messages {
+            #expect(message.number == 2)
+            break
+        }
+        try test.center.post(Track(4))
+        for await message in messages {
+            #expect(message.number == 3)
+            break
+        }
+    }
+
+    @Test func aRegisteredSequenceEndsWithItsCenter() async throws {
+        let test = try TestCenter(expecting: ["dispatch failed"])
+        let deliveries = try test.center.deliveries(of: Track.self).register()
+        try test.center.post(Track(1))
+        try Center.remove(named: test.name, configuration: .init(directory: test.directory))
+        var seen: [String] = []
+        for await delivery in deliveries {
+            switch delivery {
+            case .message(let message, _): seen.append("\(message.number)")
+            case .centerEnded(let error): seen.append("\(error.code)")
+            case .missed, .reopened: seen.append("\(delivery)")
+            }
+        }
+        #expect(seen == ["1", "removed"])
+    }
+
     @Test func aWaitingIteratorIsResumed() async throws {
         let test = try TestCenter()
         let center = test.center
