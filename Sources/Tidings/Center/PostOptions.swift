@@ -14,7 +14,8 @@ extension SharedNotificationCenter {
         /// only.
         public var subject: String?
         /// How long a lossless observer may hold this post back. `nil`: not at all, the post then fails with `.full`.
-        /// A post that is posted later has no timeout.
+        /// A post that is posted later has no timeout. The post blocks its thread meanwhile; a task calls
+        /// ``SharedNotificationCenter/waitingForRoom(timeout:isolation:_:)`` instead.
         public var timeout: Duration?
         // The other options, in one property: the optimizer keeps a structure of few properties in registers. It copies
         // a larger one by calls. Bit 0: retained, 1: delivers immediately, 2 and 3: the style, from 8 on: coalescing.

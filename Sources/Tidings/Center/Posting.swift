@@ -211,3 +211,43 @@ extension SharedNotificationCenter {
             room, to: try core.publishers.publisher(for: type, subject: subject), flags)
     }
 }
+
+extension SharedNotificationCenter {
+    /// Posts as soon as no lossless observer holds the post back, without blocking a thread.
+    ///
+    /// ```swift
+    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+    /// let center = try SharedNotificationCenter.default
+    /// try await center.waitingForRoom(timeout: .seconds(1)) { try $0.post(TrackChanged(title: "So What")) }
+    /// ```
+    ///
+    /// Promise: calls `post` at once, and again after pauses of 1 to 10 ms while it throws `.full`. In a pause the task
+    /// sleeps, and its thread is free. Works with every function that posts or sets a state. Give these no timeout:
+    /// they block their thread for it. Posters that wait here have no order among themselves, nor among those that wait
+    /// in a post with a timeout.
+    ///
+    /// - Parameters:
+    ///   - timeout: how long to wait for room. Zero or less: `post` is called once.
+    ///   - post: what to post with this center. Runs in the caller's isolation. If it throws `.full`, it must not have
+    ///     posted anything, because it is called again.
+    /// - Returns: what `post` returns.
+    /// - Throws: `CancellationError` if the task is cancelled before `post` succeeds: nothing was posted. Otherwise the
+    ///   error of `post`, `.full` after the timeout.
+    public func waitingForRoom<Result>(
+        timeout: Duration, isolation: isolated (any Actor)? = #isolation,
+        _ post: (SharedNotificationCenter) throws -> Result
+    ) async throws -> Result {
+        let start = ContinuousClock.now
+        var pause = Duration.milliseconds(1)
+        while true {
+            try Task.checkCancellation()
+            do {
+                return try post(self)
+            } catch let error as SharedNotificationError where error.code == .full {
+                guard start.duration(to: .now) < timeout else { throw error }
+            }
+            try await Task.sleep(for: min(pause, timeout - start.duration(to: .now)))
+            pause = min(pause * 2, .milliseconds(10))
+        }
+    }
+}

@@ -35,6 +35,86 @@ struct LosslessTests {
         #expect(try test.center.statistics.observersLossless == 0)
     }
 
+    /// A center whose ring is full of notifications that its lossless observer has not taken.
+    private func fullCenter() throws -> (test: TestCenter, observer: Center.PollableObserver) {
+        let test = try TestCenter(smallRing)
+        let observer = try test.center.pollableObserver(forNames: .all, options: .init(lossless: true))
+        let error = #expect(throws: SharedNotificationError.self) {
+            while true { try test.center.post(Track(0)) }
+        }
+        #expect(error?.code == .full)
+        return (test, observer)
+    }
+
+    @Test func aTaskWaitsForRoomWithoutItsThread() async throws {
+        let (test, observer) = try fullCenter()
+        let center = test.center
+        let attempts = Events<Int>()
+        // More tasks than the pool has threads: if they kept their threads, the test would hang.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...20 {
+                group.addTask {
+                    try await center.waitingForRoom(timeout: .seconds(600)) {
+                        attempts.add(number)
+                        try $0.post(Track(number))
+                    }
+                }
+            }
+            await attempts.wait(for: 20)
+            let positions = Events<UInt64>()
+            group.addTask {
+                let position = try await center.waitingForRoom(timeout: .seconds(600)) {
+                    try $0.post(name: "test.raw", payload: .text("x"))
+                }
+                positions.add(position)
+            }
+            var numbers: [Int] = []
+            while numbers.count < 20 || positions.count == 0 {
+                if case .notification(let notification) = try observer.next(), notification.name == Track.name {
+                    let number = try notification.payload.decode(Track.self).number
+                    if number > 0 { numbers.append(number) }
+                } else {
+                    await Task.yield()
+                }
+            }
+            #expect(numbers.sorted() == Array(1...20))
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func waitingForRoomEndsWithItsTimeoutOrItsTask() async throws {
+        let (test, observer) = try fullCenter()
+        let center = test.center
+        for timeout in [.zero, .seconds(-1), .milliseconds(3), .nanoseconds(1)] as [Duration] {
+            let error = await #expect(throws: SharedNotificationError.self) {
+                try await center.waitingForRoom(timeout: timeout) { try $0.setState(Track(1)) }
+            }
+            #expect(error?.code == .full)
+        }
+        let attempts = Events<Void>()
+        let task = Task {
+            try await center.waitingForRoom(timeout: .seconds(Int64.max)) {
+                attempts.add(())
+                try $0.post(Track(2))
+            }
+        }
+        await attempts.wait(for: 2)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        // Another error is not waited for.
+        let error = await #expect(throws: SharedNotificationError.self) {
+            try await center.waitingForRoom(timeout: .seconds(600)) { try $0.post(name: "") }
+        }
+        #expect(error?.code == .invalidName)
+        // None of them has posted.
+        while let delivery = try observer.next() {
+            if case .notification(let notification) = delivery {
+                #expect(try notification.payload.decode(Track.self).number == 0)
+            }
+        }
+        #expect(try center.state(for: Track.self) == nil)
+    }
+
     @Test func aLosslessSequenceHoldsPostersBack() async throws {
         let test = try TestCenter(smallRing)
         let center = test.center
