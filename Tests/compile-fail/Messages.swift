@@ -11,7 +11,7 @@ final class Controller: Sendable {
     func progressed(_ percent: Int, _ stage: String) {}
 }
 let progress = SharedNotificationCenter.Key<Int, String>("com.example.progress")
-let center = SharedNotificationCenter()
+let center = try SharedNotificationCenter.sealed(named: "test")
 let controller = Controller()
 try center.post(progress, 42, "decoding")
 try center.post(TrackChanged(title: "So What"))

@@ -1,6 +1,6 @@
 // Sealed centers: centers without a file, which one process sends to another over a socket.
 extension SharedNotificationCenter {
-    /// Creates a center without a file, to send it to peers.
+    /// Creates a center without a file: for this process alone, as in a unit test, or to send it to peers.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.sealed(named: "com.example.sandbox")

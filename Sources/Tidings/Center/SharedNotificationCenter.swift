@@ -64,30 +64,6 @@ public final class SharedNotificationCenter: Sendable {
         deferred = PostingQueue(core: core)
     }
 
-    /// Creates a center for this process alone, as Foundation's `NotificationCenter()` does.
-    ///
-    /// It is a ``sealed(named:configuration:)`` center: another process can use it only if this process sends it there.
-    ///
-    /// ```swift
-    /// let center = SharedNotificationCenter()
-    /// let token = try center.addObserver(forNames: "changed") { notification in
-    ///     print(notification.name)
-    /// }
-    /// try center.post(name: "changed")
-    /// ```
-    ///
-    /// If the operating system has no memory or descriptor left for it, this ends the process. Use
-    /// ``sealed(named:configuration:)`` to get an error instead.
-    public convenience init() {
-        do {
-            self.init(
-                core: try CenterCore(
-                    name: "unnamed", handle: CenterHandle(sealedNamed: "unnamed", configuration: .init())))
-        } catch {
-            fatalError(error.message)
-        }
-    }
-
     /// This user's default center, named `default`, in the default directory.
     ///
     /// One process always gets the same object. A forked child gets another object.

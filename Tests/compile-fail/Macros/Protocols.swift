@@ -16,7 +16,7 @@ final class Roster: UserObserver, Sendable {
     func userNameChanged(oldName: String, newName: String) {}
     func visited(_ count: Int) {}
 }
-let center = SharedNotificationCenter()
+let center = try SharedNotificationCenter.sealed(named: "test")
 let poster = UserObserverPoster(center)
 try poster.userNameChanged(oldName: "a", newName: "b")
 try poster.visited(1)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct AsyncMessageTests {
     @Test func observersOfObjectsTypesAndEverything() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let library = Library()
         let seen = Events<String>()
         @Sendable func note(_ text: String) async { seen.add(text) }
@@ -29,7 +29,7 @@ struct AsyncMessageTests {
     }
 
     @Test @MainActor func anObserverHasATaskOfItsOwn() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Bool>()
         await Flag.$isSet.withValue(true) {
             let token = center.addObserver(for: BookAdded.self) { _ in seen.add(Flag.isSet) }
@@ -40,7 +40,7 @@ struct AsyncMessageTests {
     }
 
     @Test func anObserverIsCalledInOrder() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Int>()
         let token = center.addObserver(for: BookAdded.self) { message in
             await Task.yield()
@@ -52,7 +52,7 @@ struct AsyncMessageTests {
     }
 
     @Test func aSequenceStartsWithItsIterator() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let sequence = center.messages(of: nil, for: BookAdded.self)
         center.post(BookAdded(number: 0))
         var iterator = sequence.makeAsyncIterator()
@@ -61,7 +61,7 @@ struct AsyncMessageTests {
     }
 
     @Test func aSequenceEndsWithItsIterator() throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let sequence = center.messages(of: nil, for: BookAdded.self)
         #expect(try center.statistics.observers == 0)
         do {
@@ -73,7 +73,7 @@ struct AsyncMessageTests {
     }
 
     @Test func copiesOfAnIteratorTakeTurns() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var iterator = center.messages(of: nil, for: BookAdded.self).makeAsyncIterator()
         var copy = iterator
         center.post(BookAdded(number: 1))
@@ -86,7 +86,7 @@ struct AsyncMessageTests {
 
     @Test(arguments: 0..<20)
     func aPostIsInTheBufferWhenItReturns(round: Int) async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let told = Events<Int>()
         center.onDiagnostic = { if case .missed(let count, _) = $0 { told.add(count) } }
         var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: 15).makeAsyncIterator()
@@ -99,7 +99,7 @@ struct AsyncMessageTests {
     }
 
     @Test func sequencesOfObjectsAndTypes() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let library = Library()
         var ofObject = center.messages(of: library, for: .changed).makeAsyncIterator()
         var ofType = center.messages(of: Library.self, for: .changed).makeAsyncIterator()
@@ -114,7 +114,7 @@ struct AsyncMessageTests {
     }
 
     @Test func cancellingTheTaskEndsASequence() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let task = Task {
             var count = 0
             for await _ in center.messages(for: BookAdded.self) { count += 1 }
@@ -131,7 +131,7 @@ struct AsyncMessageTests {
     }
 
     private func isSetAsideByItsPost() async throws -> Bool {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var iterator = center.messages(for: BookAdded.self).makeAsyncIterator()
         let returned = Events<Void>()
         let token = try center.addObserver(for: Track.self) { track in

@@ -5,8 +5,8 @@ import Testing
 /// A center object that is like no other, as `NotificationCenter()` makes it. Spelled as `SubjectMessages.swift` says.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct MainActorMessageTests {
-    @Test @MainActor func aPostHasCalledItsObserversWhenItReturns() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func aPostHasCalledItsObserversWhenItReturns() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [String] = []
         let token = center.addObserver(of: Player.self, for: .changed) { message in
             MainActor.assertIsolated()
@@ -19,8 +19,8 @@ struct MainActorMessageTests {
         #expect(seen.count == 1000)
     }
 
-    @Test @MainActor func subjectsAreTheObjectsTheyAre() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func subjectsAreTheObjectsTheyAre() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let (one, other) = (Player(), Player())
         var seen: [String] = []
         let tokens = [
@@ -45,8 +45,8 @@ struct MainActorMessageTests {
         #expect(seen.count == 14)
     }
 
-    @Test @MainActor func aNewObjectAtTheSameAddressIsAnother() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func aNewObjectAtTheSameAddressIsAnother() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var seen = 0
         var tokens: [Center.ObservationToken] = []
         var addresses: Set<ObjectIdentifier> = []
@@ -72,7 +72,7 @@ struct MainActorMessageTests {
                 }
             }
         }
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Int>()
         let other = Other()
         await other.observe(center, seen)
@@ -81,7 +81,7 @@ struct MainActorMessageTests {
         _ = await other.token
     }
 
-    @Test @MainActor func classesEnumerationsAndActorsTravel() {
+    @Test @MainActor func classesEnumerationsAndActorsTravel() throws {
         final class InClass: Center.MainActorMessage {
             typealias Subject = Player
             let text: String
@@ -92,7 +92,7 @@ struct MainActorMessageTests {
             case first = 1
             case second
         }
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let player = Player()
         var seen: [String] = []
         let tokens = [
@@ -105,8 +105,8 @@ struct MainActorMessageTests {
         _ = tokens
     }
 
-    @Test @MainActor func aTokenThatGoesEndsIt() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func aTokenThatGoesEndsIt() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let told = Events<Center.Mistake>()
         center.onDiagnostic = { if case .mistake(let mistake) = $0 { told.add(mistake) } }
         var seen = 0
@@ -120,8 +120,9 @@ struct MainActorMessageTests {
         #expect(told.all.allSatisfy { $0 == .tokenNotKept([Paused.name]) })
     }
 
-    @Test @MainActor func anotherCenterLeavesItAlone() {
-        let (center, other) = (SharedNotificationCenter(), SharedNotificationCenter())
+    @Test @MainActor func anotherCenterLeavesItAlone() throws {
+        let center = try SharedNotificationCenter.sealed(named: "one")
+        let other = try SharedNotificationCenter.sealed(named: "other")
         var seen = 0
         let token = center.addObserver(of: Player.self, for: .changed) { _ in seen += 1 }
         other.removeObserver(token)
@@ -134,7 +135,7 @@ struct MainActorMessageTests {
     }
 
     @Test @MainActor func postsAddsAndRemovalsInsideAnObserver() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [String] = []
         var inner: Center.ObservationToken?
         var first: Center.ObservationToken?

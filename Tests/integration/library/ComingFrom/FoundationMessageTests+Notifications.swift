@@ -38,7 +38,7 @@ extension FoundationMessageTests {
     }
 
     @Test @MainActor func aMessageAboutAnObjectIsANotificationWithIt() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let (seen, token) = try notifications(center, "dock-1")
         center.post(Docked(number: 1, text: "One"), subject: Dock("dock-2"))
         center.post(Docked(number: 2, text: "Two"), subject: Dock("dock-1"))
@@ -47,7 +47,7 @@ extension FoundationMessageTests {
     }
 
     @Test @MainActor func aMessageAboutAnObjectIsANotificationForAll() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let (seen, token) = try notifications(center, nil)
         center.post(Docked(number: 1, text: "One"), subject: Dock("dock-1"))
         center.post(Docked(number: 2, text: "Two"), subject: Dock("dock-2"))
@@ -56,7 +56,7 @@ extension FoundationMessageTests {
     }
 
     @Test @MainActor func aMessageAboutNothingIsNoNotificationWithAnObject() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let (seen, token) = try notifications(center, "dock-1")
         center.post(Docked(number: 1, text: "One"))
         center.post(Docked(number: 2, text: "Two"), subject: Dock("dock-1"))
@@ -65,7 +65,7 @@ extension FoundationMessageTests {
     }
 
     @Test @MainActor func aMessageAboutNothingIsANotificationForAll() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let (seen, token) = try notifications(center, nil)
         center.post(Docked(number: 1, text: "One"))
         expectEqual(await seen.wait(for: 1), ["- 1 One com.example.docked"])
@@ -74,7 +74,7 @@ extension FoundationMessageTests {
 
     /// There it has a dictionary with itself under a key of the system's.
     @Test @MainActor func aMessageWithoutFieldsIsANotificationWithAnEmptyDictionary() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Center.UserInfo?>()
         let token = try center.addObserver(forNames: [Opened.name]) { seen.add($0.userInfo) }
         center.post(Opened())
@@ -83,7 +83,7 @@ extension FoundationMessageTests {
     }
 
     @Test @MainActor func aNotificationWithAnObjectIsAMessageAboutIt() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<String>()
         let token = center.addObserver(of: Dock("dock-1"), for: Docked.self) { seen.add("\($0.number) \($0.text)") }
         try center.post(name: Docked.name, userInfo: ["number": 4, "text": "Four"], options: .init(subject: "dock-2"))
@@ -93,7 +93,7 @@ extension FoundationMessageTests {
     }
 
     @Test @MainActor func aNotificationWithAnObjectIsAMessageForAll() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Int>()
         let token = center.addObserver(of: Dock.self, for: .docked) { seen.add($0.number) }
         try center.post(name: Docked.name, userInfo: ["number": 5, "text": "Six"], options: .init(subject: "dock-1"))
@@ -102,7 +102,7 @@ extension FoundationMessageTests {
     }
 
     @Test @MainActor func aNotificationWithoutAnObjectIsNoMessageAboutOne() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Int>()
         let token = center.addObserver(of: Dock("dock-1"), for: Docked.self) { seen.add($0.number) }
         try center.post(name: Docked.name, userInfo: ["number": 5, "text": "Six"])
@@ -112,7 +112,7 @@ extension FoundationMessageTests {
     }
 
     @Test @MainActor func aNotificationWithoutAnObjectIsAMessageForAll() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Int>()
         let token = center.addObserver(of: Dock.self, for: .docked) { seen.add($0.number) }
         try center.post(name: Docked.name, userInfo: ["number": 5, "text": "Six"])
@@ -122,7 +122,7 @@ extension FoundationMessageTests {
 
     /// There nobody is told of it.
     @Test @MainActor func aNotificationThatIsNoMessage() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let (seen, told) = (Events<String>(), Events<Center.Name>())
         center.onDiagnostic = { if case .undecodable(let message) = $0 { told.add(message.notification.name) } }
         let tokens = [

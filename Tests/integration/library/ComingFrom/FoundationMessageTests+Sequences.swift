@@ -3,8 +3,8 @@ import Testing
 @testable import Tidings
 
 extension FoundationMessageTests {
-    @Test func whoWaitsIsWokenByCancellation() async {
-        let center = SharedNotificationCenter()
+    @Test func whoWaitsIsWokenByCancellation() async throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let task = Task {
             for await _ in center.messages(for: BookAdded.self) {}
             return "ended"
@@ -15,8 +15,8 @@ extension FoundationMessageTests {
         expectEqual(await task.value, "ended")
     }
 
-    @Test func whoWasCancelledDoesNotWait() async {
-        let center = SharedNotificationCenter()
+    @Test func whoWasCancelledDoesNotWait() async throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let gate = Events<Void>()
         let task = Task {
             await gate.wait(for: 1)
@@ -29,7 +29,7 @@ extension FoundationMessageTests {
     }
 
     @Test func observationStartsWithTheIterator() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let sequence = center.messages(of: nil, for: BookAdded.self)
         center.post(BookAdded(number: 0))
         var iterator = sequence.makeAsyncIterator()
@@ -39,7 +39,7 @@ extension FoundationMessageTests {
     }
 
     @Test func observationEndsWithTheIterator() throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         #expect(try center.statistics.observers == 0)
         let sequence = center.messages(of: nil, for: BookAdded.self)
         do {
@@ -51,7 +51,7 @@ extension FoundationMessageTests {
     }
 
     @Test func copiesOfAnIteratorAreOne() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var iterator = center.messages(of: nil, for: BookAdded.self).makeAsyncIterator()
         var copy = iterator
         for number in 1...3 {
@@ -62,7 +62,7 @@ extension FoundationMessageTests {
     }
 
     @Test func whatDoesNotFitTheBufferFallsOutAtItsFront() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let missed = Events<Int>()
         center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
         let size = 12
@@ -77,7 +77,7 @@ extension FoundationMessageTests {
 
     /// In its own buffer, that is, when the post returns: no queue of the center's stands between.
     @Test func whatWasPostedIsInTheBuffer() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let missed = Events<Int>()
         center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
         var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: 2).makeAsyncIterator()
@@ -88,7 +88,7 @@ extension FoundationMessageTests {
     }
 
     @Test func allWaysToAskForASequence() async throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let library = Library()
         do {
             var iterator = center.messages(of: library, for: .changed).makeAsyncIterator()

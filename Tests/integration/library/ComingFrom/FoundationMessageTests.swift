@@ -8,8 +8,8 @@ import Testing
 struct FoundationMessageTests {
     // MARK: On the main actor
 
-    @Test @MainActor func ofATypeToThoseOfTheType() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func ofATypeToThoseOfTheType() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var count = 0
         let token = center.addObserver(of: Player.self, for: .changed) { _ in
             MainActor.assertIsolated()
@@ -20,8 +20,8 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test @MainActor func ofAnObjectToThoseOfTheObject() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func ofAnObjectToThoseOfTheObject() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let player = Player()
         var seen: [Int] = []
         let token = center.addObserver(of: player, for: .changed) { seen.append($0.at) }
@@ -30,8 +30,8 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test @MainActor func ofAnObjectNotToThoseOfAnother() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func ofAnObjectNotToThoseOfAnother() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let (observed, posted) = (Player(), Player())
         var seen: [Int] = []
         let token = center.addObserver(of: observed, for: .changed) { seen.append($0.at) }
@@ -42,8 +42,8 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test @MainActor func ofObjectsToThoseOfTheType() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func ofObjectsToThoseOfTheType() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [Int] = []
         let token = center.addObserver(of: Player.self, for: .changed) { seen.append($0.at) }
         for at in 1...2 {
@@ -54,8 +54,8 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test @MainActor func ofATypeNotToThoseOfAnObject() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func ofATypeNotToThoseOfAnObject() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let player = Player()
         var seen: [Int] = []
         let token = center.addObserver(of: player, for: .changed) { seen.append($0.at) }
@@ -66,8 +66,8 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test @MainActor func withoutAnIdentifier() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func withoutAnIdentifier() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let player = Player()
         var seen: [String] = []
         let tokens = [
@@ -84,7 +84,7 @@ struct FoundationMessageTests {
         #expect(Paused.name == "Paused" && BookAdded.name == "BookAdded" && Docked.name == "com.example.docked")
     }
 
-    @Test @MainActor func fromAnotherActorOnTheMainActor() async {
+    @Test @MainActor func fromAnotherActorOnTheMainActor() async throws {
         actor Elsewhere {
             let center: SharedNotificationCenter
             let seen: Events<Int>
@@ -101,7 +101,7 @@ struct FoundationMessageTests {
 
             deinit { if let token { center.removeObserver(token) } }
         }
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Int>()
         do {
             let elsewhere = Elsewhere(center, seen)
@@ -116,8 +116,8 @@ struct FoundationMessageTests {
 
     // MARK: Anywhere
 
-    @Test func anywhereOfATypeToThoseOfTheType() async {
-        let center = SharedNotificationCenter()
+    @Test func anywhereOfATypeToThoseOfTheType() async throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Int>()
         @Sendable func note(_ number: Int) async { seen.add(number) }
         let token = center.addObserver(of: Library.self, for: .changed) { message in await note(message.number) }
@@ -126,8 +126,8 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test func anywhereOfAnObjectToThoseOfTheObject() async {
-        let center = SharedNotificationCenter()
+    @Test func anywhereOfAnObjectToThoseOfTheObject() async throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let library = Library()
         let seen = Events<Int>()
         let token = center.addObserver(of: library, for: .changed) { message in seen.add(message.number) }
@@ -136,8 +136,8 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test func anywhereWithoutAnIdentifier() async {
-        let center = SharedNotificationCenter()
+    @Test func anywhereWithoutAnIdentifier() async throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let library = Library()
         let seen = Events<String>()
         let tokens = [
@@ -153,10 +153,10 @@ struct FoundationMessageTests {
         @TaskLocal static var isSo = false
     }
 
-    @Test @MainActor func anywhereIsATaskOfItsOwn() async {
-        await Here.$isSo.withValue(true) {
+    @Test @MainActor func anywhereIsATaskOfItsOwn() async throws {
+        try await Here.$isSo.withValue(true) {
             #expect(Here.isSo)
-            let center = SharedNotificationCenter()
+            let center = try SharedNotificationCenter.sealed(named: "test")
             let library = Library()
             let seen = Events<Bool>()
             let token = center.addObserver(of: library, for: BookAdded.self) { _ in seen.add(Here.isSo) }
@@ -168,12 +168,12 @@ struct FoundationMessageTests {
 
     // MARK: What can be a message
 
-    @Test @MainActor func aStructure() {
+    @Test @MainActor func aStructure() throws {
         struct InStructure: Center.MainActorMessage {
             typealias Subject = Player
             let text: String
         }
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let player = Player()
         var seen: [String] = []
         let token = center.addObserver(of: player, for: InStructure.self) { seen.append($0.text) }
@@ -182,13 +182,13 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test @MainActor func aClass() {
+    @Test @MainActor func aClass() throws {
         class InClass: Center.MainActorMessage {
             typealias Subject = Player
             let text: String
             init(_ text: String) { self.text = text }
         }
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let player = Player()
         var seen: [InClass] = []
         let token = center.addObserver(of: player, for: InClass.self) { seen.append($0) }
@@ -200,13 +200,13 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    @Test @MainActor func anEnumeration() {
+    @Test @MainActor func anEnumeration() throws {
         enum Step: Int, Center.MainActorMessage {
             typealias Subject = Player
             case first = 1
             case second, third
         }
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [Step] = []
         let token = center.addObserver(for: Step.self) { seen.append($0) }
         center.post(Step(rawValue: 3)!)
@@ -215,7 +215,7 @@ struct FoundationMessageTests {
     }
 
     /// The compiler writes no coding for actors, and a decoder isn't Sendable, which their initializers ask for.
-    @Test @MainActor func anActor() {
+    @Test @MainActor func anActor() throws {
         actor InActor: @preconcurrency Decodable, Center.MainActorMessage {
             typealias Subject = Player
             let text: String
@@ -227,7 +227,7 @@ struct FoundationMessageTests {
                 try container.encode(text)
             }
         }
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [String] = []
         let token = center.addObserver(for: InActor.self) { seen.append($0.text) }
         center.post(InActor("info"))
@@ -237,8 +237,8 @@ struct FoundationMessageTests {
 
     // MARK: Tokens
 
-    @Test @MainActor func whoWasRemovedIsNotCalled() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func whoWasRemovedIsNotCalled() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [Int] = []
         let token = center.addObserver(of: Player.self, for: .changed) { seen.append($0.at) }
         center.removeObserver(token)
@@ -246,8 +246,8 @@ struct FoundationMessageTests {
         #expect(seen.isEmpty)
     }
 
-    @Test @MainActor func whoseTokenIsGoneIsNotCalled() {
-        let center = SharedNotificationCenter()
+    @Test @MainActor func whoseTokenIsGoneIsNotCalled() throws {
+        let center = try SharedNotificationCenter.sealed(named: "test")
         let told = Events<Center.Mistake>()
         center.onDiagnostic = { if case .mistake(let mistake) = $0 { told.add(mistake) } }
         var seen: [Int] = []
@@ -263,7 +263,7 @@ struct FoundationMessageTests {
 
     /// There a center is asked twice, and counts.
     @Test @MainActor func aTokenThatWasRemovedGoesWithoutMoreAdo() throws {
-        let center = SharedNotificationCenter()
+        let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [Int] = []
         let kept = center.addObserver(of: Player.self, for: .changed) { seen.append($0.at) }
         do {
@@ -278,8 +278,9 @@ struct FoundationMessageTests {
         #expect(try center.statistics.observers == 0)
     }
 
-    @Test @MainActor func anotherCenterRemovesNothing() {
-        let (center, other) = (SharedNotificationCenter(), SharedNotificationCenter())
+    @Test @MainActor func anotherCenterRemovesNothing() throws {
+        let center = try SharedNotificationCenter.sealed(named: "one")
+        let other = try SharedNotificationCenter.sealed(named: "other")
         var seen: [Int] = []
         let token = center.addObserver(of: Player.self, for: .changed) { seen.append($0.at) }
         other.removeObserver(token)
