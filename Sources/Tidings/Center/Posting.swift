@@ -228,8 +228,9 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - timeout: how long to wait for room. Zero or less: `post` is called once.
-    ///   - post: what to post with this center. Runs in the caller's isolation. If it throws `.full`, it must not have
-    ///     posted anything, because it is called again.
+    ///   - isolation: the actor that `post` runs on; by default the caller's.
+    ///   - post: what to post with this center. If it throws `.full`, it must not have posted anything, because it is
+    ///     called again.
     /// - Returns: what `post` returns.
     /// - Throws: `CancellationError` if the task is cancelled before `post` succeeds: nothing was posted. Otherwise the
     ///   error of `post`, `.full` after the timeout.

@@ -115,14 +115,14 @@ extension SharedNotificationCenter {
     /// read the bytes. In a payload of CBOR, for example as an argument of a ``Key``, the value is a byte string with
     /// these bytes. For a coder of `Codable` types, see ``PayloadCoder``.
     public protocol BytesMessage: Message {
-        /// The message as bytes, at most ``Statistics/maximumPayloadSize`` of them.
+        /// The message as bytes, at most as many as the center's maximum payload size. ``BytesMessage`` has an example.
         ///
         /// - Throws: any error. The poster receives `.encodingFailed`, whose message contains the error's description;
         ///   nothing was posted.
         func payloadBytes() throws -> [UInt8]
 
         /// Creates the message from bytes that are valid during this call only. They may be anything: every poster can
-        /// send bytes under this name.
+        /// send bytes under this name. ``BytesMessage`` has an example.
         ///
         /// - Throws: any error. The observer's `onUndecodable` receives it (``UndecodableMessage/error``).
         init(payloadBytes bytes: UnsafeRawBufferPointer) throws
@@ -151,12 +151,16 @@ extension SharedNotificationCenter.BytesMessage {
     public static var encoding: SharedNotificationCenter.PayloadEncoding { .custom(BytesCoder()) }
 
     /// Writes the bytes as a byte string.
+    ///
+    /// - Throws: the error of ``payloadBytes()`` or of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(Data(payloadBytes()))
     }
 
     /// Reads the bytes from a byte string.
+    ///
+    /// - Throws: the error of ``init(payloadBytes:)`` or of the decoder.
     public init(from decoder: any Decoder) throws {
         let bytes = try decoder.singleValueContainer().decode(Data.self)
         self = try bytes.withUnsafeBytes { try Self(payloadBytes: $0) }
