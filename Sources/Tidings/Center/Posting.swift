@@ -233,7 +233,7 @@ extension SharedNotificationCenter {
     ///     called again.
     /// - Returns: what `post` returns.
     /// - Throws: `CancellationError` if the task is cancelled before `post` succeeds: nothing was posted. Otherwise the
-    ///   error of `post`, `.full` after the timeout.
+    ///   error of `post`; ``SharedNotificationError`` with the code `.full` if there is no room until the timeout.
     public func waitingForRoom<Result>(
         timeout: Duration, isolation: isolated (any Actor)? = #isolation,
         _ post: (SharedNotificationCenter) throws -> Result
