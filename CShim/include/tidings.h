@@ -411,7 +411,8 @@ enum {
 /// Promise: every matching notification posted after this returned is delivered. Another thread may wait in
 /// `tidings_next` meanwhile.
 ///
-/// -ENOSPC: no room for more names. -ESTALE: the center has ended. -ECHILD: the observer was opened before a fork.
+/// -ENOSPC: no room for more names, or 4,096 names whose hash ends like this one's. -ESTALE: the center has ended.
+/// -ECHILD: the observer was opened before a fork.
 ///
 /// A subscription to many names (TIDINGS_ADD_PREFIX, or all names) takes no subject: -EINVAL. Read the delivery's
 /// subject instead. What such a subscription missed is reported under `name` as given here, exactly. A reader can't

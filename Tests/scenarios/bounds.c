@@ -220,20 +220,30 @@ static void of_the_dead_without_loss(void) {
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) atomic_store(&s->names[TIDINGS__NAME_ALL].members[i], UINT64_MAX);
 }
 
-// Each name on its way out, in the hands of a dead one, and all in one chain.
-static void of_names_that_go(void) {
+// Each name is being taken out, by a dead participant, and all are in one chain: in the order of the table, or in a
+// random one.
+static void of_one_chain(bool at_random) {
     fill_names();
     fill_dead();
     tidings__segment *s = &center->segment;
-    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
-        tidings__name *name = &s->names[i];
+    const uint32_t count = s->shape.names - TIDINGS__NAME_FIRST;
+    uint32_t *order = malloc(count * sizeof *order);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t other = at_random ? (uint32_t)random_below(i + 1) : i;
+        order[i] = order[other];
+        order[other] = TIDINGS__NAME_FIRST + i;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        tidings__name *name = &s->names[order[i]];
         atomic_store(&name->state, (uint64_t)(i % s->shape.participants) << 4 | TIDINGS__NAME_GONE);
         atomic_store(&name->hash, 0);
-        atomic_store(&name->next, TIDINGS__NEXT_MARK | (i + 1 < s->shape.names ? i + 1 : TIDINGS__NAME_NONE));
+        atomic_store(&name->next, TIDINGS__NEXT_MARK | (i + 1 < count ? order[i + 1] : TIDINGS__NAME_NONE));
     }
-    for (uint32_t i = 0; i < s->shape.buckets; i++)
-        atomic_store(&s->buckets[i], TIDINGS__NEXT_MARK | TIDINGS__NAME_FIRST);
+    for (uint32_t i = 0; i < s->shape.buckets; i++) atomic_store(&s->buckets[i], TIDINGS__NEXT_MARK | order[0]);
+    free(order);
 }
+static void of_names_that_go(void) { of_one_chain(false); }
+static void of_names_that_go_at_random(void) { of_one_chain(true); }
 
 // Each name asks whether the ring holds its value, and no record answers.
 static void of_values_to_come(void) {
@@ -369,6 +379,7 @@ static const struct {
     {"the dead", of_the_dead, false},
     {"the dead, lossless", of_the_dead_without_loss, true},
     {"names that go", of_names_that_go, true},
+    {"names that go, at random", of_names_that_go_at_random, true},
     {"values to come", of_values_to_come, true},
     {"names in quarantine", of_names_in_quarantine, true},
     {"prefixes", of_prefixes, false},

@@ -1,5 +1,7 @@
 // Names, sizes and configurations that can't be: refused in one line, with nothing begun.
+#include "center/center.h"
 #include "foreign.h"
+#include "registry/name_table.h"
 
 typedef struct text {
     const char *bytes;
@@ -118,6 +120,44 @@ void names_and_subjects_that_cannot_be_are_refused(void) {
     OK(tidings_observer_remove(observer, subscription));
     CHECK(tidings_observer_remove(observer, subscription) == -ENOENT, "twice");
     CHECK(tidings_observer_seek(observer, 0) == -EBUSY, "too late to seek");
+}
+
+// Names that a program's users chose for their hash: all fall into one chain, after which the next one is refused.
+static void next_of_one_chain(const tidings__segment *s, uint32_t *number, char *name) {
+    tidings__key key;
+    do {
+        snprintf(name, 16, "%u", (*number)++);
+        tidings__key_make(&key, name, strlen(name), NULL, 0);
+    } while (key.hash % s->shape.buckets != 0);
+}
+
+void a_name_whose_chain_is_full_is_refused(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 65536});
+    tidings_observer *observer = observer_of_nothing(center);
+    char first[16], last[16], name[16];
+    uint32_t number = 0, subscription, of_first;
+    for (uint32_t i = 0; i < TIDINGS__CHAIN_MAX; i++) {
+        next_of_one_chain(&center->segment, &number, last);
+        OK(tidings_observer_add(observer, last, strlen(last), NULL, 0, 0, &subscription));
+        if (i > 0) continue;
+        strcpy(first, last);
+        of_first = subscription;
+    }
+    next_of_one_chain(&center->segment, &number, name);
+    REFUSED(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription), ENOSPC,
+            "choose another name");
+    // No name that was added is overlooked, nor is one of another chain refused.
+    const char *const good[] = {first, last, NAME};
+    OK(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, 0, &subscription));
+    for (uint32_t i = 0; i < 3; i++) {
+        tidings_publisher *publisher = publisher_of(center, good[i]);
+        post_number(publisher, i);
+        const tidings_delivery delivery = receive(observer);
+        CHECK(strcmp(delivery.name, good[i]) == 0 && stamp_of(&delivery).number == i, "%s", delivery.name);
+        tidings_publisher_close(publisher);
+    }
+    OK(tidings_observer_remove(observer, of_first));
+    OK(tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription));
 }
 
 void configurations_that_cannot_be_are_refused(void) {

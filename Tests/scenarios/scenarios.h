@@ -22,6 +22,7 @@ SCENARIO(links_pipes_sockets_and_directories_are_refused)
 CATEGORY(names_refused)
 SCENARIO(center_names_that_cannot_be_are_refused)
 SCENARIO(names_and_subjects_that_cannot_be_are_refused)
+SCENARIO(a_name_whose_chain_is_full_is_refused)
 SCENARIO(configurations_that_cannot_be_are_refused)
 SCENARIO(payloads_over_the_limit_are_refused)
 

@@ -25,8 +25,8 @@ static _Atomic uint64_t *chain_of(const tidings__segment *s, const tidings__name
 // How much one call examines, in slots. A link counts as LINK slots, because the next entry may lie anywhere in memory.
 // In a sound table chains are a few links long. In a damaged table each entry can lead along all other entries, and
 // each can ask for a search of the whole ring. The budget is a few milliseconds, and more than two searches of the
-// whole ring.
-#define LINK 16u
+// whole ring or of the longest chain.
+#define LINK 128u
 uint64_t tidings__name_budget(const tidings__segment *s) { return (UINT64_C(1) << 20) + 2 * (uint64_t)s->shape.slots; }
 
 static bool consume_budget(uint64_t *effort, uint64_t much) {

@@ -80,34 +80,28 @@ bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
     return true;
 }
 
-// A full table has sixteen names in each chain, and four times as many hardly ever. A longer chain has names of one
-// hash, or a peer has damaged it. Entries that follow each other in such a chain mostly do so in the table too.
-#define CHAIN_FEW 64u
-
 // Searches a chain from `link`; ignores entries that are gone. A walk that meets a change may miss an entry. G has
-// moved then, and the caller, which read G before, searches again. The number of steps is bounded: a hostile peer may
-// have closed the chain to a cycle.
-static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key *key) {
-    uint32_t steps = tidings__relaxed((_Atomic uint32_t *)(void *)&s->header->names_used.word);
-    if (steps > s->shape.names) steps = s->shape.names;
-#ifdef MUTANT_CHAIN_UNBOUNDED  // Found by: fuzz image
-    steps = UINT32_MAX;
+// moved then, and the caller, which read G before, searches again. `*full`: the chain has no room for one more entry
+// (invariant N10), or a hostile peer has closed it to a cycle.
+static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key *key, bool *full) {
+    uint32_t steps = 0;
+    for (uint32_t index = LINK_INDEX(link); index != TIDINGS__NAME_NONE; steps++) {
+#ifndef MUTANT_CHAIN_UNBOUNDED  // Found by: fuzz image
+        if (steps == TIDINGS__CHAIN_MAX) break;
 #endif
-    const uint32_t few = steps > CHAIN_FEW ? steps - CHAIN_FEW : 0;
-    for (uint32_t index = LINK_INDEX(link); index != TIDINGS__NAME_NONE && steps > 0; steps--) {
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) return TIDINGS__NAME_NONE;
-        if (__builtin_expect(steps < few, 0)) tidings__name_ahead(s, index, tidings__relaxed(&s->names_known));
         uint32_t state = STATE(tidings__acquire(&entry->state));
         if ((state == TIDINGS__NAME_LINKED || state == TIDINGS__NAME_LEAVING) && tidings__name_same(entry, key))
             return index;
         index = LINK_INDEX(tidings__acquire(&entry->next));
     }
+    *full = steps == TIDINGS__CHAIN_MAX;
     return TIDINGS__NAME_NONE;
 }
 
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key) {
-    return find_from(s, tidings__acquire(tidings__name_chain(s, key->hash, key->prefix)), key);
+    return find_from(s, tidings__acquire(tidings__name_chain(s, key->hash, key->prefix)), key, &(bool){false});
 }
 
 static void moved(tidings__segment *s) { tidings__fetch_add(&s->header->generation.word, 1); }
@@ -279,6 +273,20 @@ static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t o
     }
 }
 
+// Takes an entry that no observer needs out of a full chain. False: there is none.
+static bool shorten(tidings__segment *s, uint32_t participant, uint64_t head) {
+    uint64_t effort = tidings__name_budget(s);
+    uint32_t index = LINK_INDEX(head);
+    for (uint32_t steps = 0; index != TIDINGS__NAME_NONE && steps < TIDINGS__CHAIN_MAX; steps++) {
+        const tidings__name *entry = tidings__name_at(s, index);
+        if (!entry) return false;
+        const uint32_t next = LINK_INDEX(tidings__acquire(&entry->next));
+        if (tidings__name_take_out(s, participant, index, &effort)) return true;
+        index = next;
+    }
+    return false;
+}
+
 int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings__key *key, uint32_t observer,
                        uint32_t *index) {
     _Atomic uint64_t *bucket = tidings__name_chain(s, key->hash, key->prefix);
@@ -286,9 +294,22 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
     int error = 0;
     // Each failed round means that another thread changed the chain. The bounds are for a hostile peer.
     int taken = 0;
+    bool shortened = false;
     for (int round = 0; round < 1000 && taken < 8; round++) {
         uint64_t head = tidings__acquire(bucket);
-        uint32_t found = find_from(s, head, key);
+        bool full = false;
+        uint32_t found = find_from(s, head, key, &full);
+        if (full) {
+            if (!shortened && shorten(s, participant, head)) {
+                shortened = true;
+                continue;
+            }
+            error = tidings__fail(ENOSPC,
+                                  "can't add one more name to center \"%s\": it has %u names whose hash ends like "
+                                  "this one's; choose another name",
+                                  s->name, TIDINGS__CHAIN_MAX);
+            goto joined;
+        }
         if (found != TIDINGS__NAME_NONE) {
             if (!join_entry(&s->names[found], key, observer)) continue;
             *index = found;

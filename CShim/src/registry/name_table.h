@@ -25,6 +25,9 @@ static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t inde
     return tidings__name_asked(s, index);
 }
 
+// The most entries in one chain. A full table has 16 names in each on average. Names that were chosen for their hash,
+// or a damaged table, can make one longer; a walk along it must still end within its bound.
+#define TIDINGS__CHAIN_MAX 4096u
 // The chain that an entry is in: that of its hash, or that of all prefixes.
 static inline _Atomic uint64_t *tidings__name_chain(const tidings__segment *s, uint64_t hash, bool prefix) {
     return prefix ? &s->names[TIDINGS__NAME_ALL].next : &s->buckets[hash & (s->shape.buckets - 1)];
