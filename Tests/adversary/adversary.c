@@ -7,8 +7,8 @@
 // "swift:" before a TARGET, and "sanitized:" before that, loosen its bounds.
 //
 // Attackers: a random writer and a targeted writer, which map the file of a center and write to it, and a reader with
-// another user id (which takes root). A round takes two seconds: new centers, new targets, and for each writer a few
-// kinds of words to attack, so that the rest of the center still leads targets far into the code.
+// another user id (which takes root). A round takes two seconds and has new centers and new targets. Each writer
+// attacks a few kinds of words only: the other words are intact, so that targets get far into the code.
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -34,10 +34,10 @@
 
 #define ROUND_MS 2000
 #define TARGETS_MAX 8
-#define ANYWHERE (UINT64_C(1) << 63)  // a writer's kinds of words: any place in the file, whatever it is
+#define ANYWHERE (UINT64_C(1) << 63)  // among a writer's kinds of words: any offset of the file
 
-// What targets must keep to. Processor time of one call: the bound that tidings.h states for this shape, times what
-// Tests/scenarios/bounds.c allows. A call of the Swift API makes several calls of the core.
+// The bounds for targets. Processor time of one call: the bound that tidings.h states for this shape, times the factor
+// of Tests/scenarios/bounds.c. A call of the Swift API makes several calls of the core.
 #define CALL_NS UINT64_C(20000000)
 #define SLOWER 4u
 #define SLOWER_UNOPTIMIZED 12u  // as the Swift target is built
@@ -147,7 +147,7 @@ static uint8_t *map_writers_file(uint64_t *size) {
     return base == MAP_FAILED ? NULL : base;
 }
 
-// Any of its words: near what it was, or anything.
+// Changes one of its words, to a value close to the old one or to a random one.
 static void write_writers_file(uint8_t *writers_file, uint64_t size, uint64_t *random) {
     uint32_t *at = (uint32_t *)(void *)(writers_file + random_from(random) % (size / TIDINGS__LINE) * TIDINGS__LINE) +
                    random_from(random) % 2;
@@ -157,7 +157,7 @@ static void write_writers_file(uint8_t *writers_file, uint64_t size, uint64_t *r
     attacks[0]++;
 }
 
-// A writer never ends by itself. `kinds`: a bit for each kind of word it may touch.
+// A writer never ends by itself. `kinds`: a bit for each kind of word that it may write.
 static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds) {
     words c = {0};
     c.base = map_center(center, O_RDWR, &c.length);
@@ -172,7 +172,7 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
             c.posted = (word_read(&c, offsetof(tidings__header, eviction)) >> TIDINGS__EV_START_SHIFT) +
                        random_from(&random) % c.shape.slots;
             if (kinds & ANYWHERE) {
-                // The random writer: any value anywhere behind the fixed page, mostly where things are.
+                // The random writer: any value at any offset behind the fixed page, mostly within the tables.
                 const uint64_t within = random_from(&random) % 4 ? c.geometry.base_size : c.length;
                 const uint64_t offset = TIDINGS__PAGE + random_from(&random) % (within - TIDINGS__PAGE);
                 const uint64_t value = random_from(&random) >>
@@ -186,12 +186,12 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
             const uint64_t offset = word_place(&c, kind, (uint32_t)random_from(&random));
             uint64_t value = word_instead(&c, offset, word_read(&c, offset), (uint8_t)random_from(&random),
                                           (uint16_t)random_from(&random));
-            // The tally of a name, by what a signed count takes least well.
+            // The tally of a name: flips the sign of a signed difference.
             if ((kind == WORD_COUNT || kind == WORD_END) && random_from(&random) % 4 == 0)
                 value = word_read(&c, offset) + (UINT64_C(1) << 63);
             write_word(&c, offset, value);
         }
-        // Between bursts the targets go on: a center that is spoilt all the time is only looked at once.
+        // The pause lets targets work on: without it, each of their calls would fail at its first check.
         if (random_from(&random) % 2) usleep((useconds_t)(random_from(&random) % 3000));
     }
 }
@@ -236,7 +236,7 @@ static void start_sleepers(void *base, uint64_t random) {
     }
 }
 
-// A reader: locks what it can, sleeps on and wakes and moves everything it can, looks everywhere.
+// A reader: takes locks, sleeps on words, wakes and requeues sleepers, and reads, as far as its permissions allow.
 static _Noreturn void reader(uint64_t random) {
     if (setgid(65534) != 0 || setuid(65534) != 0) _exit(3);
     char path[256];
@@ -285,12 +285,12 @@ static void start(target *v, uint64_t with, const char *plant) {
     need(v->pid >= 0, "fork");
     if (v->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        // Above all that is put into place below.
+        // Numbers of 64 and above: the dup2 calls below overwrite neither.
         const int board = fcntl(shared, F_DUPFD, 64), in = fcntl(input[0], F_DUPFD, 64);
         if (board < 0 || in < 0 || dup2(in, 0) < 0 || dup2(board, BOARD_DESCRIPTOR) < 0) _exit(126);
         close(board);
         close(in);
-        execl(v->program, v->program, directory, number, "victim", plant, (char *)NULL);
+        execl(v->program, v->program, directory, number, "target", plant, (char *)NULL);
         _exit(127);
     }
     close(shared);
@@ -310,7 +310,7 @@ static uint64_t own_memory_kib(pid_t pid) {
     return kib;
 }
 
-// The processor time that a thread, or all threads of a process, have taken: nanoseconds; 0: it has ended.
+// The processor time that a thread has taken, or all threads of a process. Nanoseconds; 0: it has ended.
 static uint64_t thread_time(pid_t pid, uint64_t thread) {
     char path[64];
     uint64_t ran = 0;
@@ -335,7 +335,7 @@ static uint64_t call_limit(const target *v) {
            (v->swift ? CALLS_OF_SWIFT : 1);
 }
 
-// The processor time of a call that runs, by the kernel's account; 0: none runs.
+// The processor time of the running call, as the kernel accounts it. 0: no call runs.
 static uint64_t time_of_call(const target *v, const board_thread *t) {
     const uint64_t calls = t->calls, from = t->from;
     if (calls % 2 == 0) return 0;
@@ -343,8 +343,8 @@ static uint64_t time_of_call(const target *v, const board_thread *t) {
     return t->calls == calls && time > from ? time - from : 0;
 }
 
-// What can be seen of a target from outside. False: it has failed.
-static bool look_at(target *v) {
+// Checks a target from outside: the time of its calls, and its memory. False: it has failed.
+static bool check_target(target *v) {
     const uint64_t now = now_ms(), limit = call_limit(v);
     for (int i = 0; i < BOARD_THREADS; i++) {
         const board_thread *t = &v->board[i];
@@ -376,13 +376,13 @@ static bool look_at(target *v) {
     return v->failure == NULL;
 }
 
-// The end of a target's round: it is asked to end, and must. How it ended is the verdict.
+// Ends a target's round: closes its input, and checks that it ends with status 0.
 static void finish(target *v) {
     close(v->input);
     int status = 0;
     const uint64_t from = now_ms(), used = process_time(v->pid);
     while (waitpid(v->pid, &status, WNOHANG) == 0) {
-        // Threads of the library are on no board.
+        // The library's own threads have no page on the board: the whole process is measured.
         const uint64_t time = process_time(v->pid), since = time > used ? time - used : 0;
         if (since > most_time && !v->sanitized) most_time = since;
         if (!v->failure && since > END_NS * (v->sanitized ? 4 : 1)) {
@@ -390,7 +390,7 @@ static void finish(target *v) {
                  (unsigned long long)since / 1000000);
             v->failure = "busy";
         }
-        if (!look_at(v) || now_ms() - from > HANG_MS) {
+        if (!check_target(v) || now_ms() - from > HANG_MS) {
             if (!v->failure) {
                 for (int i = 0; i < BOARD_THREADS; i++)
                     if (v->board[i].calls % 2) printf("  thread %d is in %s\n", i, v->board[i].call);
@@ -413,8 +413,8 @@ static void finish(target *v) {
             fail("%s ended with status %d", v->program, WEXITSTATUS(status));
         v->failure = "crash";
     }
-    // What its last calls took.
-    if (!v->failure) (void)look_at(v);
+    // Checks the calls since the last check.
+    if (!v->failure) (void)check_target(v);
     for (int i = 0; i < BOARD_THREADS; i++) {
         total_calls += v->board[i].calls / 2;
         if (!v->sanitized && v->board[i].longest > longest) {
@@ -457,12 +457,13 @@ static void make_centers(void) {
 static uint64_t some_kinds(uint64_t *random) {
     uint64_t kinds = 0;
     for (uint64_t n = 1 + random_from(random) % 3; n-- > 0;) kinds |= UINT64_C(1) << random_from(random) % WORDS;
-    // What a removed center says ends a round at once, so it is rare.
+    // Rare: a center that seems removed ends the round's work at once.
     if (random_from(random) % 16) kinds &= ~(UINT64_C(1) << WORD_REMOVED);
     return kinds ? kinds : UINT64_C(1) << WORD_COUNT;
 }
 
-// The word that the planted loop trusts, in both centers: a loop is then found whatever the writers would have written.
+// Writes the word that the faulty loop of target.c trusts, in both centers: the self-test does not depend on the random
+// writers to find that word.
 static void spoil_revoked(void) {
     for (int open = 0; open < 2; open++) {
         uint64_t size;
@@ -509,7 +510,7 @@ static void attack(target *targets, uint32_t count, uint64_t number, uint64_t on
     while (now_ms() < until) {
         bool failed = false;
         for (uint32_t i = 0; i < count; i++)
-            failed = !look_at(&targets[i]) || waitpid(targets[i].pid, NULL, WNOHANG | WNOWAIT) > 0 || failed;
+            failed = !check_target(&targets[i]) || waitpid(targets[i].pid, NULL, WNOHANG | WNOWAIT) > 0 || failed;
         if (failed) break;
         usleep(20000);
     }

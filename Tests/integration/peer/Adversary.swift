@@ -3,10 +3,11 @@ import Foundation
 import Glibc
 import Tidings
 
-// The Swift victim of the adversary test (Tests/adversary): does with two centers what the Swift library offers, as an honest program would, while
-// other processes spoil them, until its standard input ends. Any result is right, as long as each call returns and the process lives.
+// The Swift target of the adversary test (Tests/adversary): an honest program that uses two centers by every part of
+// the Swift API, while attackers write to their files. Ends when its standard input ends. Any result is right, as long
+// as each call returns and the process lives.
 final class AdversaryTarget: @unchecked Sendable {
-    // Sendable: what changes is the thread's own, but for `isOver`, which only ever becomes true.
+    // Sendable: each instance belongs to one thread; they share only `isOver`, which only ever becomes true.
     typealias Center = SharedNotificationCenter
     struct Numbered: Center.Message {
         static let name: Center.Name = "a"
@@ -29,7 +30,7 @@ final class AdversaryTarget: @unchecked Sendable {
     }
     private static let key = Center.Key<Int, String>("key")
 
-    /// A page for each thread, as Tests/adversary/board.h has it.
+    /// Each thread has a page of the board (Tests/adversary/board.h).
     private static let pageSize = 4096
     private let page: UnsafeMutableRawPointer
     private let directory: String
@@ -61,7 +62,7 @@ final class AdversaryTarget: @unchecked Sendable {
             ended.wait()
             exit(0)
         }.start()
-        // The main actor's closures and values.
+        // Runs the main actor's closures.
         while true { RunLoop.main.run(until: .distantFuture) }
     }
 
@@ -71,7 +72,7 @@ final class AdversaryTarget: @unchecked Sendable {
         return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
     }
 
-    /// Of this thread; Glibc's module has no `gettid`.
+    /// The kernel's number of this thread. Glibc's module has no `gettid`.
     private static var threadNumber: UInt64 {
         var path = [UInt8](repeating: 0, count: 64)
         let length = readlink("/proc/thread-self", &path, path.count)
@@ -86,7 +87,7 @@ final class AdversaryTarget: @unchecked Sendable {
         return Int(truncatingIfNeeded: random >> 33) % below
     }
 
-    /// Says on the board what runs, for a director that finds it running too long.
+    /// Runs `body`, and writes to the board which call runs, so that the director can name a call that takes too long.
     @discardableResult
     private func call<Result>(_ what: StaticString, _ body: () throws -> Result) -> Result? {
         let (text, longestText) = (page + 32, page + 80)
@@ -124,7 +125,7 @@ final class AdversaryTarget: @unchecked Sendable {
             center.onDiagnostic = { _ in }
             for _ in 0...next(10) where !Self.isOver {
                 switch next(24) {
-                case 0..<4: look(center)
+                case 0..<4: inspect(center)
                 case 4..<8: sequences(center)
                 case 8..<12: pollable(center)
                 case 12: mainActor(center)
@@ -225,7 +226,7 @@ final class AdversaryTarget: @unchecked Sendable {
         call("close pollable") { withExtendedLifetime(observer) {} }
     }
 
-    /// A post waits until the main actor's observers have it, for 10 s at most: one in a while.
+    /// Posts from the main actor. Rarely called: such a post waits up to 10 s for the main actor's observers.
     private func mainActor(_ center: Center) {
         call("on the main actor") {
             DispatchQueue.main.sync {
@@ -242,12 +243,12 @@ final class AdversaryTarget: @unchecked Sendable {
         }
     }
 
-    private func look(_ center: Center) {
+    private func inspect(_ center: Center) {
         if let statistics = call("statistics", { try center.statistics }) { _ = "\(statistics)" }
         if let participants = call("participants", { try center.participants }) { _ = "\(participants)" }
         if let names = call("names", { try center.observedNames }) { _ = "\(names)" }
-        if let orphans = call("remains", { try center.orphans }) { _ = "\(orphans)" }
+        if let orphans = call("orphans", { try center.orphans }) { _ = "\(orphans)" }
         _ = call("state") { try center.state(for: "state", as: Numbered.self) }
-        _ = call("tidy") { try center.reclaim() }
+        _ = call("reclaim") { try center.reclaim() }
     }
 }

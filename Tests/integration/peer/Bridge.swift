@@ -3,7 +3,7 @@ import Tidings
 import TidingsFoundation
 
 extension TestPeer {
-    /// A program that knows Foundation's center only.
+    /// A program that uses only Foundation's center.
     static func bridge(_ center: SharedNotificationCenter, _ name: SharedNotificationCenter.Name) throws {
         let local = Foundation.Notification.Name(name.rawValue)
         let bridge = try center.bridge([name])

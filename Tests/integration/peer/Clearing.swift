@@ -1,13 +1,13 @@
 import Tidings
 
-/// A message whose name a test knows.
+/// A message whose name the tests use, too.
 private struct Kept: SharedNotificationCenter.Message {
     static let name: SharedNotificationCenter.Name = "kept"
     var number: Int
 }
 
 extension TestPeer {
-    /// Every way to say that there is nothing to keep.
+    /// Clears the retained value of `name` in one of the ways that the API offers.
     static func keepNothing(_ center: SharedNotificationCenter, _ name: SharedNotificationCenter.Name, by way: String)
         throws
     {

@@ -1,7 +1,7 @@
 import Foundation
 import Tidings
 
-/// Nothing but its name.
+/// A message without payload.
 struct Empty: SharedNotificationCenter.Message {
     static let name: SharedNotificationCenter.Name = "test.empty"
 }
@@ -9,7 +9,7 @@ struct Empty: SharedNotificationCenter.Message {
 extension TestPeer {
     private static let nothing: SharedNotificationCenter.Key<> = .init("test.nothing")
 
-    /// As a type and as a key, each followed by the name alone.
+    /// Posts as a type and as a key, each followed by a post of the name alone.
     static func postEmpty(_ center: SharedNotificationCenter) throws {
         try center.post(Empty())
         try center.post(name: Empty.name)

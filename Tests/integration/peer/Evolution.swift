@@ -1,10 +1,11 @@
 import Foundation
 import Tidings
 
-/// One program's idea of a message: `OldSeek` and `NewSeek` are the same one in two builds, `OtherSeek` has a field of another type.
+/// A message as one build of a program declares it. `OldSeek` and `NewSeek` are two builds of one message; `OtherSeek`
+/// has a field of another type.
 protocol Build: SharedNotificationCenter.Message {
     static var sample: Self { get }
-    var told: String { get }
+    var summary: String { get }
 }
 
 private let seek: SharedNotificationCenter.Name = "test.seek"
@@ -15,7 +16,7 @@ struct OldSeek: Build {
     var title: String
     var gone: [Int]?
 
-    var told: String { "\(title) \(gone ?? [])" }
+    var summary: String { "\(title) \(gone ?? [])" }
 }
 
 struct NewSeek: Build {
@@ -25,7 +26,7 @@ struct NewSeek: Build {
     var speed: Double?
     var note: [String: Bool]?
 
-    var told: String { "\(title) \(speed ?? 1) \(note ?? [:])" }
+    var summary: String { "\(title) \(speed ?? 1) \(note ?? [:])" }
 }
 
 struct OtherSeek: Build {
@@ -33,7 +34,7 @@ struct OtherSeek: Build {
     static let sample = OtherSeek(title: 7)
     var title: Int
 
-    var told: String { "\(title)" }
+    var summary: String { "\(title)" }
 }
 
 extension TestPeer {
@@ -74,7 +75,7 @@ extension TestPeer {
                 done.signal()
             }),
             using: { message in
-                say("got \(message.told)")
+                say("got \(message.summary)")
                 done.signal()
             })
         say("observing")

@@ -41,7 +41,7 @@ extension TestPeer {
         token.cancel()
     }
 
-    /// The parent's hook is not the child's. The child's own is told, here of sequences that could not start.
+    /// The child doesn't inherit the parent's hook. Its own hook is told of sequences that could not start.
     private static func tellsDiagnostics(
         _ center: SharedNotificationCenter, _ name: SharedNotificationCenter.Name
     ) -> Bool {
@@ -54,7 +54,7 @@ extension TestPeer {
         return told.count == 2
     }
 
-    /// What has come so far, in order.
+    /// The lines received so far, in order.
     private final class Got: @unchecked Sendable {
         // Sendable: `lines` is only touched under the condition's lock.
         private let condition = NSCondition()

@@ -6,7 +6,7 @@ import TidingsNotify
 extension TestPeer {
     /// One process that observes here what it posts by `notify_post`, and checks by `notify_check` what it posts here.
     static func meetItself(_ directory: String, _ name: String, _ count: Int) throws {
-        // Nothing has asked for either yet.
+        // Read at the first use of each center, which is below.
         setenv("TIDINGS_DIRECTORY", directory, 1)
         setenv("TIDINGS_NOTIFY_CONFIGURATION", "/nonexistent", 1)
         let center = try SharedNotificationCenter.default

@@ -28,13 +28,13 @@ extension TestPeer {
         }
         var status: Int32 = 0
         waitpid(child, &status, 0)
-        // Nothing of the child's is behind this one: it has been called for when this returns.
+        // Returns after the observer was called for 4, and so for anything that the child had posted before.
         center.post(AboutPlain(number: 4), subject: object)
         say("child ended with \(status), got \(got)")
         center.removeObserver(token)
     }
 
-    /// About as many objects as it says, one after the other at the same address or not.
+    /// Posts about `count` objects, one after the other. They may have the same address.
     @MainActor static func postAboutObjects(_ center: SharedNotificationCenter, _ count: Int) {
         for number in 0..<count { center.post(AboutPlain(number: number), subject: Plain()) }
         say("posted \(count)")

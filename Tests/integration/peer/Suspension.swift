@@ -2,7 +2,7 @@ import Foundation
 import Tidings
 
 extension TestPeer {
-    /// As `post(name:object:userInfo:deliverImmediately:)`, for those who are suspended, too.
+    /// Posts with `deliverImmediately`: suspended centers deliver it at once, too.
     static func postUrgent(_ center: SharedNotificationCenter, _ name: String, _ object: String, _ number: Int) throws {
         try center.post(
             name: .init(name), userInfo: ["number": .integer(number)],
@@ -10,7 +10,8 @@ extension TestPeer {
         say("posted")
     }
 
-    /// Observes suspended, until so many have come or were told as missed. What comes at once says so.
+    /// Observes in a suspended center, until `count` notifications of `name` have come or were reported as missed.
+    /// Prints "now" for those that are delivered during the suspension.
     static func observeSuspended(_ center: SharedNotificationCenter, _ name: String, _ limit: Int, _ count: Int) throws
     {
         let done = DispatchSemaphore(value: 0)

@@ -2,79 +2,103 @@ import Foundation
 import Glibc
 import Tidings
 
-// The other process in tests of several processes. It does what its arguments say, one after the other, and says on standard output what it
-// has done, one line each; `wait` waits for a line on standard input. So tests wait for events, never for time.
+// The other process in tests of several processes. It executes the commands of its arguments, one after the other, and
+// prints a line on standard output for each event. Tests wait for these lines, never for time.
 //
 //   TestPeer DIRECTORY CENTER COMMAND…
 //
-//   post NAME N           posts N notifications of {"number": 0…N-1}                 → posted N
-//   post-subject NAME S N the same, with a subject                                   → posted N
-//   retain NAME N         posts one retained {"number": N}                           → retained
-//   observe NAME N        observes ("NAME*": all that begin with NAME), until N have come
-//                                                                                    → observing, then one "got NUMBER SEQUENCE PID" each,
-//                                                                                      or "missed COUNT", "missed COUNT NAME*"
-//   lossless NAME N       the same, losslessly, one for each line on standard input  → observing, got …
-//   participant           opens the center, no more                                  → open PID
-//   wait                  waits for a line on standard input                         → (nothing)
-//   stop                  SIGSTOP to itself                                          → stopping, and after SIGCONT: going on
-//   kill                  SIGKILL to itself                                          → (nothing)
-//   fork NAME             observes, posts 1, forks; the child posts 2 and 3, is refused an observer, posts 4, and sets a hook for diagnostics
-//                                                                                    → child ended with STATUS, got 1 own, 2 child, …
-//   encode-and-kill NAME  dies inside the encoder of a large payload                 → (nothing)
-//   encode-and-stop NAME  stops inside the encoder of a large payload, posts after   → stopping, posted 1
-//   post-json NAME TEXT   posts JSON                                                 → posted
-//   key NAME N            posts N times a key's (0…N-1, "stage")                     → posted N
-//   clear NAME            clears what is retained                                    → cleared
-//   keep-nothing NAME WAY posts or sets nil, in one of many ways (Clearing.swift)    → kept nothing
-//   bridge NAME           bridges NotificationCenter.default both ways, observes there, and posts {"number": LINE} there for each line on
-//                         standard input                                             → bridged, then "OBJECT NUMBER" each, after the line "end": ended
-//   observe-key NAME N    observes a key of a number, a text and an optional text, until N have come or were undecodable
-//                                                                                    → observing, then "got NUMBER TEXT OPTIONAL", "undecodable"
-//   untyped NAME OBJECT   posts a name with an object ("-": none) and a dictionary of everything there is, `everything`
-//                                                                                    → posted
+// For each command: what it does, and after → what it prints.
+//
+//   post NAME N             Posts N notifications of {"number": 0…N-1}.
+//                           → posted N
+//   post-subject NAME S N   The same, with subject S.
+//                           → posted N
+//   retain NAME N           Posts one retained {"number": N}.
+//                           → retained
+//   observe NAME N          Observes NAME ("NAME*": all names that begin with NAME) until N notifications have come.
+//                           → observing, then for each "got NUMBER SEQUENCE PID", "missed COUNT" or
+//                             "missed COUNT NAME*"
+//   lossless NAME N         The same, losslessly, one notification for each line on standard input.
+//                           → observing, then as above
+//   participant             Only opens the center.
+//                           → open PID
+//   wait                    Waits for a line on standard input.
+//   stop                    Sends SIGSTOP to itself.
+//                           → stopping, and after SIGCONT: going on
+//   kill                    Sends SIGKILL to itself.
+//   fork NAME               Observes NAME, posts 1 and forks. The child posts 2 and 3, is refused an observer, posts 4,
+//                           and sets a hook for diagnostics.
+//                           → child ended with STATUS, got 1 own, 2 child, …
+//   encode-and-kill NAME    Kills itself inside the encoder of a large payload.
+//   encode-and-stop NAME    Stops inside the encoder of a large payload, and posts after SIGCONT.
+//                           → stopping, posted 1
+//   post-json NAME TEXT     Posts JSON.
+//                           → posted
+//   key NAME N              Posts N times to a key: (0…N-1, "stage").
+//                           → posted N
+//   clear NAME              Clears the retained value of NAME.
+//                           → cleared
+//   keep-nothing NAME WAY   Posts or sets nil in the way WAY (Clearing.swift).
+//                           → kept nothing
+//   bridge NAME             Bridges NotificationCenter.default both ways and observes there. Posts {"number": LINE}
+//                           there for each line on standard input, until the line "end".
+//                           → bridged, then for each "OBJECT NUMBER", at last ended
+//   observe-key NAME N      Observes a key of a number, a text and an optional text, until N notifications have come
+//                           or were undecodable.
+//                           → observing, then for each "got NUMBER TEXT OPTIONAL" or "undecodable"
+//   untyped NAME OBJECT     Posts NAME with an object ("-": none) and the dictionary `everything`.
+//                           → posted
 //   observe-untyped NAME OBJECT N
-//                         observes a name ("-": all) and an object ("-": all), until N have come
-//                                                                                    → observing, then "NAME OBJECT everything|none|JSON"
-//   default               what follows is done with the default center of DIRECTORY    → default
-//   empty                 posts what has no payload, as a type, as a key and as the name alone
-//                                                                                    → posted 4
-//   observe-empty N       observes such a type and such a key, until N have come or were undecodable
-//                                                                                    → observing, then "empty", "nothing", "undecodable"
+//                           Observes NAME ("-": all) and an object ("-": all), until N notifications have come.
+//                           → observing, then for each "NAME OBJECT everything|none|JSON"
+//   default                 The commands after this one use the default center of DIRECTORY.
+//                           → default
+//   empty                   Posts messages without payload, as a type, as a key and as the name alone.
+//                           → posted 4
+//   observe-empty N         Observes that type and that key, until N notifications have come or were undecodable.
+//                           → observing, then for each "empty", "nothing" or "undecodable"
 //   urgent NAME OBJECT NUMBER
-//                         posts {"number": NUMBER} with an object ("-": none), for suspended centers, too
-//                                                                                    → posted
+//                           Posts {"number": NUMBER} with an object ("-": none), delivered immediately also in
+//                           suspended centers.
+//                           → posted
 //   observe-suspended NAME LIMIT N
-//                         suspends its center, observes NAME, of which LIMIT at most wait, and NAME.now, until it is given a line on standard
-//                         input and N have come or were told as missed; then it isn't suspended any more
-//                                                                                    → suspended, "now NUMBER", resumed, "got NUMBER",
-//                                                                                      "missed COUNT NAME"
-//   observers             asks how many observers there are in all processes         → observers N
+//                           Suspends its center. Observes NAME, holding LIMIT notifications at most, and NAME.now,
+//                           delivered immediately. Resumes on a line on standard input, and ends when N have come or
+//                           were missed.
+//                           → suspended, "now NUMBER", resumed, "got NUMBER", "missed COUNT NAME"
+//   observers               Counts the observers of all processes.
+//                           → observers N
 //   observe-memory NAME KIND N
-//                         observes NAME with a closure, "untouched" (a closure that reads no byte), a queue, a sequence or a pollable
-//                         observer, until N have come                                → observing, then "got" each, then the KiB of its own
-//                                                                                      memory that it took at most
-//   objects N             posts about N objects of its own                           → posted N
-//   copied-object         observes an object and posts 1 and 4 about it; a forked child posts 2 and 3 about its copy
-//                                                                                    → child ended with STATUS, got [1, 4]
-//   post-build BUILD      posts what a build of a program has to say (Evolution.swift)
-//                                                                                    → posted
-//   observe-build BUILD N observes as such a build, until N have come or were undecodable
-//                                                                                    → observing, then "got …", "undecodable"
-//   notify NAME N         posts N times by turns by notify_post and by the default center of DIRECTORY, and hears each both ways
-//                                                                                    → met N
-//   observe-protocol N    observes by a protocol of two methods and an optional one, until N have come (with the trait Macros)
-//                                                                                    → observing, then "changed …", "count …", "out"
-//   post-protocol         posts by it                                                → (nothing)
-//   observe-import N      observes by a protocol of a method with several arguments, until N have come
-//                                                                                    → observing, then "PERCENT STAGE"
-//   post-import           posts by it 7 and "copying"                                → (nothing)
+//                           Observes NAME until N notifications have come. KIND is a closure, "untouched" (a closure
+//                           that reads no byte), a queue, a sequence or a pollable observer.
+//                           → observing, then "got" for each, then the KiB by which its own memory grew at most
+//   objects N               Posts about N objects of its own.
+//                           → posted N
+//   copied-object           Observes an object, and posts 1 and 4 about it. A forked child posts 2 and 3 about its
+//                           copy.
+//                           → child ended with STATUS, got [1, 4]
+//   post-build BUILD        Posts the message of one build of a program (Evolution.swift).
+//                           → posted
+//   observe-build BUILD N   Observes as that build, until N notifications have come or were undecodable.
+//                           → observing, then for each "got …" or "undecodable"
+//   notify NAME N           Posts N times, alternately by notify_post and by the default center of DIRECTORY, and
+//                           receives each by both.
+//                           → met N
+//   observe-protocol N      With the trait Macros: observes by a protocol of two methods and an optional one, until N
+//                           notifications have come.
+//                           → observing, then for each "changed …", "count …" or "out"
+//   post-protocol           Posts by that protocol.
+//   observe-import N        Observes by a protocol of a method with several arguments, until N notifications have
+//                           come.
+//                           → observing, then for each "PERCENT STAGE"
+//   post-import             Posts 7 and "copying" by that protocol.
 @main
 struct TestPeer {
     struct Numbered: Codable, Sendable {
         var number: Int
     }
 
-    /// A payload too large for the stack that does something half-way through its encoding.
+    /// A payload too large for the stack. Calls `interrupt` half-way through its encoding.
     struct Interrupted: Encodable {
         var interrupt: @Sendable () -> Void
 
@@ -90,7 +114,7 @@ struct TestPeer {
     static func main() throws {
         var words = CommandLine.arguments.dropFirst()
         guard let directory = words.popFirst(), let name = words.popFirst() else { exit(64) }
-        if words.first == "victim" {  // DIRECTORY SEED victim: for Tests/adversary
+        if words.first == "target" {  // DIRECTORY SEED target: for Tests/adversary
             return AdversaryTarget.live(directory: directory, seed: UInt64(name) ?? 0)
         }
         var center = try SharedNotificationCenter(named: name, configuration: .init(directory: directory))
@@ -141,7 +165,7 @@ struct TestPeer {
             case "untyped": try postUntyped(center, .init(word()), word())
             case "observe-untyped": try observeUntyped(center, word(), word(), number())
             case "default":
-                // Nothing has asked for it yet.
+                // `default` reads the variable at its first use, which is below.
                 setenv("TIDINGS_DIRECTORY", directory, 1)
                 center = try SharedNotificationCenter.default
                 say(try center === SharedNotificationCenter.default ? center.name : "another")
@@ -170,7 +194,7 @@ struct TestPeer {
     }
 
     static func say(_ line: String) {
-        // Not by `print` and `fflush`, which waits for whoever reads standard input.
+        // `print` and `fflush` would wait while another thread reads standard input.
         let bytes = Array("\(line)\n".utf8)
         _ = bytes.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }
@@ -207,9 +231,8 @@ struct TestPeer {
         token.cancel()
     }
 
-    /// One observer's closure runs one at a time, so nothing more is needed.
     final class Mutable: @unchecked Sendable {
-        // Sendable: used by one observer's closure only.
+        // Sendable: used by one observer's closure only, and its calls never overlap.
         var value: Int
         init(_ value: Int) { self.value = value }
     }

@@ -7,7 +7,7 @@
         var title: String
         var gone: [Int] = []
 
-        var told: String { "\(title) \(gone)" }
+        var summary: String { "\(title) \(gone)" }
     }
 
     @Message("test.seek")
@@ -17,7 +17,7 @@
         var speed: Double = 1
         var note: [String: Bool]?
 
-        var told: String { "\(title) \(speed) \(note ?? [:])" }
+        var summary: String { "\(title) \(speed) \(note ?? [:])" }
     }
 
     extension TestPeer {
