@@ -130,7 +130,7 @@ run() { # run TARGET ARGUMENT…: what it said is printed if it failed
     : >"$work/failed"
 }
 
-# Some mutants are found for certain by a scenario of the core, and by no input. Planted/TARGET/NAME.scenario names the scenario.
+# Some mutants are found for certain by a scenario of the core, and by no input. Mutants/TARGET/NAME.scenario names the scenario.
 build_scenarios() {
     local name
     mkdir -p "$build/scenarios"
@@ -165,13 +165,13 @@ build_mutant() { # build_mutant MUTANT OBJECTS FLAG…: the directory with the o
     done
 }
 
-kept_name() { tr 'A-Z_' 'a-z-' <<<"$1"; } # kept_name MUTANT: of the file in Planted/TARGET
+kept_name() { tr 'A-Z_' 'a-z-' <<<"$1"; } # kept_name MUTANT: of the file in Mutants/TARGET
 
 # A mutant that a scenario finds: with the mutant the scenario fails or does not end; without it, the scenario comes true.
 seek_by_scenario() { # seek_by_scenario TARGET MUTANT
     local objects scenario name
     name=$(kept_name "$2")
-    scenario=$(<"$here/Planted/$1/$name.scenario")
+    scenario=$(<"$here/Mutants/$1/$name.scenario")
     objects=$(build_mutant "$2" "$build/scenarios" "${scenario_flags[@]}")
     mapfile -t objects <<<"$objects"
     clang "${objects[@]}" -lpthread -o "$build/mutants/$name"
@@ -200,7 +200,7 @@ seek() { # seek TARGET MUTANT
         link_core "$target" "$program" "${objects[@]}"
     fi
     mkdir -p "$work/$name/corpus"
-    local from=$EPOCHREALTIME within=60 kept=$here/Planted/$target/$name executions seconds
+    local from=$EPOCHREALTIME within=60 kept=$here/Mutants/$target/$name executions seconds
     # CI relies on the kept input alone. A search would depend on the machine's speed.
     if [[ $tier != self-test-cold ]]; then
         if [[ ! -f $kept ]]; then
@@ -245,7 +245,7 @@ fuzz() { # fuzz TARGET
     # What chance finds is told, with all that it takes to see it again, and decides nothing: found cases do, and mutants.
     local status=0 input
     rm -f "$build/crashes/$target-"*
-    "$build/$target" "${limits[@]}" -seed="$seed" -max_total_time="$seconds" -artifact_prefix="$build/crashes/$target-" "$corpus" "$work/seeds/$target" "$here/Planted/$target" \
+    "$build/$target" "${limits[@]}" -seed="$seed" -max_total_time="$seconds" -artifact_prefix="$build/crashes/$target-" "$corpus" "$work/seeds/$target" "$here/Mutants/$target" \
         >"$work/$target.log" 2>&1 </dev/null || status=$?
     if [[ $status -ne 0 ]]; then
         grep -v -e '^#[0-9]' -e 'Recommended dict' "$work/$target.log" | tail -n 40 | cut -c1-300
@@ -267,7 +267,7 @@ fuzz() { # fuzz TARGET
 
 if [[ $tier == self-test* || $tier == ci ]]; then
     python3 "$here/seeds.py" "$work/seeds"
-    for target in "${targets[@]}"; do mkdir -p "$build/mutants" "$build/artifacts/$target" "$here/Planted/$target"; done
+    for target in "${targets[@]}"; do mkdir -p "$build/mutants" "$build/artifacts/$target" "$here/Mutants/$target"; done
     mutants_of "${targets[@]}" >"$work/mutants"
     for target in "${targets[@]}"; do
         # A hook that is misspelt is no mutant: what was kept for it, or a target without any, shows that.
@@ -276,7 +276,7 @@ if [[ $tier == self-test* || $tier == ci ]]; then
             : >"$work/failed"
         fi
         kept=()
-        for name in "$here/Planted/$target"/*; do
+        for name in "$here/Mutants/$target"/*; do
             if [[ ! -f $name ]]; then continue; fi
             mutant=$(basename "$name" .scenario | tr 'a-z-' 'A-Z_')
             if ! grep -qx "$target $mutant" "$work/mutants"; then
@@ -295,7 +295,7 @@ if [[ $tier == self-test* || $tier == ci ]]; then
     if [[ ${by_scenario:-} ]]; then build_scenarios; fi
     while read -r target name; do
         if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
-        if [[ -f $here/Planted/$target/$(kept_name "$name").scenario ]]; then
+        if [[ -f $here/Mutants/$target/$(kept_name "$name").scenario ]]; then
             seek_by_scenario "$target" "$name" &
         else
             seek "$target" "$name" &
